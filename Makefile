@@ -8,7 +8,7 @@ EXTENSION := streambloom
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" streambloom.control)
 
 MODULE_big := streambloom
-OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
+OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c src/pg/*/*.c)))
 DATA := $(wildcard sql/updates/streambloom--*.sql)
 DATA_built := $(EXTENSION:%=%--$(EXTVERSION).sql)
 

@@ -29,8 +29,14 @@ SELECT bool_and(bits > before) AS grows_with_accuracy, bool_and(hashes >= hashes
 FROM (SELECT bits, hashes, lag(bits) OVER w AS before, lag(hashes) OVER w AS hashes_before
 	FROM unnest('{0.5,0.1,0.01,0.001,0.0001,0.00001,0.000001}'::float8[]) p, bf_info(bf_empty(10000, p)) WINDOW w AS (ORDER BY p DESC)) s;
 
--- NULL in any argument gives NULL (but for the rate of bf_fold())
-SELECT bf_empty(NULL), bf_empty(NULL, 0.01), bf_empty(10, NULL), bf_add(NULL, 1), bf_add(bf_empty(), NULL::int), bf_empty() || NULL::text, NULL::bf || 1,
+-- a filter that sizes itself, as that of bf_agg()
+SELECT layout, expected_items, false_positive_rate FROM bf_info(bf_empty(NULL, 0.001));
+SELECT bf_add_all(bf_empty(NULL), '{1,2,3}'::int[]) = bf_agg(i) AS few FROM generate_series(1, 3) i;
+SELECT layout, f @> ALL ('{1,35000,70000}'::int[]) AS has_all, current_false_positive_rate < 0.01 AS good
+FROM (SELECT bf_add_all(bf_empty(NULL), array_agg(i)) AS f FROM generate_series(1, 70000) i) s, bf_info(f);
+
+-- NULL in any argument gives NULL (but for the rate of bf_fold(), and for a number of items)
+SELECT bf_empty(10, NULL), bf_empty(NULL, NULL), bf_add(NULL, 1), bf_add(bf_empty(), NULL::int), bf_empty() || NULL::text, NULL::bf || 1,
 	bf_add_all(NULL, '{1}'::int[]), bf_add_all(bf_empty(), NULL::int[]);
 SELECT bf_empty() @> NULL::int, bf_empty() @> NULL, NULL::bf @> 1, 1 <@ NULL::bf, NULL::int <@ bf_empty(), bf_contains(NULL, 1), bf_contains(bf_empty(), NULL::int),
 	bf_contains_any(NULL, '{1}'::int[]), bf_contains_any(bf_empty(), NULL::int[]), bf_contains_all(NULL, '{1}'::int[]), bf_contains_all(bf_empty(), NULL::int[]);

@@ -33,11 +33,12 @@ CREATE TEMP TABLE calculators (name text, types text[]);
 INSERT INTO calculators VALUES ('bloom_false_positive_rate', '{float8,float8,float8}'), ('bloom_optimal_bits', '{float8,float8}'), ('bloom_optimal_hashes', '{float8,float8}'),
 	('bf_false_positive_rate', '{float8,int4,float8}'), ('sbf_stable_point', '{float8,int4,float8,int4,share}'), ('sbf_false_positive_bound', '{float8,int4,float8,int4,share}'),
 	('sbf_evictions', '{float8,float8,int4,int4}'), ('ibf_evictions', '{float8,float8,int4,int4,scheme}'), ('sbf_false_negative_rate', '{sbf,int8}'), ('ibf_false_negative_rate', '{ibf,float8,int8}'),
+	('abf_false_positive_rate', '{int4,int4,float8}'), ('abf_bytes', '{int8,float8,int4,int4}'), ('abf_window', '{int8,float8}'),
 	('decay_exponential', '{age,age}'), ('decay_window', '{age,age}'), ('decay_polynomial', '{age,float8,age}'), ('decay_polyexponential', '{age,int4,age}'), ('decay_polyexponential', '{age,int4,age,age}'),
 	('decay_linear', '{age,age}'), ('decay_polygonal', '{age,ages,weights}');
 -- all of them are here: functions of the extension that return a number and take no filter, or foretell what a filter forgets
 SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid AND extname = 'streambloom'
-WHERE prorettype = 'float8'::regtype AND NOT (proname LIKE '%\_rate' AND proname <> 'tbf_rate' OR '{bf,tbf,sbf,ibf}'::regtype[] && proargtypes::regtype[]) AND proname NOT LIKE 'tbf\_rollup\_%' AND proname NOT IN (SELECT name FROM calculators);
+WHERE prorettype = 'float8'::regtype AND NOT (proname LIKE '%\_rate' AND proname <> 'tbf_rate' OR '{bf,tbf,sbf,ibf,abf}'::regtype[] && proargtypes::regtype[]) AND proname NOT LIKE 'tbf\_rollup\_%' AND proname NOT IN (SELECT name FROM calculators);
 CREATE FUNCTION calls_of(name text, types text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	calls text[] := ARRAY[name || '('];

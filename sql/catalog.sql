@@ -107,4 +107,4 @@ ROLLBACK;
 -- aggregates of filters have states of ordinary types, so that an engine that splits a query over machines can split these
 SELECT a.aggfnoid::regprocedure AS aggregate, a.aggtranstype::regtype AS state, t.typtype <> 'p' AS ordinary, a.aggcombinefn <> 0 AS combines
 FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_type t ON t.oid = a.aggtranstype
-WHERE p.proargtypes[0] IN ('bf'::regtype, 'sbf'::regtype, 'ibf'::regtype, 'tbf'::regtype) ORDER BY a.aggfnoid::regprocedure::text COLLATE "C";
+WHERE p.proargtypes[0] IN ('bf'::regtype, 'sbf'::regtype, 'ibf'::regtype, 'tbf'::regtype, 'abf'::regtype) ORDER BY a.aggfnoid::regprocedure::text COLLATE "C";

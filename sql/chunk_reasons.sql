@@ -13,16 +13,8 @@ INSERT INTO log VALUES (1, 7);
 SELECT bf_desummarize_range('log_2_a_idx', 0);
 SELECT bf_desummarize_range('log_3_a_idx', i) FROM generate_series(0, 2) i;
 
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Custom Scan|Partitions|Read Because|Scans' THEN
-			RETURN NEXT regexp_replace(line, ' \(actual.*\)| \(never executed\)', '');
-		END IF;
-	END LOOP;
-END
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT regexp_replace(line, ' \(actual.*\)| \(never executed\)', '') FROM plan_lines(query, true) line WHERE line ~ 'Custom Scan|Partitions|Read Because|Scans';
 $$;
 
 SELECT * FROM chunk_scan_explain(NULL::log, 'a', 7) ORDER BY 1;

@@ -24,14 +24,8 @@ CREATE INDEX ON log_2 (at);
 CREATE TYPE event_type AS (id int, kind text);
 
 -- The plan without costs and times.
-CREATE FUNCTION plan(query text, analyzed boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || CASE WHEN analyzed THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' ELSE '' END || ') ' || query LOOP
-		RETURN NEXT regexp_replace(line, ' \(actual.*\)| \(never executed\)|(?<=InitPlan) .*', '');
-	END LOOP;
-END
+CREATE FUNCTION plan(query text, analyzed boolean DEFAULT false) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT regexp_replace(line, ' \(actual.*\)| \(never executed\)|(?<=InitPlan) .*', '') FROM plan_lines(query, analyzed) line;
 $$;
 -- The answer of the node beside that of the function: how many rows, and whether they are the same.
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$

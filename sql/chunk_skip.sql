@@ -32,16 +32,9 @@ CREATE INDEX ON log_5 USING bf (uid, url) WITH (pages_per_range = 8);
 VACUUM ANALYZE log;
 
 -- The node and its children in EXPLAIN, or in EXPLAIN ANALYZE.
-CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		CONTINUE WHEN line ~ '(Filter|Cond|Blocks|Recheck|Removed|Bitmap Index|Storage|Memory|Index Searches|Disabled)';
-		line := regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=1\)', '(rows \1)');
-		RETURN NEXT regexp_replace(line, '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)');
-	END LOOP;
-END
+CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT regexp_replace(regexp_replace(line, '\(actual rows=(\d+) loops=1\)', '(rows \1)'), '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)')
+	FROM plan_lines(query, run) line WHERE line !~ '(Filter|Cond|Blocks|Recheck|Removed|Bitmap Index)';
 $$;
 -- The answer with the node and without, and how many partitions the node skipped.
 CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -13,17 +13,9 @@ CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (8000) TO (12000);
 INSERT INTO log SELECT i, i FROM generate_series(0, 11999) i;
 CREATE INDEX ON log USING bf (uid) WITH (pages_per_range = 8);
 VACUUM ANALYZE log;
-CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	result text := '';
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		IF line ~ 'Custom Scan' THEN result := result || 'node: '; END IF;
-		IF line ~ '(Partitions|Scans) (Asked|Skipped)|Asked: at' THEN result := result || btrim(line) || '; '; END IF;
-	END LOOP;
-	RETURN coalesce(nullif(rtrim(result, '; '), ''), 'no node');
-END
+CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(nullif(rtrim(string_agg(CASE WHEN line ~ 'Custom Scan' THEN 'node: ' ELSE btrim(line) || '; ' END, ''), '; '), ''), 'no node')
+	FROM plan_lines(query, run) line WHERE line ~ 'Custom Scan|(Partitions|Scans) (Asked|Skipped)|Asked: at';
 $$;
 CREATE SEQUENCE calls;
 -- declared STABLE, although it counts how often it is called

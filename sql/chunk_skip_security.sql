@@ -21,17 +21,9 @@ CREATE TABLE wanted AS SELECT 5001::bigint AS uid UNION ALL SELECT 99999;
 ANALYZE wanted;
 
 -- The node's lines in a plain EXPLAIN, and how much an execution asked and skipped.
-CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	result text := '';
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		IF line ~ '^ *(->)? *Custom Scan' THEN result := result || 'node: '; END IF;
-		IF line ~ '(Partitions|Scans) (Asked|Skipped)|Asked: at' THEN result := result || btrim(line) || '; '; END IF;
-	END LOOP;
-	RETURN coalesce(nullif(rtrim(result, '; '), ''), 'no node');
-END
+CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(nullif(rtrim(string_agg(CASE WHEN line ~ '^ *(->)? *Custom Scan' THEN 'node: ' ELSE btrim(line) || '; ' END, ''), '; '), ''), 'no node')
+	FROM plan_lines(query, run) line WHERE line ~ '^ *(->)? *Custom Scan|(Partitions|Scans) (Asked|Skipped)|Asked: at';
 $$;
 -- Is the whole plain EXPLAIN, with costs, the same for a value that is only in hidden rows and for one that does not occur?
 CREATE FUNCTION tells(query text, hidden text, absent text) RETURNS text LANGUAGE plpgsql AS $$

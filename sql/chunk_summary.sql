@@ -22,16 +22,8 @@ PREPARE look(bigint) AS
 	WHERE (c.uids @> $1) IS NOT FALSE;
 EXECUTE look(2000);
 -- The plan without what differs between versions.
-CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		line := regexp_replace(line, '(rows=\d+)\.00', '\1');
-		CONTINUE WHEN line ~ '(Filter|Rows Removed|Buffers|Storage)';
-		RETURN NEXT line;
-	END LOOP;
-END
+CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT line FROM plan_lines(query, true) line WHERE line !~ 'Filter|Rows Removed';
 $$;
 SELECT explain('EXECUTE look(2000)');
 SELECT explain('EXECUTE look(99999999)');

@@ -46,8 +46,8 @@ SELECT error_of('SELECT tbf_rate(tbf_empty(half_life => NULL), 1)');
 -- values
 SELECT error_of('SELECT ''a filter''::bf');
 SELECT error_of('SELECT ''\x5342''::bf');
-SELECT error_of(format('SELECT ''\x5g''::%s', type)) FROM unnest('{bf,sbf,ibf,tbf}'::text[]) type;
-SELECT type, sqlstate_of(format('SELECT %L::%s', text, type)), text FROM unnest('{bf,sbf,ibf,tbf}'::text[]) type, unnest(ARRAY['', 'x', '\x', '\x5', ' \x53', '\x5342 ']) text ORDER BY text COLLATE "C", type;
+SELECT error_of(format('SELECT ''\x5g''::%s', type)) FROM unnest('{bf,sbf,ibf,abf,tbf}'::text[]) type;
+SELECT type, sqlstate_of(format('SELECT %L::%s', text, type)), text FROM unnest('{bf,sbf,ibf,abf,tbf}'::text[]) type, unnest(ARRAY['', 'x', '\x', '\x5', ' \x53', '\x5342 ']) text ORDER BY text COLLATE "C", type;
 SELECT error_of('SELECT tbf_empty()::bytea::bf');
 SELECT error_of('SELECT bf(set_byte(bf_empty()::bytea, 3, 2))');
 SELECT error_of('SELECT tbf(set_byte(tbf_empty()::bytea, 4, 255))');

@@ -1,4 +1,4 @@
--- filters_compare: = and the default operator classes of the four types agree: what is equal sorts alike and hashes alike, in every
+-- filters_compare: = and the default operator classes of all types agree: what is equal sorts alike and hashes alike, in every
 -- place where PostgreSQL compares whole values
 LOAD 'streambloom';
 \set VERBOSITY terse
@@ -29,6 +29,9 @@ CREATE TEMP TABLE i (id int GENERATED ALWAYS AS IDENTITY, f ibf);
 INSERT INTO i (f) SELECT ibf_empty(n, seed => n / 100) FROM unnest(ARRAY[90, 90, 100, 1000]) n;
 INSERT INTO i (f) SELECT ibf_add(f, x % 3, 0.5) FROM i, generate_series(1, 6) x;
 INSERT INTO i (f) SELECT pg_temp.with_bit(f::bytea, 1024 + id * 7 + n, 'ibf')::ibf FROM i, generate_series(1, 3) n WHERE length(f::bytea) > 200;
+CREATE TEMP TABLE a (id int GENERATED ALWAYS AS IDENTITY, f abf);
+INSERT INTO a (f) SELECT abf_empty(n, within => CASE WHEN n < 100 THEN interval '1 day' END) FROM unnest(ARRAY[90, 90, 100, 1000]) n;
+INSERT INTO a (f) SELECT CASE WHEN (abf_info(f)).within IS NULL THEN abf_add(f, x % 3) ELSE abf_add(f, x % 3, '2024-01-01') END FROM a, generate_series(1, 6) x;
 CREATE TEMP TABLE t (id int GENERATED ALWAYS AS IDENTITY, f tbf);
 INSERT INTO t (f) SELECT tbf_empty(10, top => top) FROM unnest(ARRAY[NULL, NULL, 3, 3, 4]) top;
 INSERT INTO t (f) SELECT tbf_agg(x % m, '2024-01-01') FROM generate_series(1, 40) x, unnest(ARRAY[2, 3, 4, 40]) m GROUP BY m;
@@ -47,7 +50,7 @@ END $$;
 INSERT INTO t (f) SELECT pg_temp.hits(items, top, false)
 FROM (VALUES ('{1,2,3,4,5,6,6,1}'::int[]), ('{6,6,5,4,3,2,1,1}'), ('{1,1,2,3,4,5,6,6}'), ('{1,1,2,3,4,5,6}')) v(items), unnest(ARRAY[NULL, 2, 3]) top;
 INSERT INTO t (f) SELECT pg_temp.with_bit(f::bytea, 1024 + id * 37 + n, 'tbf')::tbf FROM t, generate_series(1, 3) n WHERE length(f::bytea) > 600 AND id % 2 = 0;
-SELECT (SELECT count(*) FROM b) AS b, (SELECT count(*) FROM s) AS s, (SELECT count(*) FROM i) AS i, (SELECT count(*) FROM t) AS t;
+SELECT (SELECT count(*) FROM b) AS b, (SELECT count(*) FROM s) AS s, (SELECT count(*) FROM i) AS i, (SELECT count(*) FROM a) AS a, (SELECT count(*) FROM t) AS t;
 SELECT count(*) > 0 AS equal_with_other_lists FROM t x, t y WHERE x.f = y.f AND x.f::bytea <> y.f::bytea;
 
 -- a = b <=> cmp = 0 <=> the hashes are equal; all operators follow from cmp; equal bytes are equal
@@ -66,7 +69,7 @@ BEGIN
 			OR (%2$L <> 'tbf' AND (c = 0) <> (x.f::bytea = y.f::bytea))$q$, name, type);
 END $$;
 SELECT type, l.filters > 15 AS many, l.classes < l.filters AND l.classes > 8 AS some_equal, l.wrong
-FROM (VALUES ('bf', 'b'), ('sbf', 's'), ('ibf', 'i'), ('tbf', 't')) v(type, name), pg_temp.law(type, name) l;
+FROM (VALUES ('bf', 'b'), ('sbf', 's'), ('ibf', 'i'), ('abf', 'a'), ('tbf', 't')) v(type, name), pg_temp.law(type, name) l;
 -- a total order: in the order in which sorting puts them, no filter is greater than a later one
 CREATE FUNCTION pg_temp.out_of_order(name text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -76,11 +79,11 @@ BEGIN
 	EXECUTE format('SELECT count(*) FROM %1$s_sorted x, %1$s_sorted y WHERE x.place < y.place AND NOT x.f <= y.f', name) INTO result;
 	RETURN result;
 END $$;
-SELECT name, pg_temp.out_of_order(name) FROM unnest(ARRAY['b', 's', 'i', 't']) name;
+SELECT name, pg_temp.out_of_order(name) FROM unnest(ARRAY['b', 's', 'i', 'a', 't']) name;
 -- smaller values come first
 SELECT count(*) AS wrong FROM b x, b y WHERE length(x.f::bytea) < length(y.f::bytea) AND x.f >= y.f;
 -- a hash never changes: hash indexes store it
-SELECT bf_hash(bf_add(bf_empty(10), 7)) AS b, sbf_hash(sbf_empty(90)) AS s, ibf_hash(ibf_empty(90)) AS i, tbf_hash(tbf_add(tbf_empty(10), 7, '2024-01-01')) AS t, bf_hash_extended(bf_empty(10), 5) AS extended;
+SELECT bf_hash(bf_add(bf_empty(10), 7)) AS b, sbf_hash(sbf_empty(90)) AS s, ibf_hash(ibf_empty(90)) AS i, abf_hash(abf_empty(90) || 7) AS a, tbf_hash(tbf_add(tbf_empty(10), 7, '2024-01-01')) AS t, bf_hash_extended(bf_empty(10), 5) AS extended;
 
 -- as stored: in line, with a header of one byte, compressed, out of line, as an expanded object of an aggregate or a variable
 CREATE TEMP TABLE stored (way text, f bf, t tbf);
@@ -107,7 +110,7 @@ BEGIN
 END $$;
 
 -- each place where a query compares filters, by sorting and by hashing
-CREATE TEMP TABLE k AS SELECT x AS id, bf_empty(100) || x % 5 AS b, sbf_add(sbf_empty(90), x % 5) AS s, ibf_add(ibf_empty(90), x % 5, 1) AS i,
+CREATE TEMP TABLE k AS SELECT x AS id, bf_empty(100) || x % 5 AS b, sbf_add(sbf_empty(90), x % 5) AS s, ibf_add(ibf_empty(90), x % 5, 1) AS i, abf_add(abf_empty(90), x % 5) AS a,
 	pg_temp.hits(CASE x % 2 WHEN 0 THEN ARRAY[1, 2, 3, 4, x % 5] ELSE ARRAY[x % 5, 4, 3, 2, 1] END, 2, false) AS t
 FROM generate_series(1, 20) x;
 CREATE FUNCTION pg_temp.places(type text) RETURNS TABLE (distinct_rows bigint, grouped bigint, counted bigint, united bigint, without bigint, common bigint, joined bigint, full_joined bigint, of_any boolean, ordered boolean)
@@ -120,10 +123,10 @@ BEGIN
 		(SELECT bool_and(%1$s = ANY (ARRAY(SELECT %1$s FROM k))) FROM k), (SELECT bool_and(o.%1$s >= o.before) FROM (SELECT %1$s, lag(%1$s) OVER (ORDER BY %1$s) AS before FROM k) o WHERE before IS NOT NULL)$q$, type);
 END $$;
 SET enable_hashagg = off; SET enable_hashjoin = off; SET enable_nestloop = off;
-SELECT v, p.* FROM unnest(ARRAY['b', 's', 'i', 't']) v, pg_temp.places(v) p;
+SELECT v, p.* FROM unnest(ARRAY['b', 's', 'i', 'a', 't']) v, pg_temp.places(v) p;
 EXPLAIN (COSTS OFF) SELECT FROM k x JOIN k y USING (b);
 SET enable_hashagg = on; SET enable_hashjoin = on; SET enable_mergejoin = off; SET enable_sort = off;
-SELECT v, p.* FROM unnest(ARRAY['b', 's', 'i', 't']) v, pg_temp.places(v) p;
+SELECT v, p.* FROM unnest(ARRAY['b', 's', 'i', 'a', 't']) v, pg_temp.places(v) p;
 EXPLAIN (COSTS OFF) SELECT FROM k x JOIN k y USING (t);
 EXPLAIN (COSTS OFF) SELECT t FROM k GROUP BY t;
 RESET ALL;

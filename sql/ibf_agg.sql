@@ -9,6 +9,16 @@ FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme,
 	ibf_add_all(ibf_empty(1000, 0.05, scheme, 0, 50), items, importances) added,
 	ibf_check_add(ibf_empty(1000, 0.05, scheme, 0, 50), items, importances) checked
 ORDER BY scheme;
+-- the same where importances are ranked, in one go or in two
+SELECT scheme, a = added AS added, a = updated AS checked, a = ibf_add_all(ibf_add_all(ibf_empty(1000, 0.05, scheme), items[:70], importances[:70]), items[71:], importances[71:]) AS in_two
+FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme,
+	LATERAL (SELECT ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, scheme) ORDER BY at) AS a FROM stream) b,
+	LATERAL (SELECT array_agg(item ORDER BY at) AS items, array_agg(importance ORDER BY at) AS importances FROM stream) c,
+	ibf_add_all(ibf_empty(1000, 0.05, scheme), items, importances) added,
+	ibf_check_add(ibf_empty(1000, 0.05, scheme), items, importances) checked
+ORDER BY scheme;
+SELECT ibf_agg(item, importance ORDER BY at) = ibf_agg_like(item, importance, ibf_parameters() ORDER BY at) AS with_defaults, ibf_agg(item, importance ORDER BY at)::bytea::ibf = ibf_agg(item, importance ORDER BY at) AS again,
+	(ibf_agg(item, importance ORDER BY at) | ibf_empty()) = ibf_agg(item, importance ORDER BY at) AS united FROM stream;
 SELECT ibf_agg(item, importance, 0, 50, 1000, 0.05 ORDER BY at) = ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, low => 0, high => 50) ORDER BY at) AS with_parameters,
 	ibf_agg(item, importance, 0, 50 ORDER BY at) = ibf_agg_like(item, importance, ibf_parameters(low => 0, high => 50) ORDER BY at) AS with_range,
 	ibf_agg(item, importance / 50.0 ORDER BY at) = ibf_agg_like(item, importance / 50.0, ibf_parameters() ORDER BY at) AS with_defaults,

@@ -147,5 +147,8 @@ SELECT costs('SELECT v FROM secret WHERE w = 10001');
 RESET ROLE;
 RESET enable_seqscan;
 
+-- A table that is a member of a UNION ALL has no table above it.
+SELECT asked FROM plans($$SELECT * FROM (SELECT id, tags FROM event UNION ALL SELECT id, tags FROM event WHERE id > 0) e WHERE tags @> '{req:20000}'$$);
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

@@ -155,14 +155,8 @@ CREATE TABLE points (p point[]);
 CREATE INDEX ON points USING bf (p);
 
 -- skipping partitions, and chunk_scan with another operator
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		RETURN NEXT regexp_replace(line, ' \(actual.*\)', '');
-	END LOOP;
-END
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT regexp_replace(line, ' \(actual.*\)', '') FROM plan_lines(query, true) line;
 $$;
 CREATE TABLE event (day int, tags text[], body jsonb) PARTITION BY LIST (day);
 DO $$ BEGIN FOR d IN 1 .. 4 LOOP EXECUTE format('CREATE TABLE event_%s PARTITION OF event FOR VALUES IN (%s)', d, d); END LOOP; END $$;

@@ -72,6 +72,59 @@ SELECT big, built, share_of_table(big, built) <= 1.5 * share_of_table(-1, built)
 SELECT count(*) FROM tagged WHERE tags @> '{99999}';
 SELECT count(*) FROM tagged WHERE tags @> '{-500}';
 
+-- Such a range is full: it is always read, writers pass it, and nothing but itself is larger for it. One can see how many there are, and where.
+CREATE TABLE odd (i integer, tags integer[], v integer) WITH (autovacuum_enabled = off);
+INSERT INTO odd SELECT i, CASE i WHEN 20000 THEN (SELECT array_agg(n) FROM generate_series(1, 50000) n) ELSE ARRAY[i % 1000, -i] END, i FROM generate_series(1, 40000) i;
+CREATE INDEX odd_bf ON odd USING bf (tags, v) WITH (pages_per_range = 4);
+CREATE VIEW odd_stats AS SELECT "column", level, summarized + full_ranges + unsummarized = ranges AS all_told, full_ranges,
+	full_block = (SELECT (ctid::text::point)[0]::bigint / 4 * 4 FROM odd WHERE i = 20000) AS is_that_one FROM bf_index_stats('odd_bf');
+SELECT * FROM odd_stats;
+SELECT full_ranges, full_block = (SELECT full_block FROM bf_index_stats('odd_bf') WHERE full_block IS NOT NULL) AS is_that_one, advice FROM bf_indexes WHERE index = 'odd_bf'::regclass;
+SELECT bf_index_check('odd_bf');
+SELECT count(*) FROM odd WHERE tags @> '{49999}';
+SELECT count(*) FROM odd WHERE tags @> '{-777}' AND v = 777;
+-- what searches in the other column, or for what is elsewhere, reads no more than that range
+SELECT pages_read('SELECT FROM odd WHERE v = -1') <= 6 AS other_column, pages_read('SELECT FROM odd WHERE tags @> ''{-777}'' AND v = 777') <= 12 AS both;
+SELECT bf_of('odd_bf', (SELECT full_block FROM bf_indexes WHERE index = 'odd_bf'::regclass)) IS NULL AS no_filter, bf_of('odd_bf', (SELECT full_block FROM bf_indexes WHERE index = 'odd_bf'::regclass), 2) IS NULL AS of_v;
+-- writers pass it; VACUUM leaves it
+INSERT INTO odd SELECT i, ARRAY[i], i FROM generate_series(100001, 100100) i;
+UPDATE odd SET tags = tags || 777777, v = -20000 WHERE i = 20000;
+SELECT count(*) FROM odd WHERE tags @> '{777777}';
+SELECT count(*) FROM odd WHERE v = -20000;
+VACUUM odd;
+SELECT full_ranges FROM odd_stats;
+-- when the row is gone, both of the ranges that it was in are like the others as soon as they are summarized anew
+DELETE FROM odd WHERE i = 20000;
+VACUUM odd;
+SELECT bf_desummarize_range('odd_bf', full_block) FROM bf_index_stats('odd_bf') WHERE full_block IS NOT NULL;
+SELECT bf_desummarize_range('odd_bf', full_block) FROM bf_index_stats('odd_bf') WHERE full_block IS NOT NULL;
+CALL bf_summarize('odd');
+SELECT "column", all_told, full_ranges FROM odd_stats;
+SELECT full_ranges, full_block FROM bf_indexes WHERE index = 'odd_bf'::regclass;
+SELECT bf_index_check('odd_bf');
+DROP TABLE odd CASCADE;
+
+-- Groups of an index that grows range by range: 8, 8, 15, 31, 63, and then 125 ranges. So many are ready with each number of ranges.
+CREATE TABLE steps (v integer) WITH (autovacuum_enabled = off);
+CREATE INDEX steps_v ON steps USING bf (v) WITH (pages_per_range = 1, levels = 1);
+CREATE TABLE groups_seen (ranges bigint, groups integer);
+DO $$ BEGIN
+	FOR range IN 0 .. 140 LOOP
+		INSERT INTO steps SELECT range * 226 + i FROM generate_series(1, 226) i;
+		PERFORM bf_summarize_new_values('steps_v');
+		INSERT INTO groups_seen SELECT ranges, groups FROM bf_index_stats('steps_v');
+	END LOOP;
+END $$;
+SELECT groups, min(ranges) AS from_range, max(ranges) AS to_range FROM groups_seen GROUP BY groups ORDER BY groups;
+-- Such an index takes hardly more than one that is built, when its last group is full.
+SELECT pg_relation_size('steps_v') AS grown_size, (SELECT ranges FROM bf_index_stats('steps_v')) AS ranges \gset
+INSERT INTO steps SELECT :ranges * 226 + i FROM generate_series(1, 226 * (250 - :ranges)) i;
+SELECT bf_summarize_new_values('steps_v') > 0 AS more;
+SELECT pg_relation_size('steps_v') AS grown_size \gset
+REINDEX INDEX steps_v;
+SELECT :grown_size <= 1.3 * pg_relation_size('steps_v') AS as_small_as_built;
+DROP TABLE steps, groups_seen;
+
 -- A month of updates of a tenth of the rows each day: VACUUM summarizes anew what has silted up.
 CREATE TABLE updated (i integer, v integer) WITH (autovacuum_enabled = off, fillfactor = 80);
 INSERT INTO updated SELECT i, i FROM generate_series(1, 100000) i;

@@ -1,7 +1,7 @@
 -- items_untyped: a literal or a parameter without a type, in the place of an item, is read as the type of the filter's items: drivers send
 -- strings, numbers and dates so
 CREATE TEMP TABLE filter AS
-SELECT bf_agg(w) AS b, sbf_agg(w) AS s, ibf_agg(w, 0.5) AS i, tbf_agg(w, '2024-01-01', NULL) AS t,
+SELECT bf_agg(w) AS b, sbf_agg(w) AS s, ibf_agg(w, 0.5) AS i, tbf_agg(w, '2024-01-01', NULL) AS t, abf_agg(w) AS a,
 	bf_agg(w::char(8)) AS padded, bf_agg(length(w)) AS numbers
 FROM (VALUES ('one'::text), ('two'), ('three')) v(w);
 
@@ -11,6 +11,15 @@ EXECUTE contains ('two');
 EXECUTE contains ('four');
 EXECUTE contains (NULL);
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'contains';
+PREPARE of_abf AS SELECT a @> $1 AS a, $1 <@ a AS ac, abf_contains(a, $1) AS function, abf_contained($1, a) AS contained, a || $1 @> $1 AS added, abf_add(a, $1) @> $1 AS with_function FROM filter;
+EXECUTE of_abf ('two');
+EXECUTE of_abf ('four');
+PREPARE of_timed AS SELECT abf_contains(f, $1, $2) AS one, abf_contains_any(f, $3, $2) AS any, abf_contains_all(abf_add_all(f, $3, $2), $3) AS all, (abf_check_add(f, $3, $2)).duplicates, (abf_check_add_each(f, $3, ARRAY[$2, $2])).duplicates AS each,
+	abf_add_each(f, $3, ARRAY[$2, $2]) = abf_add_all(f, $3, $2) AS same FROM abf_add(abf_empty(within => '1 hour'), $1, $2) f;
+EXECUTE of_timed ('two', '2024-01-01', '{two,four}');
+PREPARE of_arrays AS SELECT abf_contains_any(a, $1) AS any, abf_contains_all(a, $1) AS all, abf_contains_all(abf_add_all(a, $1), $1) AS added, (abf_check_add(a, $1)).duplicates FROM filter;
+EXECUTE of_arrays ('{two,four}');
+SELECT error_of('SELECT abf_add(abf_empty(), 3) @> ''x''') AS of_number, abf_add(abf_empty(), 3) @> '3' AS number;
 -- and functions; the first parameter of each is the item
 PREPARE asks AS SELECT bf_contains(b, $1) AS b, bf_contained($1, b) AS bc, sbf_contains(s, $1) AS s, sbf_contained($1, s) AS sc, ibf_contains(i, $1) AS i, ibf_contained($1, i) AS ic,
 	tbf_contains(t, $1) AS t, tbf_contained($1, t) AS tc, tbf_count(t, $1) AS count, tbf_count(t, $1, '2024-01-02') AS count_at, tbf_share(t, $1) AS share, tbf_estimate(t, $1, '2024-01-02') AS estimate FROM filter;

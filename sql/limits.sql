@@ -32,7 +32,7 @@ INSERT INTO edge (call, inside, outside) VALUES
 	('sbf_empty(%s)', '64', '63'),
 	('sbf_empty(%s)', '1000000', '511999873'),
 	('ibf_empty(%s)', '64', '63'),
-	('ibf_empty(%s)', '1000000', '511999873'),
+	('ibf_empty(%s)', '1000000', '511999353'),
 	('sbf_empty(1000, hashes => %s)', '1', '0'),
 	('sbf_empty(1000, hashes => %s)', '16', '17'),
 	('sbf_empty(1000, cell_bits => %s)', '1', '0'),
@@ -42,8 +42,23 @@ INSERT INTO edge (call, inside, outside) VALUES
 	('sbf_empty(1000, evictions => %s)', '0', '-1'),
 	('sbf_empty(1000000, evictions => %s)', '65535', '65536'),
 	('sbf_empty(64, cell_bits => 8, evictions => %s)', '64', '65'),
-	('ibf_empty(1000, low => %s)', '0.99', '1'),
+	('ibf_empty(1000, low => %s, high => 1)', '0.99', '1'),
 	('ibf_empty(1000, high => %s)', '1e308', '''Infinity'''),
+	('abf_empty(1000, %s)', '0.000001', '0.0000009'),
+	('abf_empty(1000, %s)', '0.5', '0.500001'),
+	('abf_empty(%s)', '1', '0'),
+	('abf_empty(%s)', '180000000', '9223372036854775807'),
+	('abf_empty(%s, within => ''1 day'')', '1', '0'),
+	('abf_empty(1000, hashes => %s)', '1', '0'),
+	('abf_empty(1000, hashes => %s)', '32', '33'),
+	('abf_empty(1000, generations => %s)', '1', '0'),
+	('abf_empty(1000, generations => %s)', '96', '97'),
+	('abf_empty(within => %s)', '''1 microsecond''', '''0'''),
+	('abf_empty(within => make_interval(days => %s))', '13343998', '13343999'),
+	('abf_false_positive_rate(%s, 3)', '32', '33'),
+	('abf_false_positive_rate(3, %s)', '96', '97'),
+	('abf_false_positive_rate(3, 3, %s)', '0', '-0.1'),
+	('abf_window(%s)', '512000000', '512000001'),
 	('sbf_decay(sbf_empty(64), %s)', '0', '-1'),
 	('ibf_add(ibf_empty(64), 1, %s)', '''Infinity''', '''NaN''');
 
@@ -129,7 +144,8 @@ SELECT type, number, refusal.*
 FROM (VALUES
 		('tbf', tbf_empty(1000000)::bytea, 32768), ('tbf', tbf_empty(1000000)::bytea, 32769),
 		('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873),
-		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873)) v(type, value, number),
+		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1, high => 1)::bytea, 511999872), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1, high => 1)::bytea, 511999873),
+		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999352), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999353)) v(type, value, number),
 	refusal(type, with_number(value, number));
 SELECT type, refusal.*
 FROM (VALUES ('bf', with_number(bf_empty()::bytea, 8000000)), ('tbf', with_number((SELECT tbf_agg(1, now()) FROM (SELECT) s)::bytea, 65537))) v(type, value),

@@ -67,3 +67,12 @@ SELECT c.oid::regclass, relkind FROM pg_class c JOIN member m ON m.classid = 'pg
 -- settings
 SELECT format('%s %s = %s%s%s%s: %s', name, vartype, boot_val, ' ' || unit, ' (' || min_val || ' to ' || max_val || ')', ' ' || enumvals::text, context)
 FROM pg_settings WHERE name LIKE 'streambloom.%' ORDER BY name COLLATE "C";
+
+-- options of an index and of its columns: the hints of errors about them name all
+CREATE TEMP TABLE option (v text);
+SELECT error_of('CREATE INDEX ON option USING bf (v) WITH (none = 1)');
+CREATE INDEX ON option USING bf (v text_ops (none = 1));
+CREATE INDEX ON option USING bf (v gram_ops (none = 1));
+CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, fpr = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1, autosummarize = on);
+CREATE INDEX ON option USING bf (v) WITH (fpr = 0.1, false_positive_rate = 0.1);
+CREATE INDEX ON option USING bf (v text_ops (fpr = 0.1, false_positive_rate = 0.1));

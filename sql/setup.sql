@@ -1,7 +1,14 @@
 -- setup: the extension, citext for the tests of items, and functions by which tests look at errors and compare answers
 SET client_min_messages = warning;
 CREATE EXTENSION citext;
+-- STREAMBLOOM_FROM=0.0.9 scripts/test regress: all tests on an extension that was upgraded to the current version
+\getenv from STREAMBLOOM_FROM
+\if :{?from}
+CREATE EXTENSION streambloom VERSION :'from';
+ALTER EXTENSION streambloom UPDATE;
+\else
 CREATE EXTENSION streambloom;
+\endif
 
 -- The whole error that a command raises. From PostgreSQL 19 on the hint about functions and operators that do not fit
 -- is in two parts, or a detail alone where there is none of that name.
@@ -52,5 +59,17 @@ BEGIN
 		RETURN format('by %s: %s; without: %s', index, by_index, without_index);
 	END IF;
 	RETURN format('%s by %s', split_part(by_index, ',', 1), index);
+END
+$$;
+
+-- The lines of a query's plan, run or not, without what only some versions of PostgreSQL write.
+CREATE FUNCTION plan_lines(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
+		CONTINUE WHEN line ~ '^ *(Storage|Memory|Buffers|Index Searches|Disabled)\y';
+		RETURN NEXT regexp_replace(line, '(rows=\d+)\.00', '\1');
+	END LOOP;
 END
 $$;

@@ -5,7 +5,7 @@
 SELECT pg_column_size(f) - 4 AS bytes, pg_column_size(sbf_decay(f, 1000000000)) - 4 AS decayed, pg_column_size(f | f) - 4 AS united
 FROM unnest(ARRAY[sbf_empty(64), sbf_empty(511999872)]) AS f;
 SELECT pg_column_size(f) - 4 AS bytes, pg_column_size(ibf_decay(f, 1000)) - 4 AS decayed
-FROM unnest(ARRAY[ibf_empty(), ibf_empty(511999872, scheme => 'value_weighted', evictions => 3)]) AS f;
+FROM unnest(ARRAY[ibf_empty(), ibf_empty(511999872, scheme => 'value_weighted', high => 1, evictions => 3)]) AS f;
 
 -- Nothing is in it, whatever is asked.
 SELECT f @> 1 AS one, i.items, i.steps, i.cells, i.bytes, i.current_false_positive_rate AS rate
@@ -22,7 +22,7 @@ SELECT sbf_duplicate(x, sbf_empty(511999872)) OVER () FROM (VALUES (NULL::int), 
 
 -- The first item brings the cells.
 SELECT pg_column_size(sbf_add(sbf_empty(1000), 1)) - 4 AS one, sbf_add(sbf_empty(1000), 1) @> 1 AS added,
-	pg_column_size(ibf_add(ibf_empty(1000), 1, 0.5)) - 4 AS of_ibf;
+	pg_column_size(ibf_add(ibf_empty(1000, high => 1), 1, 0.5)) - 4 AS of_ibf, pg_column_size(ibf_add(ibf_empty(1000), 1, 0.5)) - 4 AS of_ranks;
 -- A filter that was empty once is the same as one that aged in memory.
 SELECT sbf_add(sbf_decay(sbf_empty(1000, seed => 5), 3), 1)::text = sbf_add(sbf_decay(sbf_decay(sbf_empty(1000, seed => 5), 1), 2), 1)::text AS same;
 SELECT sbf_duplicate(x, sbf_empty(1000)) OVER (ORDER BY n) FROM (VALUES (1, 7), (2, 8), (3, 7)) AS v (n, x);

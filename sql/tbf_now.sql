@@ -1,4 +1,4 @@
--- tbf_now: a function of a filter and a time is immutable; only the form without the time reads the clock
+-- tbf_now: a function of a filter and a time is immutable; without the time, which is now by default, a call of it is not
 SET timezone = 'UTC';
 CREATE TABLE tbf_now (f tbf, g tbf);
 INSERT INTO tbf_now SELECT tbf_agg_like(i % 10, now() - i * interval '1 hour', tbf_empty(100, top => 20)) AS f, tbf_agg_like(i % 20, now() - i * interval '1 hour', tbf_empty(100)) AS g FROM generate_series(1, 100) i;

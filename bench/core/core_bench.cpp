@@ -41,11 +41,11 @@ uint64_t keys_of(const benchmark::State &state)
 /* The plain filter of the slides: one array of bits, k positions by double hashing (Kirsch and Mitzenmacher 2006). */
 class Classic
 {
-  public:
+public:
 	explicit Classic(uint64_t items)
 		: bits_(static_cast<uint64_t>(std::ceil(sb_bloom_bits(static_cast<double>(items), rate)))),
-		  hashes_(static_cast<int>(
-			  std::lround(sb_bloom_hashes(static_cast<double>(bits_), static_cast<double>(items))))),
+		  hashes_(
+			  static_cast<int>(std::lround(sb_bloom_hashes(static_cast<double>(bits_), static_cast<double>(items))))),
 		  words_((bits_ + 63) / 64)
 	{
 	}
@@ -71,11 +71,8 @@ class Classic
 	}
 	double bytes() const { return static_cast<double>(words_.size() * 8); }
 
-  private:
-	uint64_t position(uint64_t hash) const
-	{
-		return static_cast<uint64_t>((static_cast<sb_u128>(hash) * bits_) >> 64);
-	}
+private:
+	uint64_t position(uint64_t hash) const { return static_cast<uint64_t>((static_cast<sb_u128>(hash) * bits_) >> 64); }
 
 	uint64_t bits_;
 	int hashes_;
@@ -84,7 +81,7 @@ class Classic
 
 class Blocked
 {
-  public:
+public:
 	explicit Blocked(uint64_t items)
 	{
 		if (sb_bf_plan(items, rate, false, &bf_) != SB_OK)
@@ -102,19 +99,19 @@ class Blocked
 	void add(uint64_t hash) { sb_bf_add_many(&bf_, lines_, &hash, 1); }
 	bool contains(uint64_t hash)
 	{
-		(void)!sb_lookup_item(&lookup_, hash);
+		(void) !sb_lookup_item(&lookup_, hash);
 		return lookup_.found;
 	}
 	void contains_all(const uint64_t *hashes, size_t count, bool *found) const
 	{
-		(void)!sb_bf_contains_many(&bf_, lines_, hashes, count, found);
+		(void) !sb_bf_contains_many(&bf_, lines_, hashes, count, found);
 	}
 	void add_all(const uint64_t *hashes, size_t count) { sb_bf_add_many(&bf_, lines_, hashes, count); }
 	double bytes() const { return static_cast<double>(all_.size() - 63 - SB_BF_HEADER); }
 	const sb_bf &parameters() const { return bf_; }
 	const unsigned char *lines() const { return lines_; }
 
-  private:
+private:
 	sb_bf bf_;
 	std::vector<unsigned char> all_;
 	unsigned char *lines_;
@@ -124,8 +121,11 @@ class Blocked
 /* What no filter with lines can be faster than: one byte of an item's line is touched, with many items in flight. */
 class Floor : public Blocked
 {
-  public:
-	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())), lines_(parameters().line_count) {}
+public:
+	explicit Floor(uint64_t items)
+		: Blocked(items), bytes_(static_cast<size_t>(bytes())), lines_(parameters().line_count)
+	{
+	}
 	void add_all(const uint64_t *hashes, size_t count)
 	{
 		for (size_t i = 0; i < count; i++)
@@ -137,7 +137,7 @@ class Floor : public Blocked
 			found[i] = bytes_[size_t{sb_bf_line_of(lines_, hashes[i])} * SB_BF_LINE] != 0;
 	}
 
-  private:
+private:
 	std::vector<unsigned char> bytes_;
 	uint32_t lines_;
 };
@@ -253,7 +253,7 @@ void contains_absent(benchmark::State &state)
 /* The state of tbf_agg: sums of an hour's hits, half-life a week. */
 class Decaying
 {
-  public:
+public:
 	static constexpr int64_t hour = INT64_C(3600000000);
 
 	explicit Decaying(uint64_t items)
@@ -301,10 +301,11 @@ class Decaying
 	}
 	double bytes() const { return static_cast<double>(sb_tbf_cells(&tbf_) * 8); }
 
-  private:
+private:
 	sb_tbf tbf_;
 	sb_tbf stored_header_{};
-	sb_memory memory_ = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	sb_memory memory_ = {[](void *, size_t size) { return std::malloc(size); },
+						 [](void *, void *block) { std::free(block); }, nullptr};
 	sb_tbf_builder *builder_ = nullptr;
 	sb_moment moment_{};
 	uint64_t value_ = 0;
@@ -448,7 +449,8 @@ void of_sizes(const std::string &name, void (*function)(benchmark::State &), boo
 
 int main(int argc, char **argv)
 {
-	char **end = std::remove_if(argv + 1, argv + argc, [](const char *word) { return std::strcmp(word, "--large") == 0; });
+	char **end = std::remove_if(argv + 1, argv + argc,
+								[](const char *word) { return std::strcmp(word, "--large") == 0; });
 	bool large = end != argv + argc;
 	argc = static_cast<int>(end - argv);
 

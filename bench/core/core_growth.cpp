@@ -1,5 +1,6 @@
 /*
- * core_growth.cpp: how the cost of an item grows with the filter, and how fast whole filters are passed over. One thread.
+ * core_growth.cpp: how the cost of an item grows with the filter, and how fast whole filters are passed over. One
+ * thread.
  *
  *   core_growth [ROUNDS] [KEYS ...]      9 rounds; 10,000 to 50 million keys
  *
@@ -8,7 +9,8 @@
  *   size, what, operation, median, least, most, bytes
  *
  * of the rounds. For an item the size is the number of keys and the time is ns an item; each round does a stretch with
- * each filter in turn, and takes the median of its batches of 4,096 (who else runs on the machine takes whole batches). For a whole filter (operation "whole") the size is its bytes and the time is ns for 1,000 of them.
+ * each filter in turn, and takes the median of its batches of 4,096 (who else runs on the machine takes whole batches).
+ * For a whole filter (operation "whole") the size is its bytes and the time is ns for 1,000 of them.
  *
  * What is measured beside each other, all in as many bytes as 1 % takes:
  *
@@ -78,11 +80,14 @@ double median(std::vector<double> &times)
 /* Zeroed bytes; a filter's line of 64 is a line of the cache, as in aggregates. */
 class Lines
 {
-  public:
-	explicit Lines(size_t bytes) : all_(bytes + 63), lines_(all_.data() + (-reinterpret_cast<uintptr_t>(all_.data()) & 63)) {}
+public:
+	explicit Lines(size_t bytes)
+		: all_(bytes + 63), lines_(all_.data() + (-reinterpret_cast<uintptr_t>(all_.data()) & 63))
+	{
+	}
 	unsigned char *data() { return lines_; }
 
-  private:
+private:
 	std::vector<unsigned char> all_;
 	unsigned char *lines_;
 };
@@ -92,14 +97,15 @@ struct Series
 	std::string what;
 	std::string operation;
 	std::function<void(const uint64_t *)> run; /* over `batch` hashes */
-	uint64_t first;                            /* absent keys begin here; 0: present ones */
+	uint64_t first;							   /* absent keys begin here; 0: present ones */
 	std::vector<double> times;
 };
 
 void print(double size, const char *what, const char *operation, std::vector<double> &times, double bytes)
 {
 	const double middle = median(times);
-	std::printf("%.0f\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.0f\n", size, what, operation, middle, times.front(), times.back(), bytes);
+	std::printf("%.0f\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.0f\n", size, what, operation, middle, times.front(), times.back(),
+				bytes);
 	std::fflush(stdout);
 }
 
@@ -117,28 +123,27 @@ void items(uint64_t keys, int rounds)
 	check(sb_lookup_open(&lookup, SB_LOOKUP_BF, value.data(), sb_bf_size(&bf), sb_bf_size(&bf)));
 	auto *words = reinterpret_cast<uint64_t *>(word_lines.data());
 	const uint64_t count = bf.line_count;
-	auto word_of = [count](uint64_t hash)
-	{ return static_cast<size_t>((static_cast<sb_u128>(hash) * count) >> 64) * 8 + (hash & 7); };
+	auto word_of = [count](uint64_t hash) {
+		return static_cast<size_t>((static_cast<sb_u128>(hash) * count) >> 64) * 8 + (hash & 7);
+	};
 
 	const auto bits = static_cast<uint64_t>(std::ceil(sb_bloom_bits(static_cast<double>(keys), rate)));
-	const int hashes = static_cast<int>(std::lround(sb_bloom_hashes(static_cast<double>(bits), static_cast<double>(keys))));
+	const int hashes = static_cast<int>(
+		std::lround(sb_bloom_hashes(static_cast<double>(bits), static_cast<double>(keys))));
 	std::vector<uint64_t> classic((bits + 63) / 64);
 	auto position = [bits](uint64_t hash) { return static_cast<uint64_t>((static_cast<sb_u128>(hash) * bits) >> 64); };
 
-	auto floor_add = [&](const uint64_t *h)
-	{
+	auto floor_add = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i++)
 			words[word_of(h[i])] |= UINT64_C(1) << (h[i] >> 3 & 63);
 	};
-	auto floor_ask = [&](const uint64_t *h)
-	{
+	auto floor_ask = [&](const uint64_t *h) {
 		uint64_t sum = 0;
 		for (size_t i = 0; i < batch; i++)
 			sum += words[word_of(h[i])] >> (h[i] >> 3 & 63) & 1;
 		sink += sum;
 	};
-	auto floor_add_ahead = [&](const uint64_t *h)
-	{
+	auto floor_add_ahead = [&](const uint64_t *h) {
 		for (size_t i = 0; i < ahead; i++)
 			__builtin_prefetch(&words[word_of(h[i])], 1);
 		for (size_t i = 0; i < batch; i++)
@@ -147,8 +152,7 @@ void items(uint64_t keys, int rounds)
 			words[word_of(h[i])] |= UINT64_C(1) << (h[i] >> 3 & 63);
 		}
 	};
-	auto floor_ask_ahead = [&](const uint64_t *h)
-	{
+	auto floor_ask_ahead = [&](const uint64_t *h) {
 		uint64_t sum = 0;
 		for (size_t i = 0; i < ahead; i++)
 			__builtin_prefetch(&words[word_of(h[i])]);
@@ -159,8 +163,7 @@ void items(uint64_t keys, int rounds)
 		}
 		sink += sum;
 	};
-	auto classic_add = [&](const uint64_t *h)
-	{
+	auto classic_add = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i++)
 		{
 			uint64_t hash = h[i];
@@ -169,8 +172,7 @@ void items(uint64_t keys, int rounds)
 				classic[position(hash) / 64] |= UINT64_C(1) << (position(hash) % 64);
 		}
 	};
-	auto classic_ask = [&](const uint64_t *h)
-	{
+	auto classic_ask = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i++)
 		{
 			uint64_t hash = h[i];
@@ -184,26 +186,22 @@ void items(uint64_t keys, int rounds)
 			sink += j == hashes;
 		}
 	};
-	auto bf_add = [&](const uint64_t *h)
-	{
+	auto bf_add = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i++)
 			sb_bf_add_many(&bf, lines, &h[i], 1);
 	};
-	auto bf_ask = [&](const uint64_t *h)
-	{
+	auto bf_ask = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i++)
 		{
-			(void)!sb_lookup_item(&lookup, h[i]);
+			(void) !sb_lookup_item(&lookup, h[i]);
 			sink += lookup.found;
 		}
 	};
-	auto bf_add_many = [&](const uint64_t *h)
-	{
+	auto bf_add_many = [&](const uint64_t *h) {
 		for (size_t i = 0; i < batch; i += at_once)
 			sb_bf_add_many(&bf, lines, h + i, at_once);
 	};
-	auto bf_ask_many = [&](const uint64_t *h)
-	{
+	auto bf_ask_many = [&](const uint64_t *h) {
 		bool found[at_once];
 		for (size_t i = 0; i < batch; i += at_once)
 		{
@@ -271,7 +269,8 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 	tbf.kind.code = SB_KIND_INTEGER;
 	tbf.layout = layout;
 	sb_tbf_moment(tbf.half_life, tbf.epoch, 0, &moment);
-	const sb_memory memory = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	const sb_memory memory = {[](void *, size_t size) { return std::malloc(size); },
+							  [](void *, void *block) { std::free(block); }, nullptr};
 	sb_tbf_builder *builder;
 	check(sb_tbf_builder_begin(&memory, &tbf, SB_TBF_SUMS_OF_ITEMS, false, &builder));
 	for (uint64_t i = 0; i < keys; i++)
@@ -322,25 +321,21 @@ void whole(uint64_t keys, int rounds)
 									  return bytes->data();
 								  },
 								  [](void *, void *) {}, &decayed};
-	auto decay = [&same_block](const sb_tbf &header, const std::vector<unsigned char> &cells)
-	{
+	auto decay = [&same_block](const sb_tbf &header, const std::vector<unsigned char> &cells) {
 		sb_tbf out;
 		void *value;
 		check(sb_tbf_decay(&header, cells.data(), 8 * 24 * hour, &same_block, 0, &out, &value));
 	};
-	auto copy = [&decayed](const std::vector<unsigned char> &cells)
-	{
+	auto copy = [&decayed](const std::vector<unsigned char> &cells) {
 		decayed.resize(cells.size());
 		std::memcpy(decayed.data(), cells.data(), cells.size());
 	};
-	auto measure = [&]
-	{
+	auto measure = [&] {
 		sb_bf_stats stats;
 		check(sb_bf_measure(&bf, lines.data(), &stats));
 		sink += stats.bits_set;
 	};
-	auto fold = [&]
-	{
+	auto fold = [&] {
 		sb_bf half = bf;
 		std::memcpy(other.data(), lines.data(), lines.size());
 		check(sb_bf_fold(&half, other.data(), 1, other.data()));

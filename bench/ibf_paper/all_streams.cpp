@@ -1,5 +1,6 @@
 /*
- * all_streams.cpp: a row for each stream, in its own order and permuted, and whether the paper's orders of the filters hold.
+ * all_streams.cpp: a row for each stream, in its own order and permuted, and whether the paper's orders of the filters
+ * hold.
  */
 #include "sections.hpp"
 
@@ -40,8 +41,10 @@ void head()
 
 void row(const Stream &stream, const char *order, const Five &f, Verdicts *verdicts)
 {
-	bool fp = f[BF].fp.rate() > f[SBF].fp.rate() && f[SBF].fp.rate() > f[TWO].fp.rate() && f[TWO].fp.rate() > f[MULTI].fp.rate();
-	bool fn = f[BF].fn.rate() < f[SBF].fn.rate() && f[SBF].fn.rate() < f[TWO].fn.rate() && f[TWO].fn.rate() < f[MULTI].fn.rate();
+	bool fp = f[BF].fp.rate() > f[SBF].fp.rate() && f[SBF].fp.rate() > f[TWO].fp.rate() &&
+		f[TWO].fp.rate() > f[MULTI].fp.rate();
+	bool fn = f[BF].fn.rate() < f[SBF].fn.rate() && f[SBF].fn.rate() < f[TWO].fn.rate() &&
+		f[TWO].fn.rate() < f[MULTI].fn.rate();
 	bool weighted = true;
 	for (size_t v = TWO; v < varieties; v++)
 		weighted = weighted && (f[v].runs == 0 || f[v].wfn.rate() < f[v].fn.rate());

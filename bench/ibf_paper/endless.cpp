@@ -29,7 +29,8 @@ long resident()
 sb_stable planned()
 {
 	sb_stable plan;
-	if (sb_stable_plan(paper_bytes, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &plan) != SB_OK)
+	if (sb_stable_plan(paper_bytes, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0,
+					   &plan) != SB_OK)
 		die("the endless sbf is refused");
 	return plan;
 }

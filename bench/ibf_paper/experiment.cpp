@@ -14,7 +14,7 @@ Counts run(const Stream &stream, const std::vector<uint32_t> &order, Filter *fil
 	{
 		uint32_t item = stream.item[order[i]];
 		double importance = static_cast<double>(stream.importance[order[i]]);
-		uint8_t value = sb_stable_value_of(&filter->parameters, importance);
+		uint8_t value = sb_stable_value_of(&filter->parameters, nullptr, importance);
 		bool duplicate = filter->step(stream.hash[item], value);
 		auto bin = static_cast<size_t>(importance);
 		shares[value - 1u] += 1 / static_cast<double>(order.size());

@@ -47,7 +47,8 @@ struct Filter
 
 	bool step(uint64_t hash, double importance)
 	{
-		return step(hash, sb_stable_value_of(&parameters, importance));
+		sb_stable_note_importance(&parameters, cells.data(), importance);
+		return step(hash, sb_stable_value_of(&parameters, cells.data(), importance));
 	}
 	bool step(uint64_t hash, uint8_t value)
 	{

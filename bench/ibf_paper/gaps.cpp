@@ -48,7 +48,7 @@ void measure(Filter *filter, uint64_t n, const std::vector<uint64_t> &lengths, M
 				uint64_t then = i - lengths[g] - 1;
 				missed->measured[g][values[then]].add(1, !filter->contains(hash_of(then)));
 			}
-		values[i] = sb_stable_value_of(&filter->parameters, random.uniform());
+		values[i] = sb_stable_value_of(&filter->parameters, nullptr, random.uniform());
 		filter->step(hash_of(i), values[i]);
 	}
 }

@@ -1,7 +1,7 @@
 /*
- * main.cpp: the experiments of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (the IBF paper) over the core. bench/papers
- * builds and runs it: it reads the unpacked data files, prints the page's Markdown, and leaves the points of the plots
- * and the streams that SQL is to repeat as files.
+ * main.cpp: the experiments of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (the IBF paper) over the core.
+ * bench/papers builds and runs it: it reads the unpacked data files, prints the page's Markdown, and leaves the points
+ * of the plots and the streams that SQL is to repeat as files.
  *
  *   papers DIRECTORY [--quick]     DIRECTORY holds retail.csv and block.txt, or not; files are written there
  *
@@ -70,6 +70,8 @@ void page(const Streams &streams)
 	progress("Max 3, 7, 15");
 	max_sweep(streams);
 	theory(streams, progress);
+	progress("abf");
+	with_abf(streams);
 	progress("endless stream");
 	endless();
 }

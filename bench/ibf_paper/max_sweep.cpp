@@ -46,7 +46,8 @@ void max_sweep(const Streams &streams)
 	{
 		Sweep sweep;
 		for (int bits = 2; bits <= 4; bits++)
-			sweep[static_cast<size_t>(bits - 2)] = experiment(*stream, 10, stream->first_mixed(), std::min(stream->permutations, 3), bits);
+			sweep[static_cast<size_t>(bits - 2)] = experiment(*stream, 10, stream->first_mixed(),
+															  std::min(stream->permutations, 3), bits);
 		for (size_t v = SBF; v < varieties; v++)
 			row(*stream, sweep, v);
 	}

@@ -17,7 +17,8 @@ std::vector<double> table_of(const sb_stable_chain &chain)
 	double work[2 * 8 * 8];
 	std::vector<double> table;
 	for (int i = 0; i < octaves * parts; i++)
-		table.push_back(sb_stable_false_negatives(&chain, 7, static_cast<uint64_t>(std::exp2((i + 0.5) / parts)), work));
+		table.push_back(sb_stable_false_negatives(&chain, 7, static_cast<uint64_t>(std::exp2((i + 0.5) / parts)),
+												  work));
 	return table;
 }
 

@@ -1,6 +1,6 @@
 /*
- * streams.hpp: what the filters are given: arrivals of items, each with an importance, in an order of their own or mixed.
- * Made in streams.cpp (the block trace and the made-up ones) and in retail.cpp.
+ * streams.hpp: what the filters are given: arrivals of items, each with an importance, in an order of their own or
+ * mixed. Made in streams.cpp (the block trace and the made-up ones) and in retail.cpp.
  */
 #ifndef PAPERS_STREAMS_HPP
 #define PAPERS_STREAMS_HPP

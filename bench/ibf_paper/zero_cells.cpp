@@ -1,5 +1,6 @@
 /*
- * zero_cells.cpp: the share of zero cells and the rate of false positives on distinct items, as measured and by the formulas.
+ * zero_cells.cpp: the share of zero cells and the rate of false positives on distinct items, as measured and by the
+ * formulas.
  */
 #include "sections.hpp"
 
@@ -119,7 +120,8 @@ void zero_cells()
 	std::printf(
 		"\nLargest difference of zeros from V0: %s %% absolute of SBF, 2C and MC (wanted: 1 %%), %s %% of IBF-H. Largest excess of a rate\n"
 		"over its bound: %s %% absolute. On distinct items the rate *is* the bound, but for chance: half of such runs lie over it.\n\n",
-		percent(worst.zeros).c_str(), percent(worst.zeros_of_heavy).c_str(), percent(std::max(worst.over, 0.0)).c_str());
+		percent(worst.zeros).c_str(), percent(worst.zeros_of_heavy).c_str(),
+		percent(std::max(worst.over, 0.0)).c_str());
 	std::puts("![zero cells](papers-zeros.svg)\n");
 	write_files(figure);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# links.pl: says which links of the pages (*.md) in a folder lead nowhere: to a file that is not there, or to a heading that
-# the page does not have. Links to other machines are not followed. Ends with 1 if there is one.
+# links.pl: says which links of the pages (*.md) in a folder lead nowhere: to a file that is not there, or to a heading
+# that the page does not have. Links to other machines are not followed. Ends with 1 if there is one.
 #
 #   scripts/lib/links.pl FOLDER
 use strict;

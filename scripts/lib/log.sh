@@ -13,33 +13,82 @@ find_log() {
 	fi
 }
 
-# read_log FILE: its lines, unpacked, ready for COPY.
-read_log() {
-	case $1 in
-	*.gz) gzip -dc -- "$1" ;;
-	*.xz) xz -dc -- "$1" ;;
-	*) cat -- "$1" ;;
-	esac | escape_bytes
+# packed_by FILE: gzip or xz, by its first bytes; nothing if it is not packed.
+packed_by() {
+	case $(head -c 6 -- "$1" | od -An -tx1 | tr -d ' \n') in
+	1f8b*) printf 'gzip' ;;
+	fd377a585a00) printf 'xz' ;;
+	esac
 }
 
-# has_hits FILE: is there any line in it that may be one of an access log in Apache combined format? Also true if it cannot be
-# unpacked yet.
-has_hits() {
-	if [[ $1 == *.xz ]] && ! command -v xz >/dev/null; then
-		return 0
-	fi
-	[[ -z $(read_log "$1" 2>/dev/null | grep -m 1 -E '^[^ "]+ [^ "]+ ([^ "]+|"") \[[0-9]{2}/[A-Za-z]{3}/[0-9]{4}:') ]] || return 0
-	read_log "$1" >/dev/null || die "$1 cannot be read to its end"
-	return 1
+# read_log FILE: its lines, unpacked, ready for COPY.
+read_log() {
+	local packer
+	packer=$(packed_by "$1")
+	if [[ -n $packer ]]; then "$packer" -dc -- "$1"; else cat -- "$1"; fi | escape_bytes
+}
+
+# What format_of() prints is the name of a recipe of docs/logs.md. A line each: the recipe, and how its lines look like to a reader.
+known_formats() {
+	cat <<-'FORMATS'
+		apache	192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5120 "-" "Mozilla/5.0"     (Apache, nginx)
+		json	{"time": "2026-03-01T10:00:00Z", "remote_addr": "192.0.2.7", "request_uri": "/", ...}
+		caddy	{"ts": 1772359200, "request": {"remote_ip": "192.0.2.7", "uri": "/", ...}, ...}
+		w3c	#Fields: date time c-ip cs-method cs-uri-stem sc-status ...                                (IIS, CloudFront)
+		alb	https 2026-03-01T10:00:00.000000Z app/balancer/50dc6c49 192.0.2.7:2817 ...                 (AWS ALB, ELB)
+		s3	79a59df900b9 bucket [01/Mar/2026:10:00:00 +0000] 192.0.2.7 - 3E57427F REST.GET.OBJECT ...  (Amazon S3)
+		squid	1772359200.000    919 192.0.2.7 TCP_MISS/200 5120 GET http://www.example.com/ ...
+		haproxy	192.0.2.7:33317 [01/Mar/2026:10:00:00.000] http-in static/srv1 10/0/30/69/109 200 ...
+	FORMATS
+}
+
+# format_of FILE: prints the format of its first line that has one. Fails with 1 if no line has one, with 2 if the file has no line.
+format_of() {
+	local status=0
+	read_log "$1" 2>/dev/null | perl -ne '
+		BEGIN { $day = qr{\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d}; $zone = qr{[+-]\d{4}} }
+		next if !/\S/;
+		$some = 1;
+		if (/^\s*\{/)
+		{
+			$format = "caddy" if /"ts"\s*:/ && /"request"\s*:\s*\{/ && /"uri"\s*:/;
+			$format ||= "json" if /"(?:time|ts|timestamp|\@timestamp|time_iso8601|time_local|msec|datetime|StartUTC|EdgeStartTimestamp|date)"\s*:/
+				&& /"(?:request|request_uri|uri|url|path|RequestPath|ClientRequestURI|httpRequest)"\s*:/;
+		}
+		elsif (/^#Fields:.*\sc-ip\s/) { $format = "w3c" }
+		elsif (/^[^ "]+ [^"]*\[$day $zone\] "/) { $format = "apache" }
+		elsif (/^\S+ \S+ \[$day $zone\] \S+ \S+ \S+ [A-Z0-9]+\.[A-Z0-9_.]+ /) { $format = "s3" }
+		elsif (/^(?:[a-z0-9]+ )?\d{4}-\d\d-\d\dT[0-9:.]+Z \S+ \S+:\d+ /) { $format = "alb" }
+		elsif (m{^\d+\.\d{3} +\d+ \S+ [A-Z_]+/\d{3} }) { $format = "squid" }
+		elsif (/\S+:\d+ \[$day\.\d+\] \S+ \S+ [-+0-9\/]+ /) { $format = "haproxy" }
+		if ($format) { print $format; exit }
+		END { $? = $format ? 0 : $some ? 1 : 2 }' || status=${PIPESTATUS[1]}
+	return "$status"
+}
+
+# names_in FILE: the names in its first JSON document, to say which ones they are.
+names_in() {
+	read_log "$1" 2>/dev/null | perl -ne 'next if !/^\s*\{/; my %seen; print join ", ", grep { !$seen{$_}++ } /"([^"\\]{1,40})"\s*:/g; exit'
+}
+
+# recipe NAME: the block of docs/logs.md that has this mark.
+recipe() {
+	awk -v mark="<!-- recipe: $1 -->" '
+		$0 == mark { wanted = 1 }
+		/^```$/ && on { found = 1; exit }
+		on
+		wanted && /^```sql$/ { on = 1 }
+		END { exit !found }' "$repository/docs/logs.md" || die "docs/logs.md has no recipe $1"
 }
 
 # Control bytes and what is not UTF-8 become \xHH, as Apache writes them itself: COPY would stop there. So would it at a
-# line that is "\." alone. Line ends of Windows go.
+# line that is "\." alone. Line ends of Windows go, and the mark of UTF-8 in front of a file.
 escape_bytes() {
 	perl -ne '
 		BEGIN { $utf8 = qr/\A(?:[\x00-\x7f]++|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}
 			|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*\z/x }
 		s/\r?\n\z//;
+		s/\A\xef\xbb\xbf// if $. == 1;
 		s/([\x00-\x08\x0a-\x1f\x7f])/sprintf "\\x%02x", ord $1/ge;
 		s/([\x80-\xff])/sprintf "\\x%02x", ord $1/ge if /[\x80-\xff]/ && !/$utf8/;
 		$_ = "\\x5c." if $_ eq "\\.";

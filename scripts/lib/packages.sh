@@ -171,3 +171,18 @@ want_hypopg() {
 	major=$(postgresql_major)
 	want "postgresql-$major-hypopg" test -e "$("$PG_CONFIG" --pkglibdir)/hypopg.so"
 }
+
+# For the tests beside other extensions and programs, likewise.
+want_partman() {
+	local major
+	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
+	major=$(postgresql_major)
+	want "postgresql-$major-partman" test -e "$("$PG_CONFIG" --sharedir)/extension/pg_partman.control"
+}
+want_repack() {
+	local major
+	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
+	major=$(postgresql_major)
+	want "postgresql-$major-repack" test -e "$("$PG_CONFIG" --pkglibdir)/pg_repack.so"
+}
+want_pgbouncer() { want pgbouncer test -x /usr/sbin/pgbouncer; }

@@ -85,6 +85,40 @@ types_tutorial() {
 		pg_ctlcluster "$version" main stop'
 }
 
+# json_log LINES: a made-up log of nginx in JSON lines. Its escapes \x16 are not JSON's, as in real ones.
+json_log() {
+	"$here/generate-log" --lines "$1" | perl -ne '
+		/^(\S+) \S+ \S+ \[([^]]+)\] "((?:[^"\\]|\\.)*)" (\d+) (\S+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"/ or next;
+		printf qq({"time_local":"%s","remote_addr":"%s","request":"%s","status":"%s","body_bytes_sent":"%s","http_referer":"%s","http_user_agent":"%s"}\n),
+			$2, $1, $3, $4, $5, $6, $7'
+}
+
+# types_json ROOT: a user of the machine makes a role and a database for himself, as docs/logs.md says, types that page with a log in JSON
+# lines, and the tutorial from there on.
+types_json() {
+	local root=$1
+	in_system "$root" sh -euc 'id newcomer 2>/dev/null || useradd -m newcomer; chmod 700 /home/newcomer' || return
+	json_log 200000 >"$root/home/newcomer/access.log" || return
+	in_system "$root" --net sh -euc '
+		pages=$(echo /usr/share/doc/postgresql-*-streambloom/docs)
+		version=$(ls /etc/postgresql)
+		pg_ctlcluster "$version" main start
+		runuser -u postgres -- createuser newcomer
+		runuser -u postgres -- createdb -O newcomer newcomer
+		blocks() { sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }"; }
+		{
+			sed "/^## JSON lines/,\$d" "$pages/logs.md" | sed "/^## Apache/,\$d" | blocks
+			sed -n "/^## JSON lines/,/^## Caddy/p" "$pages/logs.md" | blocks
+			sed -n "/^## Into partitions/,\$p" "$pages/logs.md" | blocks
+			sed -n "/^## What is in a filter/,\$p" "$pages/tutorial.md" | blocks
+		} >/tmp/json.sql
+		test "$(wc -l </tmp/json.sql)" -gt 150
+		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
+		grep -qE "^ *200000 \| +200000" /tmp/json.out
+		grep -q "counted_too_low" /tmp/json.out
+		pg_ctlcluster "$version" main stop'
+}
+
 # rest_of ROOT: what is left of the package, but for what was brought here.
 rest_of() {
 	local left
@@ -99,8 +133,18 @@ removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | 
 packaged_tests() {
 	unshare --mount --pid --fork --kill-child bash -c '
 		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
-		cd "$0/packages" && exec autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
+		# The folder that $TMPDIR names is not there in the other system.
+		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
+}
+
+# The steps of the public workflow, with one short suite of tests. The checkout is a clone, which is another user's as it is there.
+workflow_runs() {
+	local root=$1 version
+	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
+	make_system "$root" "$2" && in_system "$root" sh -euc "$(sed -n 's/^ *- run: \(apt-get.*\)/\1/p' "$repository/.github/workflows/test.yml" | head -n 1)" \
+		&& git -c safe.directory='*' clone -q "$repository" "$root/checkout" \
+		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
 }
 
 one_suite() {
@@ -117,12 +161,19 @@ one_suite() {
 	verdict "$name: a clean system is made" make_system "$clean" "$name"
 	cp -r "$build/packages" "$clean/packages"
 	# All that follows needs the package.
+	local began=$SECONDS
 	verdict "$name: the package installs in a clean system" installs "$clean"
+	verdict "$name: a new user loads a log in JSON lines as docs/logs.md says, and gets answers" types_json "$clean"
+	printf '      | %s: from the clean system to the answers in %d s\n' "$name" $((SECONDS - began))
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
 	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
 	verdict "$name: the package is removed without a rest" removes "$clean"
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
 	rm -rf --one-file-system "$build" "$clean"
+	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
+		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"
+		rm -rf --one-file-system "$clean"
+	fi
 }
 
 # A clone has what the release leaves out (.gitattributes): dpkg-source must not take that for a change of the sources.

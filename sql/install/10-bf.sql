@@ -141,8 +141,8 @@ COMMENT ON CAST (bf_text_item AS text) IS 'for a parameter that the query also c
 -- making and adding
 
 CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (1 or more) at this false-positive rate (0.000001 to 0.5): Bloom 1970, in lines of 512 bits after Putze, Sanders, Singler 2007';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (1 or more; null: a filter that sizes itself, which holds up to 65,536 items exactly) at this false-positive rate (0.000001 to 0.5): Bloom 1970, in lines of 512 bits after Putze, Sanders, Singler 2007';
 
 CREATE FUNCTION bf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';

@@ -134,18 +134,12 @@ CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
 COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
-CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz) RETURNS double precision
+CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, in hits an epoch: (1 - lambda) * tbf_count(), lambda = 2^(-epoch / half_life) (Cheng et al. 2005, eq. 4). An error for a filter without a half-life';
-CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'as the form with a time, at the time of now()';
-CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
-CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 
 CREATE FUNCTION tbf_contains(filter tbf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -170,12 +164,9 @@ COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 -- decaying and combining
 
-CREATE FUNCTION tbf_decay(filter tbf, at timestamptz) RETURNS tbf
+CREATE FUNCTION tbf_decay(filter tbf, at timestamptz DEFAULT now()) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit (tbf_info) is dropped, and its space given back. The filter itself if there is nothing to do, or if the time is earlier';
-CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_decay(tbf) IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest). An exact filter gets counters, with room for four times its items';
@@ -199,7 +190,7 @@ CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hi
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two; of an exact filter, how many of its items have so many';
 CREATE FUNCTION tbf_sketch(filter tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters hold how many hits, on a scale of logarithms';
+COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters (of an exact filter: items) hold how many hits, on a scale of logarithms. Hits are worth what they are at the base (tbf_info), which is not now';
 
 -- aggregates
 

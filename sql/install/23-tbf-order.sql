@@ -30,15 +30,9 @@ CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf, we
 );
 COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf, double precision, timestamptz) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum (Cohen, Matias 2003): the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
 
-CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight (Fan et al. 2000). An error if the item has fewer hits, if anything of the filter was dropped by decay, or if it has minimum increase, recurring minimum or a list of hot items';
-CREATE FUNCTION tbf_remove(filter tbf, item "any") RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'as the form with a time, at the time of now()';
-CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
-CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';

@@ -82,10 +82,10 @@ COMMENT ON OPERATOR FAMILY ibf_ops USING hash IS 'compares whole filters, as = d
 -- making and adding
 
 CREATE FUNCTION ibf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, scheme text DEFAULT 'multi_class',
-		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
+		low double precision DEFAULT NULL, high double precision DEFAULT NULL, threshold double precision DEFAULT NULL,
 		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells (64 or more), whose false-positive rate stays below fpr (0.000001 to 0.5) whatever the importances (value_weighted: if they are uniform over their range, or lower; Bhoraskar et al. 2013). scheme: two_class (important from the threshold on; null: the middle of low and high), multi_class or value_weighted (importances from low to high in equal classes). hashes (1 to 16), bits of a cell (2 to 8) and evictions a step (0: never any) are chosen if they are null. seed: of its random numbers';
+COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells (64 or more), whose false-positive rate stays below fpr (0.000001 to 0.5; Bhoraskar et al. 2013). scheme: two_class (important from the threshold on; null: the middle of low and high), multi_class or value_weighted (importances from low to high in equal classes). high null: importances are ranked among those of about the latest 4,096 items, and the rate holds whatever they are. With high (low null: 0) it holds if importances are uniform over this range, or lower; for two_class always. hashes (1 to 16), bits of a cell (2 to 8) and evictions a step (0: never any) are chosen if they are null. seed: of its random numbers';
 
 -- not strict: a null importance is an error
 CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RETURNS ibf
@@ -171,7 +171,7 @@ CREATE FUNCTION ibf_info(filter ibf,
 		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision, OUT scheme text, OUT low double precision, OUT high double precision)
 	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, false_positive_bound the one that it keeps on an endless stream, current_false_positive_rate follows from its cells; max_value: the largest of a cell; items, steps: so far; zeros: share of zero cells now; stable_zeros: the share where the filter is stable, if importances are uniform over their range; bytes: of the stored form; cardinality: items that a filter without evictions would hold at this fill; low, high: range of importances, for two_class both the threshold';
+COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, false_positive_bound the one that it keeps on an endless stream, current_false_positive_rate follows from its cells; max_value: the largest of a cell; items, steps: so far; zeros: share of zero cells now; stable_zeros: the share where the filter is stable, if importances are uniform over their range; bytes: of the stored form; cardinality: items that a filter without evictions would hold at this fill; low, high: range of importances, for two_class both the threshold, null where importances are ranked';
 CREATE FUNCTION ibf_histogram(filter ibf, OUT value integer, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
 COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many of the filter''s cells have which value';
@@ -185,7 +185,7 @@ CREATE TYPE ibf_parameters AS (bytes bigint, fpr double precision, scheme text, 
 	threshold double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);
 COMMENT ON TYPE ibf_parameters IS 'the parameters of an ibf, for ibf_agg_like()';
 CREATE FUNCTION ibf_parameters(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, scheme text DEFAULT 'multi_class',
-		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
+		low double precision DEFAULT NULL, high double precision DEFAULT NULL, threshold double precision DEFAULT NULL,
 		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf_parameters
 	AS 'MODULE_PATHNAME', 'stable_parameters' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_parameters(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'the parameters that ibf_empty() takes, for ibf_agg_like()';
@@ -204,7 +204,7 @@ COMMENT ON FUNCTION ibf_agg_final(internal) IS 'final function of ibf_agg';
 CREATE AGGREGATE ibf_agg(item "any", importance double precision) (
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE ibf_agg("any", double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+COMMENT ON AGGREGATE ibf_agg("any", double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, which is ranked among those before; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE AGGREGATE ibf_agg(item "any", importance double precision, low double precision, high double precision) (
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
@@ -227,7 +227,7 @@ COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'the largest of each cell of all filt
 
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for a null item. importance: from 0 to 1, null is an error; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for a null item. importance: any number, ranked among those before, null is an error; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
@@ -237,7 +237,7 @@ COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item
 CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
 		scheme text DEFAULT 'multi_class') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range. ibf_empty() takes as many as keep it whatever the importances are';
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range, as ranks are. As many as sbf_evictions() says keep it whatever the importances are';
 CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'the probability that a filter of these parameters has forgotten an item of this importance after gap (0 or more) other ones, all distinct and of uniform importances (Bhoraskar et al. 2013, section III)';

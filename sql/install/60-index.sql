@@ -208,9 +208,11 @@ CREATE FUNCTION bf_index_stats(
 	OUT hashes integer,
 	OUT fill double precision,
 	OUT false_positive_rate double precision,
-	OUT current_false_positive_rate double precision
+	OUT current_false_positive_rate double precision,
+	OUT full_ranges bigint,
+	OUT full_block bigint
 ) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL RESTRICTED COST 10000 ROWS 2;
-COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row for each column and level of a bf index: ranges and their states, pages, fill, the false-positive rate asked for, and the one that follows from the bits';
+COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row for each column and level of a bf index: ranges and their states, pages, fill, the false-positive rate asked for, and the one that follows from the bits; ranges that have far more items than the others (full), which are always read, and the first block of the first of them';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1, level integer DEFAULT 0) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION bf_of(regclass, bigint, integer, integer) IS 'the filter of the range of a level that has this block of the table; without a block that of all ranges of the level together, which is an error if they have filters of different sizes; NULL if one of the ranges is not summarized';
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer, integer) IS 'the filter of the range of a level that has this block of the table; without a block that of all ranges of the level together, which is an error if they have filters of different sizes; NULL if one of the ranges is full or not summarized';

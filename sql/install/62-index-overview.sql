@@ -12,9 +12,11 @@ CREATE FUNCTION bf_index_overview(
 	OUT levels integer,
 	OUT too_full boolean,
 	OUT table_bytes bigint,
-	OUT why_large text
+	OUT why_large text,
+	OUT full_ranges bigint,
+	OUT full_block bigint
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two or three pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, the bytes of its table, and if the index is larger than this, why; NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two or three pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, the bytes of its table, and if the index is larger than this, why; ranges that are full, as VACUUM has counted them, and the first block of the first one; NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
@@ -33,21 +35,22 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
 		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full,
-		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(l.why_large) AS large, pg_catalog.min(l.why_large) AS why_large
+		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(l.why_large) AS large, pg_catalog.min(l.why_large) AS why_large,
+		pg_catalog.sum(l.full_ranges)::bigint AS full_ranges, CASE WHEN pg_catalog.count(*) = 1 THEN pg_catalog.min(l.full_block) END AS full_block
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
-		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large,
+		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large, f.full_ranges, f.full_block,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
-		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize, 'bf_index_advise'::pg_catalog.regproc::pg_catalog.text AS advise
+		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize, pg_catalog.regexp_replace('bf_index_check'::pg_catalog.regproc::pg_catalog.text, 'check$', 'advise') AS advise
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
 		LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid LEFT JOIN figures f ON f.index = i.indexrelid
 	WHERE a.amname = 'bf' AND (f.index IS NOT NULL OR c.relkind = 'I') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
 		pg_catalog.has_table_privilege(i.indrelid, 'SELECT') AND NOT pg_catalog.row_security_active(i.indrelid)
 )
 SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass AS index, k.parent::pg_catalog.regclass AS parent, k.leaves, k.bytes, k.table_bytes, k.ranges,
-	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.levels, k.lookups,
+	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.full_ranges, k.full_block, k.levels, k.lookups,
 	coalesce(nullif(CASE WHEN k.is_parent THEN
 		pg_catalog.concat_ws('; ',
 			CASE WHEN k.leaves = 0 AND k.indisvalid THEN 'there are no partitions: nothing to do' END,
@@ -71,7 +74,10 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 				k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
 			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
-			CASE WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
+			CASE WHEN k.ranges > 0 THEN NULL
+				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits c WHERE c.inhparent = k.relation) THEN 'the table itself has no rows: nothing to do; those of its children, or of a hypertable''s chunks, are in indexes of their own'
+				WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'citus') THEN 'the table is empty here: nothing to do; if Citus distributes it, ask where its shards are'
+				WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
@@ -93,6 +99,8 @@ COMMENT ON COLUMN bf_indexes.table_bytes IS 'size of the table and its out-of-li
 COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now';
 COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read; too large only if a range was made unsummarized, or left by an interrupted summarizer, before the last group of ranges that began';
 COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';
+COMMENT ON COLUMN bf_indexes.full_ranges IS 'how many of the summarized ranges have far more items than the others, so that they are always read; as the last VACUUM, bf_summarize() or build has counted them';
+COMMENT ON COLUMN bf_indexes.full_block IS 'the first block of the first of these in the table; NULL: there is none, or there are several partitions';
 COMMENT ON COLUMN bf_indexes.levels IS 'how many levels the index has, 0 if nothing is summarized; of partitions, the most';
 COMMENT ON COLUMN bf_indexes.lookups IS 'how often the index was asked since the statistics were reset (idx_scan of pg_stat_all_indexes)';
 COMMENT ON COLUMN bf_indexes.advice IS 'what to do, in words; a command stands behind the colon';

@@ -56,6 +56,7 @@ DECLARE
 BEGIN
 	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
 		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = format('tiers is %s, keep is %s.', tiers, keep),
 			HINT = 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.';
 	END IF;
 	FOR i IN 1 .. cardinality(tiers) LOOP
@@ -75,7 +76,11 @@ BEGIN
 	IF top NOT BETWEEN 1 AND 10000 THEN
 		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
 	END IF;
-	PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
+	BEGIN
+		PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
+	EXCEPTION WHEN invalid_parameter_value THEN
+		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
+	END;
 	IF half_life IS NOT NULL THEN
 		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
 	END IF;
@@ -213,7 +218,9 @@ BEGIN
 	-- the type of the items
 	BEGIN
 		EXECUTE format(E'CREATE TABLE %s AS SELECT (%s\n) AS item FROM %s WITH NO DATA', place, item, source);
-	EXCEPTION WHEN invalid_table_definition THEN
+	EXCEPTION WHEN duplicate_table THEN
+		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'duplicate_table', HINT = 'Give the roll-up another name, or drop the old one with tbf_rollup_drop().';
+	WHEN invalid_table_definition THEN
 		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch', DETAIL = SQLERRM,
 			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
 	END;

@@ -20,6 +20,13 @@ DECLARE
 	n integer;
 BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	IF NOT (SELECT coalesce(bool_and(key = ANY (def.group_columns)), true) FROM jsonb_object_keys(CASE jsonb_typeof(only_groups) WHEN 'object' THEN only_groups ELSE '{}' END) key) OR jsonb_typeof(only_groups) <> 'object' THEN
+		RAISE EXCEPTION 'roll-up % has no groups %', rollup, only_groups USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = CASE cardinality(def.group_columns) WHEN 0 THEN 'It was made without group_by.' ELSE format('It was made with group_by => %L.', def.group_columns) END,
+			HINT = 'groups is an object with some of these columns and their values, such as {"country": "NL"}.';
+	ELSIF from_time > to_time AND isfinite(from_time) AND isfinite(to_time) THEN
+		RAISE EXCEPTION 'the time from % to % is none', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'from_time must not be later than to_time.';
+	END IF;
 	IF from_time IS NOT NULL THEN
 		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %s
 			WHERE starts < $2 AND newest >= $1 AND oldest < $2 AND groups @> $3', rollup) USING from_time, to_time, coalesce(only_groups, '{}');
@@ -42,7 +49,12 @@ BEGIN
 	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
 	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
 	PERFORM pg_catalog.set_config('search_path', path, true);
-	EXECUTE asked INTO weights USING ages, widths;
+	BEGIN
+		EXECUTE asked INTO weights USING ages, widths;
+	EXCEPTION WHEN undefined_column OR undefined_function OR syntax_error OR datatype_mismatch THEN
+		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = format('The weight was given as %L.', decay),
+			HINT = 'It is an expression of age (an interval), such as decay_exponential(age, ''1 day'').';
+	END;
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	IF EXISTS (SELECT FROM unnest(weights) w WHERE (w >= 0 AND w < 8589934592) IS NOT TRUE) THEN
 		RAISE EXCEPTION 'weight of hits is null or out of range' USING ERRCODE = 'numeric_value_out_of_range', HINT = 'The weight is an expression of age (an interval) whose values are 0 or more, and less than 2^33.';

@@ -15,9 +15,10 @@
 #ifndef STREAMBLOOM_H
 #define STREAMBLOOM_H
 
+#include "abf/sb_abf.h"
 #include "base/sb_base.h"
 #include "base/sb_hash_set.h"
-#include "base/sb_lookup.h"
+#include "lookup/sb_lookup.h"
 #include "bf/sb_bf.h"
 #include "bf/sb_bf_builder.h"
 #include "bf/sb_bf_exact.h"

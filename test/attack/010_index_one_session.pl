@@ -1,5 +1,6 @@
-# Random relations of every kind with bf indexes on random columns, random changes, and random queries: each query has the same
-# rows with the indexes, ChunkSkip and chunk_scan() as without all of them. One session. Short here; for longer, by hand:
+# Random relations of every kind with bf indexes on random columns, random changes, and random queries: each query has
+# the same rows with the indexes, ChunkSkip and chunk_scan() as without all of them. One session. Short here; for
+# longer, by hand:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/010_index_one_session.pl     # in the environment of scripts/test
 #

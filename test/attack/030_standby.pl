@@ -1,13 +1,15 @@
-# A hot standby answers from random relations with bf indexes while the primary writes to them and changes them. Snapshots of
-# the standby stay open across the primary's work; in each of them a query has the same rows with the indexes as without.
-# The primary writes with wal_consistency_checking, so the standby compares each page of an index that it replays with the
-# primary's. In the end the standby is promoted, its indexes are checked, and writes go on. Short here; for longer, by hand:
+# A hot standby answers from random relations with bf indexes while the primary writes to them and changes them.
+# Snapshots of the standby stay open across the primary's work; in each of them a query has the same rows with the
+# indexes as without. The primary writes with wal_consistency_checking, so the standby compares each page of an index
+# that it replays with the primary's. In the end the standby is promoted, its indexes are checked, and writes go on.
+# Short here; for longer, by hand:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl     # in the environment of scripts/test
 #
-# There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for older
-# snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and deleted during
-# CREATE INDEX CONCURRENTLY is missing in either; such builds are made only if STREAMBLOOM_CONCURRENTLY is set.
+# There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for
+# older snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and
+# deleted during CREATE INDEX CONCURRENTLY is missing in either; such builds are made only if STREAMBLOOM_CONCURRENTLY
+# is set.
 use strict;
 use warnings;
 
@@ -23,9 +25,10 @@ use Time::HiRes qw(time sleep);
 
 StreambloomTap::require_cluster();
 StreambloomTap::start_own_cluster();
-# All but heap and heap2, whose check gives a false alarm without this extension too (README.md has the statements): in a row that
-# its own transaction inserted and then deleted in a savepoint that was rolled back, HEAP_COMBOCID stays, SELECT ... FOR UPDATE
-# keeps it, the replay of this clears it, and after VACUUM (FREEZE) the check compares it. The extension writes no heap pages.
+# All but heap and heap2, whose check gives a false alarm without this extension too (README.md has the statements): in
+# a row that its own transaction inserted and then deleted in a savepoint that was rolled back, HEAP_COMBOCID stays,
+# SELECT ... FOR UPDATE keeps it, the replay of this clears it, and after VACUUM (FREEZE) the check compares it. The
+# extension writes no heap pages.
 my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
 StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
 	wal_consistency_checking => $checked, max_locks_per_transaction => 512, synchronous_commit => 'off');
@@ -60,7 +63,8 @@ sub catch_up
 	die "no standby\n";
 }
 
-# Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some without.
+# Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some
+# without.
 sub standby_reader
 {
 	my ($run, $schema, $session, $go_on) = @_;
@@ -100,8 +104,8 @@ sub standby_reader
 	}
 }
 
-# The records of the extension that the primary wrote from one place of its WAL on (of the last 256 MB, which are still there), and
-# those of them that have a page without the image with which a standby compares what it has replayed.
+# The records of the extension that the primary wrote from one place of its WAL on (of the last 256 MB, which are still
+# there), and those of them that have a page without the image with which a standby compares what it has replayed.
 my ($records, @not_compared) = (0);
 
 sub records_since

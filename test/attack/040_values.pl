@@ -7,7 +7,7 @@
 # added late and early, removed, weights, merging with itself and with larger filters. After each step: no item has less
 # than its exact decayed sum, the list of hot items keeps its bounds, the value survives bytea and both layouts.
 # bf: never a miss after any adding, uniting, intersecting and folding; the same bytes in any order, by workers, over a window.
-# sbf, ibf: the same bytes and flags for the same items, by aggregates, arrays, one by one, and in two parts.
+# sbf, ibf, abf: the same bytes and flags for the same items, by aggregates, arrays, one by one, and in two parts.
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl      # in the environment of scripts/test
 #
@@ -326,11 +326,12 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The steps of sbf and ibf: what each of the ways says of the same items, byte by byte and flag by flag.
+-- The steps of sbf and ibf, and of an abf that counts items: what each of the ways says of the same items, byte by byte and flag by flag.
 CREATE PROCEDURE stable_history(seed int) LANGUAGE plpgsql AS $$
 DECLARE
 	type text;
 	empty text;
+	like_this text;
 	one text;
 	importance text;
 	f bytea;
@@ -342,18 +343,23 @@ BEGIN
 	PERFORM setseed(sin(seed));
 	TRUNCATE input;
 	INSERT INTO input SELECT n, 0, floor(random() * pick('3', '50', '3000')::int), 0, random() * 12 - 1 FROM generate_series(1, pick('1', '40', '700')::int) n;
-	type := pick('sbf', 'ibf');
+	type := pick('sbf', 'ibf', 'abf');
 	IF type = 'sbf' THEN
 		empty := format('sbf_empty(%s, 0.05, %s, %s, %s, %s)', pick('64', '200', '4000'), pick('NULL', '1', '6', '16'), pick('NULL', '1', '3', '8'), pick('0', '5', '40'), seed);
 		importance := '';
 		one := 'sbf_add(%1$L, %2$s)';
+	ELSIF type = 'abf' THEN
+		empty := format('abf_empty(%s, 0.05, NULL, %s, %s)', pick('1', '30', '400'), pick('NULL', '1', '6', '16'), pick('NULL', '1', '3', '40'));
+		importance := '';
+		one := 'abf_add(%1$L, %2$s)';
 	ELSE
 		empty := format('ibf_empty(%s, 0.05, %L, 0, 10, evictions => %s, seed => %s)', pick('64', '200', '4000'), pick('two_class', 'multi_class', 'value_weighted'), pick('0', '5', '40'), seed);
 		importance := ', weight';
 		one := 'ibf_add(%1$L, %2$s, %3$L)';
 	END IF;
 	EXECUTE format('SELECT bytea(%s)', empty) INTO g;
-	EXECUTE format('SELECT bytea(%s_agg_like(item%s, %s ORDER BY n)) FROM input', type, importance, replace(empty, '_empty(', '_parameters(')) INTO f;
+	like_this := CASE WHEN type = 'abf' THEN empty ELSE replace(empty, '_empty(', '_parameters(') END;
+	EXECUTE format('SELECT bytea(%s_agg_like(item%s, %s ORDER BY n)) FROM input', type, importance, like_this) INTO f;
 	-- one by one
 	FOR r IN SELECT * FROM input ORDER BY n LOOP
 		EXECUTE 'SELECT bytea(' || format(one, g::text, r.item, r.weight) || ')' INTO g;
@@ -366,7 +372,7 @@ BEGIN
 	EXECUTE format('SELECT array_agg(d ORDER BY n) = $1 FROM (SELECT n, %s_duplicate(item%s, %s) OVER (ORDER BY n) AS d FROM input) s', type, importance, empty) INTO r USING flags;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'the window function has other flags' WHERE r IS DISTINCT FROM ROW(true);
 	-- in two parts, the second of which goes on from what the first stored
-	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, replace(empty, '_empty(', '_parameters(')) INTO g;
+	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, like_this) INTO g;
 	EXECUTE format('SELECT bytea(%1$s_add_all(%2$L, array_agg(item ORDER BY n)%3$s)) FROM input WHERE n > 20', type, g::text,
 		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'two parts give other bytes' WHERE g IS NOT NULL AND f IS DISTINCT FROM g;
@@ -402,7 +408,7 @@ my ($compared) = $db->sql('SELECT coalesce(sum(n), 0) FROM compared');
 diag(sprintf '%d rounds in %d s, seed %d, %d comparisons: %s', $rounds, time() - $began, $seed, $compared,
 	$db->sql("SELECT string_agg(what || ' ' || n, ', ' ORDER BY what) FROM (SELECT what, sum(n) AS n FROM compared GROUP BY what) s"));
 cmp_ok($compared, '>=', 20000, 'there was enough to compare');
-is($db->sql('SELECT count(DISTINCT what) FROM compared'), 8, 'of each sort');
-is($db->sql('SELECT count(DISTINCT step) FROM done'), 25, 'every way to build a filter and every step was taken') if $rounds >= 100;
+is($db->sql('SELECT count(DISTINCT what) FROM compared'), 10, 'of each sort');
+is($db->sql('SELECT count(DISTINCT step) FROM done'), 26, 'every way to build a filter and every step was taken') if $rounds >= 100;
 
 done_testing();

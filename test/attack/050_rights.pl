@@ -1,13 +1,17 @@
 # Rights: what a role may do and learn by way of the extension, and whose code runs with whose rights.
 #
-# 1. Code of the caller never runs with another role's rights: a schema first in the search_path has functions and operators
+# 1. Code of the caller never runs with another role's rights: a schema first in the search_path has functions and
+# operators
 #    of the names and argument types of all of pg_catalog's; each says with whose rights it runs.
-# 2. Code in an index belongs to the table's owner. Whoever summarizes, checks, vacuums or builds, it runs with the owner's
+# 2. Code in an index belongs to the table's owner. Whoever summarizes, checks, vacuums or builds, it runs with the
+# owner's
 #    rights, in a security-restricted operation, and leaves no setting behind.
-# 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is listed.
-# 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the same whether
+# 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is
+# listed. 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the
+# same whether
 #    a hidden value exists or not.
-# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none looks names up where its caller
+# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none looks names
+# up where its caller
 #    says; and roll-ups in sessions with a hostile search_path.
 use strict;
 use warnings;
@@ -69,7 +73,8 @@ RESET SESSION AUTHORIZATION;
 SQL
 $db->sql('GRANT MAINTAIN ON app.words, app.words_1, app.words_2 TO rights_keeper') if $version >= 17;
 
-# Functions and operators like all those of pg_catalog that can be copied. Each is right about nothing, and says who it is.
+# Functions and operators like all those of pg_catalog that can be copied. Each is right about nothing, and says who it
+# is.
 my $twins = $db->sql(<<'SQL');
 CREATE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -157,9 +162,10 @@ foreach my $role (qw(none reader writer keeper))
 	is(join("\n", @told), '', "$role: no code of the caller runs with another role's rights");
 }
 
-# Whoever has the right to keep the index, or all rights, has the path by accident: the owner's expressions do not see it either.
-# (The rows of an INSERT, of a query and of ANALYZE are evaluated by the server, as those of every other index. So the rows that were
-# inserted above stand in the index with what the writer's own functions made of them, until it is built anew.)
+# Whoever has the right to keep the index, or all rights, has the path by accident: the owner's expressions do not see
+# it either. (The rows of an INSERT, of a query and of ANALYZE are evaluated by the server, as those of every other
+# index. So the rows that were inserted above stand in the index with what the writer's own functions made of them,
+# until it is built anew.)
 $db->sql('REINDEX TABLE app.words_1');
 foreach my $role (qw(owner postgres))
 {
@@ -244,7 +250,8 @@ evil_leaves_nothing("its error in $_->[0] leaves nothing either", "DO \$\$ BEGIN
 
 # ------------------------------------------------------- 3. functions that take a relation
 
-# What each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer (INSERT), keeper (MAINTAIN, from 17 on), owner.
+# What each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer (INSERT), keeper
+# (MAINTAIN, from 17 on), owner.
 my $keeper = $version >= 17 ? '00000' : '42501';
 my $index = "'app.words_2_v_w_idx'";
 my %expected = (
@@ -262,7 +269,8 @@ my %expected = (
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_explain' => ["SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 );
-# The roll-up of the owner, which the reader may read. What only helps other functions has the rights of its caller, too.
+# The roll-up of the owner, which the reader may read. What only helps other functions has the rights of its caller,
+# too.
 $db->sql(<<'SQL');
 SET SESSION AUTHORIZATION rights_owner;
 CREATE TABLE app.hits (at timestamptz, url text, site text);
@@ -328,7 +336,8 @@ foreach my $function (sort keys %expected)
 	is("@got", "@states", "$function: none, SELECT, INSERT, MAINTAIN, owner");
 }
 
-# A role without the right takes no lock that others would feel: it is refused while another session holds the strongest one.
+# A role without the right takes no lock that others would feel: it is refused while another session holds the strongest
+# one.
 {
 	my $holder = PsqlSession->new($db->name);
 	$holder->sql('BEGIN; LOCK TABLE app.words_2 IN ACCESS EXCLUSIVE MODE');
@@ -438,14 +447,16 @@ cmp_ok($db->sql("SELECT count(*) FROM $members"), '>', 150, 'the catalogue has t
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.proleakproof"), '', 'none is leakproof: each can raise an error that shows its argument');
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.prosecdef"), '', 'none runs with the rights of its owner');
 
-# What is written in a language that looks names up when it runs looks them up in pg_catalog, or has them looked up already.
+# What is written in a language that looks names up when it runs looks them up in pg_catalog, or has them looked up
+# already.
 my $open = "l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))";
 my @looks_up = sort split /\n/, $db->sql("SELECT replace(p.oid::regprocedure::text, ' ', '') FROM $members WHERE $open");
 my @by_hand = sort 'tbf_rollup_count(regclass,anyelement,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anyelement,timestampwithtimezone,timestampwithtimezone,jsonb)',
 	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
 is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
 
-# A schema whose functions and operators tell whenever they run, whoever calls them, stands first; and relations of the session hide those of pg_catalog.
+# A schema whose functions and operators tell whenever they run, whoever calls them, stands first; and relations of the
+# session hide those of pg_catalog.
 $db->sql(<<'SQL');
 CREATE OR REPLACE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN

@@ -46,7 +46,7 @@ sub offset
 	return 10 + int(rand(14)) if Attack::chance(0.1);
 	return 24 + int(rand(32)) if $magic eq 'BfFl';
 	return 24 + int(rand(400)) if $magic ne 'BfIx';
-	my $directory = 24 + 112 + 24 * unpack('S', substr($content, 24 + 6, 2));
+	my $directory = 24 + 120 + 24 * unpack('S', substr($content, 24 + 6, 2));
 	return 24 + 16 + int(rand(48)) if Attack::chance(0.3); # publications, and how many pages, entries and groups there are
 	return 24 + int(rand(96)) if Attack::chance(0.2);
 	return $directory + int(rand(16)) if Attack::chance(0.15);

@@ -1,13 +1,13 @@
-# Small filters, which hold their items themselves, beside exact answers: random histories of self-sized tbf and bf around the
-# limit of their exact form (65,536 items), mixed with filters that have counters or lines.
+# Small filters, which hold their items themselves, beside exact answers: random histories of self-sized tbf and bf
+# around the limit of their exact form (65,536 items), mixed with filters that have counters or lines.
 #
-# tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with its own hits. A history builds them in
-# different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without, scales, decays, changes
-# their layout, takes hits out, and stores them as they are, compressed, in line. After each step: no item has less than its exact
-# sum; in an exact filter none has more than that and the documented rounding, no other item has anything, and
-# cardinality and inner product are those of SQL; the order of merging and workers leave the same bytes.
-# bf: the same with unions and intersections: an item is never missed, an exact filter holds no other, and it has the bytes of
-# bf_agg() over its items.
+# tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with its own hits. A history builds
+# them in different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without, scales,
+# decays, changes their layout, takes hits out, and stores them as they are, compressed, in line. After each step: no
+# item has less than its exact sum; in an exact filter none has more than that and the documented rounding, no other
+# item has anything, and cardinality and inner product are those of SQL; the order of merging and workers leave the same
+# bytes. bf: the same with unions and intersections: an item is never missed, an exact filter holds no other, and it has
+# the bytes of bf_agg() over its items.
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/070_exact.pl      # in the environment of scripts/test
 #

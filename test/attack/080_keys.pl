@@ -1,13 +1,13 @@
-# Indexes on keys inside values (lines of text by grams, jsonb, tsvector, arrays): random values, random conditions of every
-# operator of these classes, random changes. Each condition has the same rows with the indexes as by a sequential scan, under
-# random combinations of the planner's switches, in plain and in partitioned tables.
+# Indexes on keys inside values (lines of text by grams, jsonb, tsvector, arrays): random values, random conditions of
+# every operator of these classes, random changes. Each condition has the same rows with the indexes as by a sequential
+# scan, under random combinations of the planner's switches, in plain and in partitioned tables.
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl      # in the environment of scripts/test
 #
-# STREAMBLOOM_ONLY=grams looks only at lines of text and what is made of them.
-# STREAMBLOOM_METHOD=gin runs the same with GIN indexes (of pg_trgm for lines, without letters of which it does not know all cases): what is
-# found there is a mistake of this test, or of PostgreSQL.
-# A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
+# STREAMBLOOM_ONLY=grams looks only at lines of text and what is made of them. STREAMBLOOM_METHOD=gin runs the same with
+# GIN indexes (of pg_trgm for lines, without letters of which it does not know all cases): what is found there is a
+# mistake of this test, or of PostgreSQL. A failure leaves a history that psql can run again
+# (test/attack/lib/DifferRun.pm). The seed settles every statement.
 use strict;
 use warnings;
 use utf8;
@@ -44,7 +44,8 @@ KeysValues::add_any_case() if $bf;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# One answer under one combination of switches, and one question under several. Answers are digests of the rows' numbers.
+# One answer under one combination of switches, and one question under several. Answers are digests of the rows'
+# numbers.
 my $functions = <<'SQL';
 CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE FUNCTION answer(switches text, query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -266,7 +267,8 @@ sub chunk_scan_question
 	return;
 }
 
-# The operand of one condition as a value that is known only when the query runs: from a row, or of a prepared statement.
+# The operand of one condition as a value that is known only when the query runs: from a row, or of a prepared
+# statement.
 my $prepared = 0;
 
 sub question

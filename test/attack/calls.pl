@@ -177,6 +177,7 @@ sub long_calls
 		'bf_add_all(bf,anyarray)' => "SELECT bf_add_all(attack.large_bf(2), $items) IS NULL",
 		'tbf_add_all(tbf,anyarray,timestamp with time zone,double precision,timestamp with time zone)' => "SELECT tbf_add_all(attack.large_tbf(2), $items, '2024-05-01 UTC') IS NULL",
 		'sbf_check_add(sbf,anyarray)' => "SELECT sbf_check_add(sbf_empty(), $items) IS NULL",
+		'abf_check_add(abf,anyarray)' => "SELECT abf_check_add(abf_empty(), $items) IS NULL",
 		'ibf_contains_all(ibf,anyarray)' => "SELECT ibf_contains_all(attack.large_ibf(2), $items)",
 	);
 	return () if !grep { $target_of{$_} } keys %sql_of;

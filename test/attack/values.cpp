@@ -6,13 +6,12 @@
  * byte. A bf is compared with the set of its items. The counts of a tbf are compared with the sums of its hits, which
  * the model keeps one by one: never below, and above by no more than rounding where an item has a cell of its own.
  *
- * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all three run together (3 if not set). A run that
- * has compared too little has failed.
+ * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all of them run together (3 if not set): those of this
+ * file and of values_abf.cpp. A run that has compared too little has failed.
  */
 #include "bf_builder_support.h"
+#include "histories.h"
 
-#include <chrono>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <set>
@@ -20,34 +19,6 @@
 using namespace test;
 
 namespace {
-
-double setting(const char *name, double otherwise)
-{
-	const char *given = std::getenv(name);
-	return given != nullptr && *given != 0 ? std::atof(given) : otherwise;
-}
-
-/* Histories of one kind, until its third of the time is over; how many comparisons they made. */
-template <typename History>
-void run_histories(const char *what, uint64_t least, History history)
-{
-	const auto seed = static_cast<uint64_t>(setting("STREAMBLOOM_SEED", 1));
-	const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(setting("STREAMBLOOM_SECONDS", 3) / 3);
-	uint64_t compared = 0;
-	uint64_t histories = 0;
-	for (; !::testing::Test::HasFailure() && (histories < 20 || std::chrono::steady_clock::now() < end); histories++)
-	{
-		uint64_t number = seed * 1000000 + histories;
-		SCOPED_TRACE(::testing::Message() << what << ", history " << number);
-		Random random(number);
-		history(random, &compared);
-	}
-	std::printf("%s: %llu histories, %llu comparisons, seed %llu\n", what, static_cast<unsigned long long>(histories),
-				static_cast<unsigned long long>(compared), static_cast<unsigned long long>(seed));
-	EXPECT_GE(compared, least);
-}
-
-uint64_t below(Random &random, uint64_t n) { return random() % n; }
 
 /* ------------------------------------------------------------------ sbf, ibf */
 
@@ -260,7 +231,7 @@ void stable_history(Random &random, uint64_t *compared)
 					uint64_t hash = sb_hash_int64(static_cast<int64_t>(below(random, distinct)));
 					double importance = uniform(random) * 130 - 15;
 					unsigned value = value_of(scheme, (1u << bits) - 1, low, high, importance);
-					ASSERT_EQ(sb_stable_value_of(&one.filter, importance), value) << importance;
+					ASSERT_EQ(sb_stable_value_of(&one.filter, nullptr, importance), value) << importance;
 					hashes.push_back(hash);
 					values.push_back(static_cast<uint8_t>(value));
 					expected.push_back(one.simulator.step(hash, value));

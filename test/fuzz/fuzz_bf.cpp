@@ -89,7 +89,9 @@ static bool contains(const sb_bf &bf, const Copy &lines, uint64_t hash)
 	return found;
 }
 
-/* An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing. */
+/*
+ * An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing.
+ */
 static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_t choice)
 {
 	const Copy stored(value.data() + SB_BF_HEADER, value.size() - SB_BF_HEADER);
@@ -130,7 +132,8 @@ static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_
 	sb_bf_builder_release(&builder);
 	sb_bf common;
 	void *intersection;
-	FUZZ_CHECK(sb_bf_intersect_exact(&bf, stored.data(), &bf, stored.data(), &memory, 0, &common, &intersection, &difference) == status ||
+	FUZZ_CHECK(sb_bf_intersect_exact(&bf, stored.data(), &bf, stored.data(), &memory, 0, &common, &intersection,
+									 &difference) == status ||
 			   status == SB_OK);
 	if (intersection != nullptr)
 		memory.release(memory.context, intersection);
@@ -172,7 +175,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_BF_HEADER));
 		sb_bf again;
 		FUZZ_CHECK(sb_bf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
-		(void)!sb_bf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+		(void) !sb_bf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
 	}
 	if (status == SB_OK && sb_bf_is_exact(&bf))
 		return test_exact(bf, value, hash, choice);
@@ -210,10 +213,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sb_bf_add_many(&bf, lines.data(), &hash, 1);
 	FUZZ_CHECK(contains(bf, lines, hash));
 	found.push_back(hash);
-	auto holds_all = [&](const sb_bf &in, const Copy &in_lines)
-	{
-		return std::all_of(found.begin(), found.end(),
-						   [&](uint64_t item) { return contains(in, in_lines, item); });
+	auto holds_all = [&](const sb_bf &in, const Copy &in_lines) {
+		return std::all_of(found.begin(), found.end(), [&](uint64_t item) { return contains(in, in_lines, item); });
 	};
 	FUZZ_CHECK(holds_all(bf, lines));
 

@@ -1,8 +1,9 @@
 /*
  * fuzz_gram.cpp: patterns and texts that are taken apart into grams.
  *
- * An input is a byte for the form of the grams, one for the comparison, the pattern up to a zero byte, and the text. Whatever they are, a
- * text that matches has what the pattern requires. Where matching is simple enough to be done here, it is compared.
+ * An input is a byte for the form of the grams, one for the comparison, the pattern up to a zero byte, and the text.
+ * Whatever they are, a text that matches has what the pattern requires. Where matching is simple enough to be done
+ * here, it is compared.
  */
 #include "fuzz_support.h"
 
@@ -24,15 +25,20 @@ static std::string random_of(Random &random, const char *letters, size_t most)
 
 Input fuzz::make_input(Random &random)
 {
-	static const char *const pieces[] = {"%", "_", "\\", ".", "*", "+", "?", "{1,2}", "{0}", "(", ")", "|", "[", "]", "[^a]", "[[:alpha:]]", "(?:", "(?i)", "(?=", "(?<!", "***=", "***:",
-										 "^", "$", "\\A", "\\m", "\\d", "\\t", "\\\\", "(ab|cd)", "[.]", "[aA]", "\xc3\x9f", "\xc4\xb0", "\xcc\x87", "\xff"};
+	static const char *const pieces[] = {
+		"%",   "_",	   "\\",	  ".",	  "*",	  "+",		  "?",			 "{1,2}",	 "{0}",
+		"(",   ")",	   "|",		  "[",	  "]",	  "[^a]",	  "[[:alpha:]]", "(?:",		 "(?i)",
+		"(?=", "(?<!", "***=",	  "***:", "^",	  "$",		  "\\A",		 "\\m",		 "\\d",
+		"\\t", "\\\\", "(ab|cd)", "[.]",  "[aA]", "\xc3\x9f", "\xc4\xb0",	 "\xcc\x87", "\xff"};
 	Input input = {static_cast<unsigned char>(random()), static_cast<unsigned char>(random())};
 	const std::string text = random_of(random, "abcdiIA \x1a\xc3\x9f", 60);
-	std::string pattern = random() % 2 == 0 ? text.substr(random() % (text.size() + 1), random() % 20) : random_of(random, "abcdABi", 12);
+	std::string pattern = random() % 2 == 0 ? text.substr(random() % (text.size() + 1), random() % 20) :
+											  random_of(random, "abcdABi", 12);
 	const auto comparison = static_cast<sb_gram_comparison>(input[1] % 6);
 	for (uint64_t n = random() % 5; n > 0; n--)
 		if (random() % 2 == 0 && !pattern.empty())
-			pattern.replace(random() % pattern.size(), 1, pieces[random() % (comparison >= SB_GRAM_REGEX ? std::size(pieces) : 3)]);
+			pattern.replace(random() % pattern.size(), 1,
+							pieces[random() % (comparison >= SB_GRAM_REGEX ? std::size(pieces) : 3)]);
 		else
 			pattern.insert(random() % (pattern.size() + 1), pieces[random() % std::size(pieces)]);
 	/* one that matches, mostly */
@@ -63,7 +69,8 @@ static bool is_like(const std::string &text, const std::string &pattern)
 		const bool escaped = p < pattern.size() && pattern[p] == '\\';
 		if (escaped && p + 1 == pattern.size())
 			return false;
-		if (p < pattern.size() && t < text.size() && ((pattern[p] == '_' && !escaped) || pattern[p + escaped] == text[t]))
+		if (p < pattern.size() && t < text.size() &&
+			((pattern[p] == '_' && !escaped) || pattern[p + escaped] == text[t]))
 		{
 			p += 1u + escaped;
 			t++;
@@ -81,16 +88,16 @@ static bool matches(sb_gram_comparison comparison, const std::string &text, cons
 {
 	switch (comparison)
 	{
-	case SB_GRAM_EQUAL:
-		return text == pattern;
-	case SB_GRAM_STARTS_WITH:
-		return text.compare(0, pattern.size(), pattern) == 0;
-	case SB_GRAM_LIKE:
-	case SB_GRAM_LIKE_ANY_CASE:
-		return is_like(text, pattern);
-	case SB_GRAM_REGEX:
-	case SB_GRAM_REGEX_ANY_CASE:
-		break;
+		case SB_GRAM_EQUAL:
+			return text == pattern;
+		case SB_GRAM_STARTS_WITH:
+			return text.compare(0, pattern.size(), pattern) == 0;
+		case SB_GRAM_LIKE:
+		case SB_GRAM_LIKE_ANY_CASE:
+			return is_like(text, pattern);
+		case SB_GRAM_REGEX:
+		case SB_GRAM_REGEX_ANY_CASE:
+			break;
 	}
 	return pattern.find_first_of("\\.[](){}*+?^$|") == std::string::npos && text.find(pattern) != std::string::npos;
 }
@@ -102,8 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *const from = data + prefix_size, *const end = data + size, *const zero = std::find(from, end, 0);
 	const Copy pattern(from, static_cast<size_t>(zero - from));
 	const Copy text(zero == end ? end : zero + 1, static_cast<size_t>(zero == end ? 0 : end - zero - 1));
-	const sb_gram_form form = {SB_GRAM_MIN_LENGTH + data[0] % 8u % (SB_GRAM_MAX_LENGTH - SB_GRAM_MIN_LENGTH + 1), (data[0] & 8) != 0,
-							   static_cast<sb_gram_text>(data[0] / 16 % 3)};
+	const sb_gram_form form = {SB_GRAM_MIN_LENGTH + data[0] % 8u % (SB_GRAM_MAX_LENGTH - SB_GRAM_MIN_LENGTH + 1),
+							   (data[0] & 8) != 0, static_cast<sb_gram_text>(data[0] / 16 % 3)};
 	const auto comparison = static_cast<sb_gram_comparison>(data[1] % 6);
 
 	/* the grams of the text are those of its characters */
@@ -116,7 +123,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	characters.resize(sb_gram_characters(&form, text.data(), text.size(), characters.data()));
 	std::set<std::vector<uint32_t>> pieces;
 	for (size_t i = 0; i + form.length <= characters.size(); i++)
-		pieces.insert({characters.begin() + static_cast<std::ptrdiff_t>(i), characters.begin() + static_cast<std::ptrdiff_t>(i + form.length)});
+		pieces.insert({characters.begin() + static_cast<std::ptrdiff_t>(i),
+					   characters.begin() + static_cast<std::ptrdiff_t>(i + form.length)});
 	FUZZ_CHECK(there.size() == std::max<size_t>(pieces.size(), 1));
 
 	sb_gram_query query;
@@ -125,7 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (requires_something)
 	{
 		/* What is there more never rules out. */
-		std::vector<signed char> none(query.gram_count, 0), all(query.gram_count, 1), some(query.gram_count), of_text(query.gram_count);
+		std::vector<signed char> none(query.gram_count, 0), all(query.gram_count, 1), some(query.gram_count),
+			of_text(query.gram_count);
 		FUZZ_CHECK(!sb_gram_can_match(&query, none.data()));
 		FUZZ_CHECK(sb_gram_can_match(&query, all.data()));
 		Random random(size);
@@ -138,10 +147,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		some[random() % some.size()] = 1;
 		FUZZ_CHECK(!before || sb_gram_can_match(&query, some.data()));
 
-		const std::string the_pattern(pattern.data(), pattern.data() + pattern.size()), the_text(text.data(), text.data() + text.size());
+		const std::string the_pattern(pattern.data(), pattern.data() + pattern.size()),
+			the_text(text.data(), text.data() + text.size());
 		/* In UTF-8 a part of a text begins and ends where a character does, and _ is a character. */
-		auto is_plain = [](const std::string &of) { return std::all_of(of.begin(), of.end(), [](char c) { return (c & 0x80) == 0; }); };
-		if ((form.text != SB_GRAM_UTF8 || (is_plain(the_pattern) && is_plain(the_text))) && matches(comparison, the_text, the_pattern))
+		auto is_plain = [](const std::string &of) {
+			return std::all_of(of.begin(), of.end(), [](char c) { return (c & 0x80) == 0; });
+		};
+		if ((form.text != SB_GRAM_UTF8 || (is_plain(the_pattern) && is_plain(the_text))) &&
+			matches(comparison, the_text, the_pattern))
 			FUZZ_CHECK(sb_gram_can_match(&query, of_text.data()));
 	}
 	sb_gram_release(memory(), &query);

@@ -137,12 +137,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	std::memcpy(&importance, &choice, sizeof importance);
 	if (std::isnan(importance))
 		importance = 0;
-	uint8_t set = sb_stable_value_of(&stable, importance);
+	sb_stable before = stable;
+	Copy cells_before = cells;
+	sb_stable_note_importance(&stable, cells.data(), importance);
+	uint8_t set = sb_stable_value_of(&stable, cells.data(), importance);
 	FUZZ_CHECK(set >= 1 && set <= max);
 
 	/* steps */
-	sb_stable before = stable;
-	Copy cells_before = cells;
 	if (stable.kind.code == SB_KIND_NONE)
 		stable.kind.code = SB_KIND_INTEGER;
 	for (int i = 0; i < 5; i++)

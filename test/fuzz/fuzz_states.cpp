@@ -107,7 +107,7 @@ static void add_hits(sb_tbf_builder *builder, Random &random, uint64_t hits)
 	{
 		const uint64_t at = (random() % 100) * 3600000000;
 		const uint64_t hash = random() % 8 == 0 ? 0 : random() >> (random() % 62);
-		(void)!hit(builder, hash, static_cast<int64_t>(at), std::ldexp(1.0, static_cast<int>(random() % 36) - 8));
+		(void) !hit(builder, hash, static_cast<int64_t>(at), std::ldexp(1.0, static_cast<int>(random() % 36) - 8));
 	}
 }
 
@@ -123,8 +123,11 @@ static void add_filter(sb_tbf_builder *builder, const sb_tbf &plan, Random &rand
 	if (status != SB_OK)
 		return;
 	sb_difference difference;
-	const double weight = random() % 2 == 0 ? 1 : std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(random() % 20) - 10);
-	(void)!sb_tbf_builder_add_filter(builder, &stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER, weight, &difference);
+	const double weight = random() % 2 == 0 ?
+							  1 :
+							  std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(random() % 20) - 10);
+	(void) !sb_tbf_builder_add_filter(builder, &stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER, weight,
+									  &difference);
 	std::free(value);
 }
 
@@ -153,7 +156,8 @@ Input fuzz::make_input(Random &random)
 	const uint64_t tbf_choice = choice >> 8;
 	const sb_tbf plan = plan_like(tbf_choice);
 	set_limits(tbf_choice);
-	sb_tbf_builder *builder = begin(plan, choice % 3 == 1 ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS, sizes_itself(tbf_choice));
+	sb_tbf_builder *builder = begin(plan, choice % 3 == 1 ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS,
+									sizes_itself(tbf_choice));
 	for (uint64_t turns = 1 + random() % 3; turns > 0; turns--)
 	{
 		add_hits(builder, random, random() % 60);
@@ -226,13 +230,17 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	return 0;
 }
 
-/* Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than there are. */
+/*
+ * Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than
+ * there are.
+ */
 static void store(sb_tbf_builder *builder)
 {
 	sb_tbf stored;
 	void *value;
 	sb_status status = sb_tbf_builder_store(builder, memory(), 0, &stored, &value);
-	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE || status == SB_BAD_LIST);
+	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE ||
+			   status == SB_BAD_LIST);
 	if (status != SB_OK)
 		return;
 	sb_tbf read;
@@ -252,7 +260,8 @@ static int states(uint64_t choice, const Copy &bytes)
 		FUZZ_CHECK(arrived == nullptr);
 		return -1;
 	}
-	if (sb_tbf_cells(sb_tbf_builder_parameters(arrived)) > UINT64_C(1) << 16) /* a few bytes can say that there are 10^8 zeros */
+	if (sb_tbf_cells(sb_tbf_builder_parameters(arrived)) >
+		UINT64_C(1) << 16) /* a few bytes can say that there are 10^8 zeros */
 	{
 		sb_tbf_builder_release(arrived);
 		return -1;
@@ -292,9 +301,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Reader reader(data, size);
 	uint64_t choice = reader.number();
-	(void)reader.number();
+	(void) reader.number();
 	uint64_t hash = reader.number();
-	(void)reader.number();
+	(void) reader.number();
 	const Copy bytes(reader.data(), reader.size());
 	return choice % 3 == 0 ? bf_state(hash, bytes) : states(choice >> 8, bytes);
 }

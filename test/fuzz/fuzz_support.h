@@ -23,20 +23,20 @@ using Input = std::vector<unsigned char>;
 Input make_input(Random &random);
 extern const size_t prefix_size;
 
-#define FUZZ_CHECK(condition)                                                                                          \
-	do                                                                                                                 \
-	{                                                                                                                  \
-		if (!(condition))                                                                                              \
-		{                                                                                                              \
-			std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                         \
-			std::abort();                                                                                              \
-		}                                                                                                              \
+#define FUZZ_CHECK(condition) \
+	do \
+	{ \
+		if (!(condition)) \
+		{ \
+			std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+			std::abort(); \
+		} \
 	} while (false)
 
 /* A copy at an odd address, of exactly this size: the sanitizers see aligned loads and reads beyond. */
 class Copy
 {
-  public:
+public:
 	explicit Copy(size_t size) : memory_(1) { memory_.resize(size + 1); }
 	Copy(const void *data, size_t size)
 	{
@@ -50,13 +50,13 @@ class Copy
 	size_t size() const { return memory_.size() - 1; }
 	friend bool operator==(const Copy &, const Copy &) = default;
 
-  private:
+private:
 	std::vector<unsigned char> memory_;
 };
 
 /*
- * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one comes.
- * Whatever the value is, the core asks for nothing outside of it, and not for ever.
+ * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one
+ * comes. Whatever the value is, the core asks for nothing outside of it, and not for ever.
  */
 inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piece, sb_status status)
 {
@@ -65,7 +65,8 @@ inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piec
 		size_t offset = lookup->need.offset;
 		size_t size = pieces % 2 == 0 ? lookup->need.enough : lookup->need.size;
 		FUZZ_CHECK(pieces < 100);
-		FUZZ_CHECK(size > 0 && offset <= value.size() && size <= value.size() - offset && lookup->need.enough <= lookup->need.size);
+		FUZZ_CHECK(size > 0 && offset <= value.size() && size <= value.size() - offset &&
+				   lookup->need.enough <= lookup->need.size);
 		*piece = Copy(value.data() + offset, size);
 		status = sb_lookup_next(lookup, piece->data(), size);
 	}
@@ -98,14 +99,15 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 /* Memory for what allocates, of exactly the size. */
 inline const sb_memory *memory()
 {
-	static const sb_memory all = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	static const sb_memory all = {[](void *, size_t size) { return std::malloc(size); },
+								  [](void *, void *block) { std::free(block); }, nullptr};
 	return &all;
 }
 
 /* Takes numbers from the front of an input; zeroes when it is at its end. */
 class Reader
 {
-  public:
+public:
 	Reader(const unsigned char *data, size_t size) : data_(data), size_(size) {}
 	uint64_t number()
 	{
@@ -128,7 +130,7 @@ class Reader
 	const unsigned char *data() const { return data_; }
 	size_t size() const { return size_; }
 
-  private:
+private:
 	const unsigned char *data_;
 	size_t size_;
 };

@@ -52,7 +52,8 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 /* A list of hot items; the total grows to what it says. */
 static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 {
-	static constexpr char text[] = "an item of some length that is kept with its hash and its hits, in the value itself, to be shown";
+	static constexpr char text[] =
+		"an item of some length that is kept with its hash and its hits, in the value itself, to be shown";
 	top_list list{};
 	list.limit = static_cast<uint32_t>(1 + random() % 8);
 	list.any = true;
@@ -77,12 +78,14 @@ static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
 {
 	const uint64_t how_many[] = {random() % 3, 30 + random() % 5, 62 + random() % 5, random() % 200, random() % 1500};
-	const int digits = random() % 8 == 0 ? static_cast<int>(1 + random() % 64) : 64; /* hashes of few digits share a bucket */
+	const int digits = random() % 8 == 0 ? static_cast<int>(1 + random() % 64) :
+										   64; /* hashes of few digits share a bucket */
 	std::vector<exact_item> items(how_many[random() % 16 == 0 ? 4 : random() % 4]);
 	for (exact_item &item : items)
 		item = {random() >> (64 - digits), 1 + (random() >> (2 + random() % 62))};
 	std::sort(items.begin(), items.end(), [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
-	items.erase(std::unique(items.begin(), items.end(), [](const exact_item &a, const exact_item &b) { return a.hash == b.hash; }),
+	items.erase(std::unique(items.begin(), items.end(),
+							[](const exact_item &a, const exact_item &b) { return a.hash == b.hash; }),
 				items.end());
 
 	tbf->flags |= SB_TBF_EXACT;
@@ -115,7 +118,8 @@ static std::vector<unsigned char> make_counters(sb_tbf *tbf, Random &random)
 	}
 	sb_tbf packed;
 	void *value;
-	if (random() % 2 == 0 && sb_tbf_set_layout(tbf, cells.data(), SB_TBF_EXTENSIBLE, memory(), 0, &packed, &value) == SB_OK)
+	if (random() % 2 == 0 &&
+		sb_tbf_set_layout(tbf, cells.data(), SB_TBF_EXTENSIBLE, memory(), 0, &packed, &value) == SB_OK)
 	{
 		const auto *to = static_cast<unsigned char *>(value) + SB_TBF_HEADER;
 		*tbf = packed;
@@ -196,7 +200,7 @@ struct Filter
 	uint64_t least(uint64_t hash) const
 	{
 		uint64_t units = 0;
-		(void)!look_up(hash, &units);
+		(void) !look_up(hash, &units);
 		return units;
 	}
 
@@ -236,8 +240,8 @@ static void check_readable(const Filter &filter)
 }
 
 /*
- * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where there was
- * nothing to do, and nothing with a status that is not SB_OK.
+ * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where
+ * there was nothing to do, and nothing with a status that is not SB_OK.
  */
 template <typename Make>
 static std::unique_ptr<Filter> made(const Filter &filter, sb_status *status, Make make)
@@ -306,10 +310,11 @@ static double least_of(double count)
 /* A builder, and what it may answer. */
 class State
 {
-  public:
+public:
 	explicit State(const sb_tbf &like)
 	{
-		FUZZ_CHECK(sb_tbf_builder_begin(memory(), &like, is_exact(&like) ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS, is_exact(&like), &builder_) == SB_OK);
+		FUZZ_CHECK(sb_tbf_builder_begin(memory(), &like, is_exact(&like) ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS,
+										is_exact(&like), &builder_) == SB_OK);
 	}
 	State(const State &) = delete;
 	State &operator=(const State &) = delete;
@@ -347,13 +352,14 @@ class State
 		void *value;
 		if (sb_status status = sb_tbf_builder_store(builder, memory(), 0, &tbf, &value); status != SB_OK)
 			return status;
-		*out = std::make_unique<Filter>(Filter{tbf, Copy(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&tbf) - SB_TBF_HEADER)});
+		*out = std::make_unique<Filter>(
+			Filter{tbf, Copy(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&tbf) - SB_TBF_HEADER)});
 		std::free(value);
 		check_readable(**out);
 		return SB_OK;
 	}
 
-  private:
+private:
 	sb_tbf_builder *builder_;
 };
 
@@ -439,7 +445,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_TBF_HEADER));
 		sb_tbf again;
 		FUZZ_CHECK(sb_tbf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
-		(void)!sb_tbf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+		(void) !sb_tbf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
 	}
 	if (status != SB_OK)
 		return -1;
@@ -448,13 +454,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Filter filter = tbf.top != 0 ? without_list(whole) : whole;
 
 	/* A look-up reads a few bytes, and nobody has checked the cells before: it must survive any cells, and any list. */
-	(void)!(filter.count(hash, first) > 0);
-	(void)!(sb_tbf_total(&tbf, first) > 0);
-	(void)!(sb_tbf_error_bound(&tbf, sb_tbf_total(&tbf, then), weight) > 0);
+	(void) !(filter.count(hash, first) > 0);
+	(void) !(sb_tbf_total(&tbf, first) > 0);
+	(void) !(sb_tbf_error_bound(&tbf, sb_tbf_total(&tbf, then), weight) > 0);
 	for (uint32_t block = 0; block < std::min(tbf.block_count, 4u); block++)
 	{
 		uint64_t counters[SB_TBF_BLOCK];
-		(void)!streambloom::unpack_block(&tbf, filter.cells.data(), block, counters);
+		(void) !streambloom::unpack_block(&tbf, filter.cells.data(), block, counters);
 	}
 	const bool list_is_fine = check_list(value, then) || tbf.top == 0;
 	status = sb_tbf_check(&filter.tbf, filter.cells.data());
@@ -486,7 +492,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	double factor = sb_tbf_decay_factor(&tbf);
 	FUZZ_CHECK(factor >= 0 && factor <= 1);
 
-	const bool of_usual_size = sb_tbf_cells(&tbf) <= UINT64_C(1) << 16; /* a few bytes can say that there are 10^8 zeros */
+	const bool of_usual_size = sb_tbf_cells(&tbf) <= UINT64_C(1)
+														 << 16; /* a few bytes can say that there are 10^8 zeros */
 	if (list_is_fine && of_usual_size)
 		check_builder_of(whole, items, then);
 	if (list_is_fine && tbf.top != 0)
@@ -503,7 +510,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (const auto other = in_layout(whole, other_layout, &status); status == SB_OK)
 		{
 			for (uint64_t item : items)
-				FUZZ_CHECK(is_exact(&tbf) ? no_less(other->count(item, then), whole.count(item, then)) : other->least(item) == whole.least(item));
+				FUZZ_CHECK(is_exact(&tbf) ? no_less(other->count(item, then), whole.count(item, then)) :
+											other->least(item) == whole.least(item));
 			const auto again = in_layout(*other, tbf.layout, &status);
 			FUZZ_CHECK(is_exact(&tbf) || (status == SB_OK && equal(*again, whole)));
 		}
@@ -514,12 +522,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sb_moment moment;
 	uint64_t hit;
 	sb_tbf_moment(tbf.half_life, tbf.epoch, then, &moment);
-	if (of_usual_size && sb_tbf_slack(&tbf) == 0 && (tbf.flags & SB_TBF_OPTIONS) == 0 && tbf.top == 0 && sb_tbf_hit(&moment, weight, &hit) == SB_OK && hit > 0)
+	if (of_usual_size && sb_tbf_slack(&tbf) == 0 && (tbf.flags & SB_TBF_OPTIONS) == 0 && tbf.top == 0 &&
+		sb_tbf_hit(&moment, weight, &hit) == SB_OK && hit > 0)
 	{
 		double most = 0;
-		const auto without = made(filter, &status, [&](const sb_memory *to, size_t in_front, sb_tbf *out, void **made_value) {
-			return sb_tbf_remove(&tbf, filter.cells.data(), hash, &moment, hit, to, in_front, out, made_value, &most);
-		});
+		const auto without = made(filter, &status,
+								  [&](const sb_memory *to, size_t in_front, sb_tbf *out, void **made_value) {
+									  return sb_tbf_remove(&tbf, filter.cells.data(), hash, &moment, hit, to, in_front,
+														   out, made_value, &most);
+								  });
 		FUZZ_CHECK(most >= 0);
 		if (status == SB_OK)
 			for (uint64_t item : items)
@@ -601,7 +612,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(no_less(sum->count(hash, then), weight));
 
 	/* weights: one as it comes and one by chance, in either order */
-	double by = choice % 4 == 0 ? std::ldexp(static_cast<double>(choice >> 40), static_cast<int>(choice >> 8 & 63) - 60) : 1;
+	double by = choice % 4 == 0 ?
+					std::ldexp(static_cast<double>(choice >> 40), static_cast<int>(choice >> 8 & 63) - 60) :
+					1;
 	State weighted(like);
 	State reversed(like);
 	if (weighted.add(filter, weight) != SB_OK || weighted.add(once, by) != SB_OK || reversed.add(once, by) != SB_OK ||

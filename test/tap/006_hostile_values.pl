@@ -65,6 +65,15 @@ INSERT INTO valid (type, value)
 		UNION ALL SELECT sbf_agg_like(i, sbf_parameters(64, evictions => 0, cell_bits => 5)) FROM generate_series(1, 50) i
 		UNION ALL SELECT sbf_agg(i, 200, 0.1) | sbf_agg(i * 64, 200, 0.1) FROM generate_series(1, 400) i) v(f);
 INSERT INTO valid (type, value)
+	SELECT 'abf', bytea(f) FROM (
+		SELECT abf_empty(64) UNION ALL SELECT abf_empty(100, 0.5, '1 hour', 3, 8) UNION ALL SELECT abf_empty(1) UNION ALL SELECT abf_empty(5, 0.000001, '36500 days')
+		UNION ALL SELECT abf_agg(i, 40, 0.1) FROM generate_series(1, 300) i UNION ALL SELECT abf_agg(i, 9, 0.5) FROM generate_series(1, 20) i
+		UNION ALL SELECT abf_agg(i::text, 50, 0.2) FROM generate_series(1, 30) i UNION ALL SELECT abf_agg((i, 'x')::pair, 20, 0.3) FROM generate_series(1, 90) i
+		UNION ALL SELECT abf_agg(i, '2024-05-01 UTC'::timestamptz + i * interval '1 minute', '1 hour', 60, 0.2) FROM generate_series(1, 300) i
+		UNION ALL SELECT abf_agg(i, '1800-05-01 UTC'::timestamptz, '1 microsecond', 60, 0.2) FROM generate_series(1, 30) i
+		UNION ALL SELECT abf_decay(abf_agg(i, '2024-05-01 UTC'::timestamptz, '1 hour', 60, 0.2), '2024-05-01 00:50 UTC') FROM generate_series(1, 50) i
+		UNION ALL SELECT abf_decay(abf_agg(i, '2024-05-01 UTC'::timestamptz, '1 hour', 60, 0.2), '2024-06-01 UTC') FROM generate_series(1, 50) i) v(f);
+INSERT INTO valid (type, value)
 	SELECT 'ibf', bytea(f) FROM (
 		SELECT ibf_empty(64) UNION ALL SELECT ibf_empty(100, 0.5, 'two_class', -1e9, 1e9, NULL, 3, 8, 2, -1) UNION ALL SELECT ibf_empty(64, 0.1, 'value_weighted', evictions => 3)
 		UNION ALL SELECT ibf_agg(i, i % 7, 0, 7, 200, 0.1) FROM generate_series(1, 300) i
@@ -152,6 +161,16 @@ BEGIN
 		value := set_byte(value, 48, floor(random() * 70)::int); -- evictions
 		RETURN substring(value FROM 1 FOR 128) || CASE WHEN random() < 0.5 THEN payload(number) ELSE
 			substring(substring(value FROM 129) || payload(number) FROM 1 FOR number) END;
+	END IF;
+	IF kind = 'abf' THEN
+		bits := 1 + floor(random() * 16)::int; -- times 64, of a slice in a block
+		number := 1 + floor(random() * 4)::int; -- hashes
+		cells := 1 + floor(random() * 6)::int; -- generations
+		value := overlay(value PLACING '\x0100000000000000'::bytea FROM 41); -- one block
+		value := set_byte(set_byte(set_byte(set_byte(value, 44, bits * 64 & 255), 45, bits * 64 >> 8), 46, number), 47, cells);
+		value := set_byte(value, 4, 3); -- by time, filled
+		RETURN substring(value FROM 1 FOR 128) || CASE WHEN random() < 0.5 THEN payload(bits * 8 * (number + cells)) ELSE
+			substring(substring(value FROM 129) || payload(bits * 8 * (number + cells)) FROM 1 FOR bits * 8 * (number + cells)) END;
 	END IF;
 	-- a flat one with nothing behind its counters
 	value := overlay(set_byte(set_byte(set_byte(value, 47, 0), 52, 0), 53, 0) PLACING '\x0000000000000000'::bytea FROM 121);
@@ -354,7 +373,33 @@ foreach my $type ('sbf', 'ibf')
 	);
 }
 
-foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
+# The clock of a filter by time is at the begin of its newest generation, or near 2024; adding to one that counts items needs no time.
+# The filters are columns w and p here: as constants they would be united, or added to, by the planner, whatever a CASE says.
+sub of_columns { return "(SELECT $_[0] FROM (SELECT v AS w, o AS p OFFSET 0) c)"; }
+my $timed = '(abf_info(w)).within IS NOT NULL';
+my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";
+my $added = "CASE WHEN $timed THEN abf_add(w, %s, $near, 'infinity') ELSE abf_add(w, %s) END";
+user_function('abf',
+	(map { ["\@> $_", "v \@> $_"] } @items),
+	['<@', '7 <@ v'],
+	(map { ["added is found: $_", of_columns('(NOT isfinite((abf_info(w)).newest)) IS TRUE OR (' . ($added =~ s/%s/$_/gr) . ") \@> $_"), 1] } @some_items),
+	['abf_check_add', of_columns("CASE WHEN $timed THEN cardinality((abf_check_add(w, ARRAY[1, NULL, 3], $near, 'infinity')).duplicates) ELSE cardinality((abf_check_add(w, ARRAY[1, NULL, 3])).duplicates) END = 3"), 1],
+	['what abf_check_add makes can be read', of_columns("CASE WHEN $timed THEN (abf_check_add_each(w, ARRAY[1, NULL], ARRAY[$near, NULL], 'infinity')).updated ELSE (abf_check_add(w, ARRAY[1, NULL, 3])).updated END::bytea::abf IS NOT NULL"), 1],
+	['abf_contains_any', 'abf_contains_any(v, ARRAY[1, 2])'],
+	['abf_contains_all, of a time', of_columns("CASE WHEN $timed THEN abf_contains_all(w, ARRAY[1, 2], '2024-05-01 UTC') END")],
+	['decayed can be read', of_columns("CASE WHEN $timed THEN abf_decay(w, '2024-06-01 UTC')::bytea::abf = abf_decay(abf_decay(w, '2024-05-01 UTC'), '2024-06-01 UTC') ELSE true END"), 1],
+	['v | v', of_columns("CASE WHEN $timed THEN (w | w)::bytea::abf IS NOT NULL ELSE true END"), 1],
+	['v | o', of_columns("CASE WHEN $timed AND (abf_info(p)).within IS NOT NULL THEN (w | p) = (p | w) ELSE true END"), 1],
+	['abf_info', "abf_info(v)::text !~ 'NaN' AND (abf_info(v)).current_false_positive_rate BETWEEN 0 AND 1 AND (abf_info(v)).fill BETWEEN 0 AND 1", 1],
+	['abf_histogram', '(SELECT count(*) FROM abf_histogram(v)) = (abf_info(v)).hashes + (abf_info(v)).generations', 1],
+	['abf_sketch', "abf_sketch(v) ~ '^abf of .+, (last|within) .+: [0-9]+ items came, about [0-9]+ in it, fill [0-9.]+%, current fpr [0-9.e+-]+ \\|[^|]+\\|\$'", 1],
+	['text and back', 'v::text::abf = v AND NOT v <> v', 1],
+	['bytea and back', 'abf(bytea(v)) = v', 1],
+	['abf_send', 'abf_send(v) = bytea(v)', 1],
+	['window function', of_columns("CASE WHEN $timed THEN true ELSE (SELECT count(d) FROM (SELECT abf_duplicate(i, w) OVER (ORDER BY i) d FROM (VALUES (1), (2), (1)) x(i)) w) = 3 END"), 1],
+);
+
+foreach my $type ('bf', 'sbf', 'ibf', 'abf', 'tbf')
 {
 	$db->sql(<<"SQL");
 CREATE FUNCTION note_$type(how text, state text) RETURNS void LANGUAGE sql AS
@@ -437,7 +482,7 @@ sub problems
 }
 
 subtest 'text that is no value' => sub {
-	foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
+	foreach my $type ('bf', 'sbf', 'ibf', 'abf', 'tbf')
 	{
 		foreach my $text ('', ' ', 'x', '\\x', '\\x5', '\\x53', '\\x5342', '5342', '\\X5342', '\\x53 42', '\\x534g', '\\xg342', '\\x' . '00' x 64,
 			'\\x' . 'ff' x 128, '\\x' . '53' x 200, '\\xéé', '{}', 'null', '\\x5342' . 'é' x 50, '\\x53420101' . '00' x 60, '\\x53420401' . '00' x 124)
@@ -468,7 +513,7 @@ sub binary_file
 
 subtest 'binary input' => sub {
 	srand(42);
-	foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
+	foreach my $type ('bf', 'sbf', 'ibf', 'abf', 'tbf')
 	{
 		$db->sql("CREATE TABLE received_$type (f $type)");
 		my @values = map { pack('H*', substr($_, 2)) } split /\n/, $db->sql("SELECT value FROM valid WHERE type = '$type' ORDER BY n");

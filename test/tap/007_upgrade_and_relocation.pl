@@ -208,6 +208,41 @@ subtest 'upgrades' => sub {
 	diag(@paths . ' upgrade paths');
 };
 
+# The rehearsal: sql/updates/unreleased has the install script of an early commit, as if that had been a release, and what of an upgrade
+# script has to be written by hand. scripts/generate-upgrade adds the rest.
+subtest 'an upgrade from the install script of an early commit' => sub {
+	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
+	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");
+	my $source = "$FindBin::Bin/../..";
+	my @made = ("$folder/streambloom--0.0.9.sql", "$folder/streambloom--0.0.9--$current.sql");
+	my $unreleased = "$source/sql/updates/unreleased";
+
+	plan skip_all => "the installation $folder cannot be written to" if !-w $folder;
+	my ($code, $upgrade, $errors) = StreambloomTap::run_program('', $^X, "$source/scripts/generate-upgrade", "$unreleased/streambloom--0.0.9.sql",
+		"$unreleased/first.sql", $current, sort glob("$source/sql/install/*.sql"));
+	is($code, 0, 'the upgrade script is generated') or diag($errors);
+	StreambloomTap::write_file($made[0], StreambloomTap::read_file("$unreleased/streambloom--0.0.9.sql"));
+	StreambloomTap::write_file($made[1], $upgrade);
+
+	my $db = StreambloomTap->new('007_early', bare => 1);
+	$db->sql(<<'SQL');
+CREATE EXTENSION streambloom VERSION '0.0.9';
+CREATE TABLE kept AS SELECT i AS a, 'x' || i AS b FROM generate_series(1, 1000) i;
+CREATE INDEX kept_bf ON kept USING bf (a, b);
+CREATE TABLE filters AS SELECT bf_agg(a) AS f, tbf_agg(b, '2024-05-01 UTC') AS t, sbf_agg(a) AS s, ibf_agg(a, 0.5) AS i FROM kept;
+CREATE VIEW asked AS SELECT f @> '42' AS f, bf_contains_any(f, '{-1,42}'::int[]) AS any, t @> 'x42' AS t, f | f = f AS same FROM filters;
+SQL
+	isnt(join("\n", @{objects($db)}), join("\n", @$fresh), 'the early version has other objects');
+	my $stored = $db->sql('SELECT md5(f::text), md5(t::text), md5(s::text), md5(i::text) FROM filters');
+	$db->sql('ALTER EXTENSION streambloom UPDATE');
+	same_objects($db, 'after the upgrade the objects are those of a fresh installation');
+	everything_works($db, 'public', '', 'upgraded');
+	is($db->sql('SELECT md5(f::text), md5(t::text), md5(s::text), md5(i::text) FROM filters'), $stored, 'stored values are as they were');
+	is($db->sql('SELECT * FROM asked; SET enable_seqscan = off; SELECT b FROM kept WHERE a = 42; SELECT bf_index_check(\'kept_bf\')'), "t|t|t|t\nx42\n1000",
+		'a view, filters and an index from before the upgrade answer');
+	unlink(@made);
+};
+
 # There may be no release yet. So a version before the current one is made up: it lacks what one piece of sql/install declares, which the
 # upgrade script adds.
 subtest 'an upgrade from a version that is made up' => sub {

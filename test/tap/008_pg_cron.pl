@@ -1,6 +1,6 @@
 # Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. What a job has
-# left never undercounts the exact answer of SQL; a run too many changes nothing, and one that was missed is made good by
-# the next, to the byte. pg_cron lives in one database; jobs for another go through cron.schedule_in_database.
+# left never undercounts the exact answer of SQL; a run too many changes nothing, and one that was missed is made good
+# by the next, to the byte. pg_cron lives in one database; jobs for another go through cron.schedule_in_database.
 use strict;
 use warnings;
 
@@ -73,8 +73,8 @@ my ($hourly_table, $roll_up) = $recipe{'roll up and delete'} =~ /^(CREATE TABLE 
 
 # ------------------------------------------------------------- what there is
 
-# 3,000 pages with 1 to 100 hits each, 40 to 75 days old. A few are hot, so that the counters are wide: in the 5 half-lives
-# since then they have come down to what a narrower one holds.
+# 3,000 pages with 1 to 100 hits each, 40 to 75 days old. A few are hot, so that the counters are wide: in the 5
+# half-lives since then they have come down to what a narrower one holds.
 my $make_heat = <<'SQL';
 CREATE TABLE past AS
 	SELECT 'page ' || i AS url, now() - interval '40 days' - CASE WHEN i % 500 = 0 THEN 0 ELSE i * 7919 % 50000 END * interval '1 minute' AS at,

@@ -1,6 +1,6 @@
-# tbf_top on real data: a web log's URLs and hosts with decay and without, and a shop's requests. For every item L <= exact
-# <= L + error, and error <= W / (c + 1): so every item with a larger share of W is listed. In any order of rows, split
-# and merged in several ways, decayed between, brought in day by day. How far the error stays below its bound is
+# tbf_top on real data: a web log's URLs and hosts with decay and without, and a shop's requests. For every item L <=
+# exact <= L + error, and error <= W / (c + 1): so every item with a larger share of W is listed. In any order of rows,
+# split and merged in several ways, decayed between, brought in day by day. How far the error stays below its bound is
 # reported, and how many of the ten hottest items the list's first ten are.
 use strict;
 use warnings;

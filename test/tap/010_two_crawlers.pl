@@ -1,6 +1,6 @@
-# Two workers share one stored sbf: a crawler's frontier (docs/sbf.md). Each batch of links is one statement, which locks
-# the filter's row; whichever comes second sees what the first has remembered. So no link gets into the frontier twice, and
-# no worker's memory is overwritten by the other's.
+# Two workers share one stored sbf: a crawler's frontier (docs/sbf.md). Each batch of links is one statement, which
+# locks the filter's row; whichever comes second sees what the first has remembered. So no link gets into the frontier
+# twice, and no worker's memory is overwritten by the other's.
 use strict;
 use warnings;
 

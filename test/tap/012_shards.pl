@@ -1,5 +1,5 @@
-# A table in shards that postgres_fdw reads (docs/operations.md): with `extensions 'streambloom'` each shard makes its own filter, and
-# the filters travel, not the rows. What they are united to is what one table would have given.
+# A table in shards that postgres_fdw reads (docs/operations.md): with `extensions 'streambloom'` each shard makes its
+# own filter, and the filters travel, not the rows. What they are united to is what one table would have given.
 use strict;
 use warnings;
 
@@ -63,7 +63,8 @@ like(remote_sql($sites, $partitionwise), qr/bf_agg\(url, /, 'a GROUP BY of the s
 is($hub->sql($partitionwise . "SELECT count(*) FROM ($sites) r JOIN (SELECT site, bf_agg(url, 1000) AS f FROM here GROUP BY site) h USING (site)
 	WHERE r.f = h.f"), 4, 'to the filters of each site');
 
-# Hits: the counters of each shard are rounded before they travel, and up. (Ages are in epochs of a 96th of a half-life.)
+# Hits: the counters of each shard are rounded before they travel, and up. (Ages are in epochs of a 96th of a
+# half-life.)
 my $hits = "SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) AS f FROM requests_0
 	UNION ALL SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) FROM requests_1) s";
 is(() = remote_sql($hits) =~ /SELECT \S*tbf_agg\(url, at, /g, 2, 'tbf_agg runs on each shard');

@@ -27,6 +27,7 @@ my %source = (
 	one_item => 'SELECT bf_add(bf_empty(1000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
 	stable => 'SELECT sbf_add(sbf_empty(100000000 + n, cell_bits => 1), 1) AS f FROM generate_series(0, 0) n',
 	stable_one_item => 'SELECT sbf_add(sbf_empty(1000000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
+	aged => q(SELECT abf_add(abf_empty(40000000 + n, within => '1 hour'), 1, '2026-01-01') AS f FROM generate_series(0, 0) n),
 	weighted => q(SELECT ibf_add(ibf_empty(100000000 + n, scheme => 'value_weighted', cell_bits => 2), 1, 1) AS f FROM generate_series(0, 0) n),
 	counts => q(SELECT tbf_add(tbf_empty(4000000 + n), 1, '2026-01-01') AS f FROM generate_series(0, 0) n),
 	half => q(SELECT tbf_add(tbf_empty(2000000 + n), 1, '2026-01-01') AS h FROM generate_series(0, 0) n),
@@ -93,6 +94,13 @@ my @operations = (
 	[ 'sbf_contains_any', repeated(60, 'sbf_contains_any(f, a)'), 'stable_one_item', 'items' ],
 	[ 'sbf_info', repeated(4, 'sbf_info(f)'), 'stable' ],
 	[ 'sbf from bytea', repeated(30, 'f::bytea::sbf'), 'stable' ],
+
+	[ 'abf_union', repeated(20, 'abf_union(f, f)'), 'aged' ],
+	[ 'abf_add, moving on', repeated(20, "abf_add(f, 2, timestamptz '2026-01-01 00:50')"), 'aged' ],
+	[ 'abf_decay', repeated(20, "abf_decay(f, timestamptz '2026-01-02')"), 'aged' ],
+	[ 'abf_check_add', repeated(12, 'abf_check_add(abf_empty(1000000), a)'), 'items' ],
+	[ 'abf_info', repeated(40, 'abf_info(f)'), 'aged' ],
+	[ 'abf from bytea', repeated(30, 'f::bytea::abf'), 'aged' ],
 
 	[ 'bf_agg', 'bf_agg(i, 300000000) IS NOT NULL', 'item_rows' ],
 	[ 'tbf_agg', "tbf_agg(i, $at) IS NOT NULL", 'item_rows' ],

@@ -14,11 +14,12 @@ my $db = StreambloomTap->new('014');
 plan skip_all => 'the memory of a backend is read from /proc'
   if $db->sql("SELECT count(*) FROM pg_stat_file('/proc/self/status', true) WHERE size IS NOT NULL") ne '1';
 
-# tbf: 20 million counters in 20 kB, whose sums take 84 MB. bf and sbf: 24 and 20 MB in TOAST tables.
+# tbf: 20 million counters in 20 kB, whose sums take 84 MB. bf, sbf and abf: 24, 20 and 20 MB in TOAST tables.
 $db->sql(<<'SQL');
 CREATE TABLE counts AS SELECT tbf_add(tbf_empty(1000000), 1, '2026-01-01') AS g, tbf_add(tbf_empty(1000000), 2, '2026-01-01') AS h;
 CREATE TABLE bits AS SELECT bf_add(bf_empty(20000000), 1) AS f;
 CREATE TABLE stable AS SELECT sbf_add(sbf_empty(20000000), 1) AS f;
+CREATE TABLE aged AS SELECT abf_add(abf_empty(8000000, within => '1 hour'), 1, '2026-01-01') AS f;
 CREATE TABLE packed (f bf);
 ALTER TABLE packed ALTER f SET STORAGE EXTENDED;
 INSERT INTO packed SELECT f::bytea::bf FROM bits;
@@ -74,6 +75,9 @@ grows_by_at_most(2, "$_ of a compressed filter", calls($_, 'packed')) foreach 'f
 grows_by_at_most(26, $_, calls($_, 'bits, items')) foreach 'f | f', 'f & f', 'bf_add(f, 2)', 'bf_add_all(f, a)', 'f::bytea';
 grows_by_at_most(2, $_, calls($_, 'stable, items')) foreach 'sbf_info(f)', 'f = f', 'sbf_contains_any(f, a)';
 grows_by_at_most(22, $_, calls($_, 'stable, items')) foreach 'sbf_union(f, f)', 'sbf_decay(f, 10)', 'sbf_add(f, 2)', 'sbf_add_all(f, a)';
+
+grows_by_at_most(2, $_, calls($_, 'aged, items')) foreach 'abf_info(f)', 'f = f', 'abf_contains_any(f, a)';
+grows_by_at_most(22, $_, calls($_, 'aged, items')) foreach 'abf_union(f, f)', "abf_decay(f, $at + interval '10 minutes')", "abf_add(f, 2, $at)", "abf_add_all(f, a, $at)";
 
 # Over rows, in aggregates and in loops it is the same.
 sub takes_as_much

@@ -1,10 +1,11 @@
-# The recipes for roll-ups, as docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run late,
-# twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late, and no day of the log
-# follows for some weeks in the middle, so that old hours are deleted. After each run the hours and the view over both tables are
-# compared with the log: no hit is lost or doubled. Now and then each count is compared with the exact answer of SQL. A made-up log is
-# always taken, and the blog's log if it is there.
+# The recipes for roll-ups, as docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run
+# late, twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late, and no
+# day of the log follows for some weeks in the middle, so that old hours are deleted. After each run the hours and the
+# view over both tables are compared with the log: no hit is lost or doubled. Now and then each count is compared with
+# the exact answer of SQL. A made-up log is always taken, and the blog's log if it is there.
 #
-# The clock is the log's: a function now() in a schema that is searched before pg_catalog. So is cron.schedule(), which only notes jobs.
+# The clock is the log's: a function now() in a schema that is searched before pg_catalog. So is cron.schedule(), which
+# only notes jobs.
 use strict;
 use warnings;
 
@@ -195,7 +196,8 @@ sub replay
 
 	$db->sql($harness);
 	$load->($db);
-	# A gap of so many days in the middle. One hit in 20 is committed up to two hours late, a quarter up to twenty minutes.
+	# A gap of so many days in the middle. One hit in 20 is committed up to two hours late, a quarter up to twenty
+	# minutes.
 	$db->sql(<<"SQL");
 CREATE TABLE source AS SELECT at, url, at + CASE WHEN late < 0.05 THEN 7199 WHEN late < 0.3 THEN 1200 ELSE 30 END * later * interval '1 second' AS written FROM (
 	SELECT url, at + CASE WHEN at > (min(at) OVER () + (max(at) OVER () - min(at) OVER ()) / 2) THEN interval '$gap days' ELSE interval '0' END AS at, late, later FROM (

@@ -1,5 +1,5 @@
-# The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an adopted operator class. The answers are those
-# of sequential scans, the indexes are used, and a word that is rare reads few pages.
+# The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an adopted operator class. The
+# answers are those of sequential scans, the indexes are used, and a word that is rare reads few pages.
 use strict;
 use warnings;
 

@@ -1,8 +1,9 @@
-# The server is killed with signal 9 in the middle of builds, inserts, summarizing, VACUUM and checkpoints, again and again.
-# After each recovery every valid index covers every row, and answers with it are those without.
+# The server is killed with signal 9 in the middle of builds, inserts, summarizing, VACUUM and checkpoints, again and
+# again. After each recovery every valid index covers every row, and answers with it are those without.
 #
 # A dozen times here; by hand, in the environment of scripts/test: STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
-# Few shared buffers, so that pages get to disk at any time; commits without a flush, so that the end of the WAL is lost.
+# Few shared buffers, so that pages get to disk at any time; commits without a flush, so that the end of the WAL is
+# lost.
 use strict;
 use warnings;
 

@@ -255,6 +255,20 @@ SELECT count(bf_index_check(indexrelid)) FROM pg_index JOIN pg_class c ON c.oid 
 WHERE amname = 'bf' AND relkind = 'i' AND indisvalid
 SQL
 
+subtest 'the planner of a standby asks the index' => sub {
+	$db->sql("CREATE TABLE asked (tags text[]) WITH (autovacuum_enabled = off); INSERT INTO asked SELECT ARRAY['request ' || i, 'host ' || i % 100] FROM generate_series(1, 20000) i;"
+		  . "ALTER TABLE asked ALTER tags SET STATISTICS 0; CREATE INDEX asked_tags ON asked USING bf (tags) WITH (pages_per_range = 4); VACUUM ANALYZE asked");
+	catch_up();
+	my %plan;
+	foreach my $tag ('request 7777', 'nobody', 'host 7')
+	{
+		$plan{$tag} = $db->sql("EXPLAIN SELECT * FROM asked WHERE tags @> '{$tag}'");
+		is(standby_sql("EXPLAIN SELECT * FROM asked WHERE tags @> '{$tag}'"), $plan{$tag}, "$tag: the plan of the primary");
+	}
+	like($plan{'request 7777'}, qr/Bitmap Index Scan on asked_tags/, 'which is that of the index where few pages are left');
+	like($plan{'host 7'}, qr/Seq Scan/, 'and none where all are');
+};
+
 subtest 'it becomes the primary' => sub {
 	catch_up();
 	my $indexes = $db->sql($check_all);

@@ -1,5 +1,5 @@
-# Indexes where rows come from elsewhere: a logical subscriber whose partitions are indexed while it receives rows, and a dump
-# that is restored. Every row is covered there too, and the indexes are what they were.
+# Indexes where rows come from elsewhere: a logical subscriber whose partitions are indexed while it receives rows, and
+# a dump that is restored. Every row is covered there too, and the indexes are what they were.
 use strict;
 use warnings;
 

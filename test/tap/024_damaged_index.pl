@@ -31,15 +31,17 @@ sub words
 	my ($name, $offset, @numbers) = @_;
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
-# After the page header, the meta page has 112 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
-my $entries = 112 + 24 * 2 + 2000;
+# After the page header, the meta page has 120 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
+my $entries = 120 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),
 	words('meta page', 24, 0 .. $entries / 4 - 501),
 	words('directory', 24 + $entries - 2000, 0, 1, 499),
 	words('entries', 24 + $entries, 0 .. 23),
-	(map { words("block $_", $_ * 8192 + 24, 0 .. 7) } 1, 2, 6));
+	(map { words("block $_", $_ * 8192 + 24, 0 .. 8) } 1, 2, 6));
 my @cases = map { my $place = $_; map { [@$place, $_ eq 'random' ? int(rand(2**32)) : $_] } @values } @places;
+# the states of four ranges: full, and a state that does not exist
+push @cases, map { my $place = $_; map { [@$place, $_] } 0x03030303, 0x04040404 } map { words("block $_", $_ * 8192 + 24, 8) } 1, 2, 6;
 # and files that are too short
 push @cases, map { ["a file of $_ bytes", 'cut', 0, $_] } 0, 100, 8192, 8192 + 100, 3 * 8192, 6 * 8192;
 
@@ -100,7 +102,7 @@ SQL
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
-	my $directory = 24 + 112 + 24 * 32;
+	my $directory = 24 + 120 + 24 * 32;
 	my $entries = $directory + 2000;
 	my @at = ([0, 24 + 28], [0, 24 + 32], [0, $directory], [0, $entries], [0, $entries + 4], ['directory', 24], ['directory', 28],
 		['directory', 32], ['directory', 36], ['directory', 40], ['directory', 48], ['directory', 56]);

@@ -1,5 +1,5 @@
-# Levels above 1, on a table of two gigabytes that take no room on disk: nearly all its pages are holes in the files, which
-# PostgreSQL reads as pages that are still empty. Rows lie at the beginning, in the middle and at the end.
+# Levels above 1, on a table of two gigabytes that take no room on disk: nearly all its pages are holes in the files,
+# which PostgreSQL reads as pages that are still empty. Rows lie at the beginning, in the middle and at the end.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
-# Several sessions at once and the node ChunkSkip: rows that change while they are waited for (EvalPlanQual), dangerous structures
-# of SERIALIZABLE transactions over partitions that nobody reads, snapshots that are older than a row, partitions that
-# come and go under a plan.
+# Several sessions at once and the node ChunkSkip: rows that change while they are waited for (EvalPlanQual), dangerous
+# structures of SERIALIZABLE transactions over partitions that nobody reads, snapshots that are older than a row,
+# partitions that come and go under a plan.
 use strict;
 use warnings;
 

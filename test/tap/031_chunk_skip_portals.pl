@@ -1,4 +1,4 @@
-# Portals and the node ChunkSkip: WHERE CURRENT OF a portal that a client made by the protocol, and the ids of plan nodes.
+# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client made by the protocol, and the ids of plan nodes.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'ChunkSkip' THEN RETURN true; END IF;
+		IF line ~ 'ChunkSkip|PartitionScan' THEN RETURN true; END IF;
 	END LOOP;
 	RETURN false;
 END
@@ -56,11 +56,12 @@ sub change_current
 foreach my $plan ('force_custom_plan', 'force_generic_plan')
 {
 	$session->ask("SET plan_cache_mode = $plan");
-	foreach my $enabled ('on', 'off')
+	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		$session->ask("SET streambloom.enable_chunk_skip = $enabled");
-		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'on' ? 't' : 'f',
+		# always: the node PartitionScan, which looks for the same rows
+		$session->ask('SET streambloom.enable_chunk_skip = ' . ($enabled eq 'on' ? 'on' : 'off') . '; SET streambloom.enable_partition_scan = ' . ($enabled eq 'always' ? 'always' : 'off'));
+		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'off' ? 'f' : 't',
 			"$case: the node is there but for portals");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN (5000, 8000)'),
 			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: constants");
@@ -82,7 +83,7 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 # Which portals ask the indexes of the partitions that they leave out. Questions that are answered from memory are not counted, so
 # the transactions are SERIALIZABLE, in which nothing is remembered.
 {
-	$session->ask('SET streambloom.enable_chunk_skip = on; SET plan_cache_mode = force_custom_plan');
+	$session->ask('SET streambloom.enable_chunk_skip = on; SET streambloom.enable_partition_scan = off; SET plan_cache_mode = force_custom_plan');
 	my $scans = sub {
 		my ($portal, $query) = @_;
 		$session->ask('BEGIN ISOLATION LEVEL SERIALIZABLE');

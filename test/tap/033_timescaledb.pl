@@ -1,6 +1,6 @@
-# TimescaleDB in the same database, as its users have it. chunk_scan refuses its hypertables and their chunks, whose rows
-# only its own plans find. Plain queries of them, by way of bf indexes and ChunkSkip, give the answers that they give
-# without; and chunk_scan of other tables works as ever.
+# TimescaleDB in the same database, as its users have it. chunk_scan refuses its hypertables and their chunks, whose
+# rows only its own plans find. Plain queries of them, by way of bf indexes and ChunkSkip, give the answers that they
+# give without; and chunk_scan of other tables works as ever.
 use strict;
 use warnings;
 
@@ -80,8 +80,8 @@ is($db->sql('SELECT count(*) FROM hyper WHERE uid = 100042'), 1, 'and asked');
 like($db->sql("SELECT advice FROM bf_index_advise('$chunk', '{uid}')"), qr/the table is small/, 'advice on a chunk');
 like($db->sql("SELECT advice FROM bf_index_advise('hyper', '{uid}')"), qr/ask for one of its children/, 'a hypertable has no rows of its own');
 
-# The hits of each bucket in a filter, merged to those of all buckets: as a view that is refreshed, and as a continuous aggregate, which is
-# in the part under another licence.
+# The hits of each bucket in a filter, merged to those of all buckets: as a view that is refreshed, and as a continuous
+# aggregate, which is in the part under another licence.
 my $buckets = "SELECT time_bucket(interval '1 day', at) AS day, tbf_agg(uid, at, interval '7 days', 1, 20000, 0.01) AS f FROM hyper GROUP BY 1";
 my $merged = "SELECT count(*) FROM generate_series(0, 14399, 480) v, (SELECT tbf_merge_agg(f) AS f FROM %s) m WHERE tbf_count(f, v::bigint, '2024-02-02 UTC') > 0";
 

@@ -1,5 +1,5 @@
-# The node ChunkScan: a million rows take no more memory than few, and no temporary file; nor do many scans by one node. It
-# asks and reads no partition more than LIMIT needs. A cancel in the middle leaves the session as it was.
+# The node ChunkScan: a million rows take no more memory than few, and no temporary file; nor do many scans by one node.
+# It asks and reads no partition more than LIMIT needs. A cancel in the middle leaves the session as it was.
 use strict;
 use warnings;
 

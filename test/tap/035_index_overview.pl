@@ -20,7 +20,7 @@ my @damage = (
 	undef,
 	['the meta page', 24 + 4 * 20],
 	['the magic number of the meta page', 24],
-	['the first entry of the directory', 24 + 112 + 24 * 2 + 2000 + 4],
+	['the first entry of the directory', 24 + 120 + 24 * 2 + 2000 + 4],
 	['the header of the meta page', 12],
 	['filter pages', map { $_ * 8192 + 24 } 1 .. 6]);
 

@@ -1,6 +1,6 @@
-# Logical replication of tables with filters, with REPLICA IDENTITY FULL and with a key: inserts, updates and deletes arrive, the
-# subscriber's worker raises no error, and the values are the same to the byte. With the identity FULL the subscriber looks for
-# the old row by comparing whole rows, so it needs an equality operator of each column's type.
+# Logical replication of tables with filters, with REPLICA IDENTITY FULL and with a key: inserts, updates and deletes
+# arrive, the subscriber's worker raises no error, and the values are the same to the byte. With the identity FULL the
+# subscriber looks for the old row by comparing whole rows, so it needs an equality operator of each column's type.
 use strict;
 use warnings;
 
@@ -35,7 +35,8 @@ sub content
 	return $db->sql("SELECT string_agg(concat_ws(':', id, md5(b::bytea), md5(s::bytea), md5(i::bytea), md5(t::bytea)), ' ' ORDER BY id, b) FROM $table");
 }
 
-# The subscriber has what the publisher has, once it has applied all that was written until now. Returns false when the worker fails.
+# The subscriber has what the publisher has, once it has applied all that was written until now. Returns false when the
+# worker fails.
 sub arrives
 {
 	my ($what) = @_;

@@ -1,6 +1,7 @@
-# Roll-ups that keep themselves (docs/rollups.md), beside the exact answer of SQL at every step: logs whose rows come late, out of order and
-# in batches; refreshes that are killed, that meet, or that come twice; zones whose clocks change; partitions that are detached and
-# dropped; foreign tables; dump and restore. Whatever happens, each hit is counted exactly once, and no count is too low.
+# Roll-ups that keep themselves (docs/rollups.md), beside the exact answer of SQL at every step: logs whose rows come
+# late, out of order and in batches; refreshes that are killed, that meet, or that come twice; zones whose clocks
+# change; partitions that are detached and dropped; foreign tables; dump and restore. Whatever happens, each hit is
+# counted exactly once, and no count is too low.
 #
 # STREAMBLOOM_SEED says which random ones. With STREAMBLOOM_SECONDS of more than 60 the logs are longer.
 use strict;
@@ -23,7 +24,8 @@ my $random = $seed / 1000000;
 my $long = ($ENV{STREAMBLOOM_SECONDS} // 0) > 60;
 $db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'");
 
-# What a roll-up and exact SQL say of all hits, in words; '' if they agree. Undecayed counts of filters without counters are exact.
+# What a roll-up and exact SQL say of all hits, in words; '' if they agree. Undecayed counts of filters without counters
+# are exact.
 $db->sql(<<'SQL');
 CREATE FUNCTION differences(rollup regclass, source text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,8 +69,8 @@ my @decays = ('decay_exponential(age)', "decay_polynomial(age, 1, '1 day')", "de
 
 # ------------------------------------------------------------- logs, replayed
 
-# Rows of the table NAME_all (at, url) are committed up to two hours after their time, in batches of some minutes to two days. The
-# source has them partitioned by the month, so that some can be dropped.
+# Rows of the table NAME_all (at, url) are committed up to two hours after their time, in batches of some minutes to two
+# days. The source has them partitioned by the month, so that some can be dropped.
 sub replay
 {
 	my ($name, $tiers, $keep, $zone, $steps) = @_;

@@ -1,5 +1,6 @@
-# The fixed folding table of gram_ops against lower() of every kind of collation that the server has, and against its regular expressions,
-# over all of Unicode: what ILIKE or ~* takes for the same letter has the same grams. Otherwise a row could be lost.
+# The fixed folding table of gram_ops against lower() of every kind of collation that the server has, and against its
+# regular expressions, over all of Unicode: what ILIKE or ~* takes for the same letter has the same grams. Otherwise a
+# row could be lost.
 use strict;
 use warnings;
 
@@ -44,7 +45,8 @@ foreach my $collation (@collations)
 	$db->sql("INSERT INTO pairs SELECT c, small FROM small WHERE length(small) = 1 UNION SELECT c, upper(c COLLATE $collation) FROM letters WHERE upper(c COLLATE $collation) <> c AND length(upper(c COLLATE $collation)) = 1; DROP TABLE small");
 }
 
-# Regular expressions have rules of their own: the engine asks for the small and the capital letter of each single character.
+# Regular expressions have rules of their own: the engine asks for the small and the capital letter of each single
+# character.
 $db->sql('CREATE TABLE candidates AS SELECT DISTINCT least(a COLLATE "C", b) AS a, greatest(a COLLATE "C", b) AS b FROM pairs');
 cmp_ok($db->sql('SELECT count(*) FROM candidates'), '>', 1000, 'pairs of letters to try');
 foreach my $collation (@collations)

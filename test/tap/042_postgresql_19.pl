@@ -1,4 +1,5 @@
-# What came with PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join; pg_plan_advice.
+# What came with PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join;
+# pg_plan_advice.
 use strict;
 use warnings;
 
@@ -14,7 +15,8 @@ plan skip_all => 'PostgreSQL 19 and later' if $version < 190000;
 
 my $db = StreambloomTap->new('042');
 
-# How many values the index finds another number of rows of than there are; and has the check of the index seen all rows?
+# How many values the index finds another number of rows of than there are; and has the check of the index seen all
+# rows?
 sub differences
 {
 	my ($table, $values) = @_;

@@ -1,5 +1,6 @@
-# gram_ops in databases whose encoding is not UTF-8: random lines of all of an encoding's characters, and patterns cut out of them.
-# LIKE, ILIKE, ~, ~*, ^@ and = give the rows of a sequential scan, and what lower() makes of a text has the grams of the text.
+# gram_ops in databases whose encoding is not UTF-8: random lines of all of an encoding's characters, and patterns cut
+# out of them. LIKE, ILIKE, ~, ~*, ^@ and = give the rows of a sequential scan, and what lower() makes of a text has the
+# grams of the text.
 #
 # STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time, from STREAMBLOOM_SEED on.
 use strict;
@@ -149,7 +150,8 @@ SQL
 # What ask() and other_grams() take for a collation.
 sub literal { return "'" . $_[0] =~ s/'/''/gr . "'"; }
 
-# Of each kind of collation that the encoding can have; those of ICU by language as far as letters have other cases in it.
+# Of each kind of collation that the encoding can have; those of ICU by language as far as letters have other cases in
+# it.
 sub collations_of
 {
 	my ($db, $encoding) = @_;

@@ -1,8 +1,9 @@
-# gram_ops asked with all that PostgreSQL's own tests of patterns contain: each literal of these files is a pattern of ~, ~*, LIKE and
-# ILIKE, also with embedded options, and all of them are rows. The answers are those of a sequential scan.
+# gram_ops asked with all that PostgreSQL's own tests of patterns contain: each literal of these files is a pattern of
+# ~, ~*, LIKE and ILIKE, also with embedded options, and all of them are rows. The answers are those of a sequential
+# scan.
 #
-# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only patterns written here are asked. STREAMBLOOM_SECONDS=600
-# asks with all embedded options, which takes some minutes.
+# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only patterns written here are asked.
+# STREAMBLOOM_SECONDS=600 asks with all embedded options, which takes some minutes.
 use strict;
 use warnings;
 

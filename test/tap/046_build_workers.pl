@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
@@ -138,6 +139,16 @@ sub rows_rechecked
 is(rows_rechecked('streambloom_046 pg_catalog, pg_temp'), 50000, 'expressions run as the owner of the table');
 is(rows_rechecked($db->sql('SELECT current_user') . ' public, pg_temp'), 0, 'and not as who builds the index');
 
+# Settings that put parallel mode around other statements change nothing.
+my $debug_parallel = $db->sql(q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
+foreach my $value ('on', 'regress')
+{
+	my $out = has_workers('2', "SET $debug_parallel = $value; DROP INDEX built; CREATE INDEX built ON log USING bf (lower(host), id); CHECKPOINT; SELECT content('built')", "$debug_parallel = $value");
+	my $alone = $db->sql(workers(0) . "DROP INDEX built; CREATE INDEX built ON log USING bf (lower(host), id); CHECKPOINT; SELECT content('built')");
+
+	is((split /\n/, $out)[-1], $alone, "$debug_parallel = $value: the same bytes");
+}
+
 # ------------------------------------------------------------------------- no row is lost
 
 my $lost = $db->sql(workers(2) . <<'SQL');
@@ -184,6 +195,101 @@ $db->sql(q{CREATE FUNCTION kills(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE 
 	RETURN $1; END'});
 $db->fails_like(workers(2) . "CREATE INDEX fails ON log USING bf (kills(id))", '57P01', qr/terminating/, 'a worker is terminated');
 nothing_is_left('a worker that was terminated');
+
+
+# An expression that waits at some rows, until their file is removed, so that the processes of a build can be looked at. (The length of ranges is
+# given, since the leader reads rows before there are workers to choose it.)
+my $gate = StreambloomTap::scratch() . '/gate';
+$db->sql(<<"SQL");
+CREATE FUNCTION gated(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS \$\$
+BEGIN
+	WHILE \$1 % 3000 = 0 AND (SELECT size FROM pg_stat_file('$gate', true)) IS NOT NULL LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN \$1;
+END \$\$;
+SQL
+chmod 0755, StreambloomTap::scratch();
+
+# Begins a build that waits in all of its processes, and returns its session and what $pids says of it.
+sub begin_build
+{
+	my ($name, $pids) = @_;
+	my $builder = PsqlSession->new($db->name);
+
+	StreambloomTap::write_file($gate, 'shut');
+	$builder->send(workers(2) . "CREATE INDEX fails ON log USING bf (gated(id)) WITH (pages_per_range = 2);");
+	$db->wait_until(q{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'parallel worker'
+		AND query LIKE 'CREATE INDEX fails%'}, "two workers: $name");
+	return ($builder, $db->sql($pids));
+}
+my $leader = q{SELECT DISTINCT leader_pid FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
+my $one_worker = q{SELECT min(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
+
+foreach my $case (
+	['the leader is canceled', 'pg_cancel_backend', $leader, '57014'],
+	['a worker is canceled', 'pg_cancel_backend', $one_worker, '57014'],
+	['the leader is terminated', 'pg_terminate_backend', $leader, '57P01'],
+	['a worker that waits is terminated', 'pg_terminate_backend', $one_worker, '57P01'])
+{
+	my ($name, $function, $whom, $expected) = @$case;
+	my ($builder, $pid) = begin_build($name, $whom);
+
+	$db->sql("SELECT $function($pid)");
+	my (undef, $state) = $builder->answer;
+	is($state, $expected, $name);
+	unlink $gate;
+	$builder->close;
+	$db->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'}, "their end: $name");
+	nothing_is_left($name);
+}
+
+# The view of progress shows what all processes have done, and the build goes on when it can.
+{
+	my ($builder) = begin_build('progress', $leader);
+
+	$db->wait_until(q{SELECT phase = 'building index: reading table' AND blocks_done > 0 AND blocks_done < blocks_total
+		FROM pg_stat_progress_create_index WHERE relid = 'log'::regclass}, 'progress');
+	unlink $gate;
+	my (undef, $state) = $builder->answer;
+	is($state, '00000', 'a build that waited in all processes ends');
+	$builder->close;
+	$db->sql('DROP INDEX fails');
+	nothing_is_left('a build that waited');
+}
+
+# Memory is short: for the leader and for a worker, whoever it hits.
+$db->sql(q{CREATE FUNCTION large(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
+	IF $1 = 30000 THEN RAISE out_of_memory USING MESSAGE = ''out of memory'', DETAIL = ''Failed on request of size 42.''; END IF;
+	RETURN $1; END'});
+$db->fails_like(workers(2) . 'CREATE INDEX fails ON log USING bf (large(id))', '53200', qr/out of memory/, 'memory is short');
+nothing_is_left('memory that is short');
+$db->fails_like(workers(2) . 'CREATE INDEX fails ON log USING bf ((repeat(host, 200000000)::bytea))', '54000', qr/requested length too large/, 'a value that is too long');
+nothing_is_left('a value that is too long');
+
+# An error that is caught, after which the same transaction builds another one.
+has_workers('2 2', <<'SQL', 'an error that is caught');
+DO $$ BEGIN
+	CREATE INDEX fails ON log USING bf (one_by(id, 30000));
+EXCEPTION WHEN division_by_zero THEN
+	CREATE INDEX caught ON log USING bf (id);
+END $$;
+DROP INDEX caught;
+SQL
+nothing_is_left('an error that is caught');
+
+# Workers connect to the database anew. If that is refused, the build fails, or is done without them; nothing waits for them for ever.
+$db->make_role('streambloom_046_gone', 'LOGIN');
+$db->sql('GRANT CREATE, USAGE ON SCHEMA public TO streambloom_046_gone');
+my $gone = do { local $ENV{PGUSER} = 'streambloom_046_gone'; PsqlSession->new($db->name) };
+$gone->sql('CREATE TABLE own WITH (parallel_workers = 2) AS SELECT i::bigint AS id FROM generate_series(1, 50000) i; ' . workers(2));
+$db->sql('REVOKE CONNECT ON DATABASE ' . $db->name . ' FROM PUBLIC');
+my ($answer, $refused) = $gone->ask('CREATE INDEX fails ON own USING bf (id)');
+diag("workers that may not connect: $refused");
+like($refused, qr/^(?:00000|42501)$/, 'workers that may not connect');
+$gone->sql('DROP TABLE own');
+$gone->close;
+nothing_is_left('workers that may not connect');
 
 # Workers that may write no more stop, and the leader reads what is left.
 foreach my $limit ('0', '64kB', '300kB', '2MB')

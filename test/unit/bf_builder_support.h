@@ -17,7 +17,10 @@ inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 	return plan;
 }
 
-/* The bytes that a builder is sent as, in memory of the builder's own kind. The copy has exactly their size, so ASan sees any byte beyond. */
+/*
+ * The bytes that a builder is sent as, in memory of the builder's own kind. The copy has exactly their size, so ASan
+ * sees any byte beyond.
+ */
 inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 {
 	constexpr size_t in_front = 5;
@@ -35,7 +38,7 @@ inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 
 class BfBuilder
 {
-  public:
+public:
 	sb_bf_builder builder{};
 
 	BfBuilder(const Memory &memory, const sb_bf &plan)

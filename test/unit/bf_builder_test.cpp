@@ -79,27 +79,19 @@ struct Case
  * hashes.
  */
 const Case cases[] = {
-	{1, 0, SB_BF_OWNS_SET},
-	{1, 1, SB_BF_OWNS_SET},
-	{1, 300, SB_BF_OWNS_LINES},
-	{100, 30, SB_BF_OWNS_LINES},
-	{1000, 50, SB_BF_OWNS_SET},
-	{1000, 500, SB_BF_OWNS_LINES},
-	{100000, 5000, SB_BF_OWNS_SET},
-	{100000, 60000, SB_BF_OWNS_LINES},
-	{1000000, 50000, SB_BF_OWNS_SET},
-	{0, 0, SB_BF_OWNS_SET},
-	{0, 5, SB_BF_OWNS_SET},
-	{0, 64, SB_BF_OWNS_SET},
-	{0, 65, SB_BF_OWNS_SET},
-	{0, 3000, SB_BF_OWNS_SET},
-	{0, 60000, SB_BF_OWNS_SET},
-	{0, 900000, SB_BF_OWNS_LINES},
+	{1, 0, SB_BF_OWNS_SET},			  {1, 1, SB_BF_OWNS_SET},
+	{1, 300, SB_BF_OWNS_LINES},		  {100, 30, SB_BF_OWNS_LINES},
+	{1000, 50, SB_BF_OWNS_SET},		  {1000, 500, SB_BF_OWNS_LINES},
+	{100000, 5000, SB_BF_OWNS_SET},	  {100000, 60000, SB_BF_OWNS_LINES},
+	{1000000, 50000, SB_BF_OWNS_SET}, {0, 0, SB_BF_OWNS_SET},
+	{0, 5, SB_BF_OWNS_SET},			  {0, 64, SB_BF_OWNS_SET},
+	{0, 65, SB_BF_OWNS_SET},		  {0, 3000, SB_BF_OWNS_SET},
+	{0, 60000, SB_BF_OWNS_SET},		  {0, 900000, SB_BF_OWNS_LINES},
 };
 
 class Questions
 {
-  public:
+public:
 	explicit Questions(uint64_t until)
 	{
 		asked = 0;
@@ -112,7 +104,7 @@ class Questions
 	static uint64_t asked;
 	static uint64_t stops_at;
 
-  private:
+private:
 	/* once: the caller that comes again is let through */
 	static bool stop() { return ++asked == stops_at; }
 };
@@ -570,7 +562,7 @@ TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 		SCOPED_TRACE(::testing::Message() << "told " << told << ", " << items << " items");
 		const Bytes expected_value = value_of_history(told, items);
 		uint64_t allocations = UINT64_MAX;
-		for (uint64_t fails_at = 0; fails_at < allocations; fails_at += items > 100000 ? 7 : 1)
+		for (uint64_t fails_at = 0; fails_at<allocations; fails_at += items> 100000 ? 7 : 1)
 			for (bool again : {false, true})
 			{
 				SCOPED_TRACE(::testing::Message() << "fails at " << fails_at << (again ? ", again" : ""));
@@ -578,19 +570,22 @@ TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 				memory.fails_at = fails_at;
 				bool failed = false;
 				Bytes value;
-				const bool finished = history(memory, told, items, [&](const std::function<sb_status()> &make) {
-					sb_status status = make();
-					if (status == SB_NO_MEMORY)
-					{
-						failed = true;
-						if (!again)
-							return false;
-						memory.fails_at = UINT64_MAX;
-						status = make();
-					}
-					EXPECT_EQ(status, SB_OK);
-					return status == SB_OK;
-				}, &value);
+				const bool finished = history(
+					memory, told, items,
+					[&](const std::function<sb_status()> &make) {
+						sb_status status = make();
+						if (status == SB_NO_MEMORY)
+						{
+							failed = true;
+							if (!again)
+								return false;
+							memory.fails_at = UINT64_MAX;
+							status = make();
+						}
+						EXPECT_EQ(status, SB_OK);
+						return status == SB_OK;
+					},
+					&value);
 				if (finished)
 				{
 					EXPECT_TRUE(same_bytes(value, expected_value));
@@ -620,19 +615,22 @@ TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereItIsInterrupted)
 			Questions questions(stops_at);
 			bool stopped = false;
 			Bytes value;
-			const bool finished = history(memory, told, items, [&](const std::function<sb_status()> &make) {
-				sb_status status = make();
-				if (status == SB_INTERRUPTED)
-				{
-					stopped = true;
-					EXPECT_EQ(Questions::asked, stops_at) << "asked again in the same call";
-					if (!again)
-						return false;
-					status = make();
-				}
-				EXPECT_EQ(status, SB_OK);
-				return status == SB_OK;
-			}, &value);
+			const bool finished = history(
+				memory, told, items,
+				[&](const std::function<sb_status()> &make) {
+					sb_status status = make();
+					if (status == SB_INTERRUPTED)
+					{
+						stopped = true;
+						EXPECT_EQ(Questions::asked, stops_at) << "asked again in the same call";
+						if (!again)
+							return false;
+						status = make();
+					}
+					EXPECT_EQ(status, SB_OK);
+					return status == SB_OK;
+				},
+				&value);
 			EXPECT_EQ(stopped, stops_at <= Questions::asked);
 			EXPECT_EQ(finished, again || !stopped);
 			if (finished)

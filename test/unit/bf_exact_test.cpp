@@ -46,10 +46,12 @@ Set items_of(const Bf &bf)
 {
 	std::vector<uint64_t> items;
 	EXPECT_TRUE(sb_bf_is_exact(&bf.parameters));
-	EXPECT_EQ(streambloom::for_each_hash(&bf.parameters, bf.lines.data(), [&](const uint64_t *hashes, size_t count) {
-		items.insert(items.end(), hashes, hashes + count);
-		return SB_OK;
-	}), SB_OK);
+	EXPECT_EQ(streambloom::for_each_hash(&bf.parameters, bf.lines.data(),
+										 [&](const uint64_t *hashes, size_t count) {
+											 items.insert(items.end(), hashes, hashes + count);
+											 return SB_OK;
+										 }),
+			  SB_OK);
 	EXPECT_EQ(std::adjacent_find(items.begin(), items.end(), std::greater_equal<>()), items.end());
 	return {items.begin(), items.end()};
 }
@@ -92,7 +94,9 @@ Bf combined(const Bf &a, const Bf &b, bool intersect)
 	sb_bf header;
 	void *value;
 	sb_difference difference;
-	EXPECT_EQ(sb_bf_intersect_exact(&a.parameters, a.lines.data(), &b.parameters, b.lines.data(), to, in_front, &header, &value, &difference), SB_OK);
+	EXPECT_EQ(sb_bf_intersect_exact(&a.parameters, a.lines.data(), &b.parameters, b.lines.data(), to, in_front, &header,
+									&value, &difference),
+			  SB_OK);
 	Bf result(header);
 	const auto *data = static_cast<const unsigned char *>(value) + in_front;
 	result.lines = Bytes(data + SB_BF_HEADER, sb_bf_size(&header) - SB_BF_HEADER);
@@ -102,7 +106,8 @@ Bf combined(const Bf &a, const Bf &b, bool intersect)
 }
 
 /* Around the borders of blocks and of the form. */
-const std::vector<size_t> counts = {0, 1, 2, 3, 31, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257, 258, 500, 1000, 5000};
+const std::vector<size_t> counts = {0,	 1,	  2,   3,	31,	 63,  64,  65,	 127, 128,
+									129, 130, 255, 256, 257, 258, 500, 1000, 5000};
 
 } // namespace
 
@@ -154,7 +159,9 @@ TEST(BfExact, HasFortyEightBitsOfAHash)
 TEST(BfExact, TakesFewBytes)
 {
 	Random random(2);
-	const auto bytes = [&](size_t count) { return static_cast<double>(filter_of(random_set(random, count)).lines.size()) / static_cast<double>(count); };
+	const auto bytes = [&](size_t count) {
+		return static_cast<double>(filter_of(random_set(random, count)).lines.size()) / static_cast<double>(count);
+	};
 	EXPECT_LE(bytes(64), 6);
 	EXPECT_LE(bytes(1000), 5.3);
 	EXPECT_LE(bytes(10000), 5);
@@ -246,7 +253,8 @@ TEST(BfExact, RefusesHeadersThatNobodyWrites)
 	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[40] = 1, bytes[42] = 1; }), SB_BAD_HEADER) << "65,537 items";
 	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[40] = 0; }), SB_BAD_HEADER) << "bytes, but no items";
 	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[48] = 0; }), SB_BAD_HEADER) << "items, but no bytes";
-	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[55] = 1; }), SB_BAD_HEADER) << "more bytes than a value can have";
+	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[55] = 1; }), SB_BAD_HEADER)
+		<< "more bytes than a value can have";
 	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[4] = 3; }), SB_BAD_HEADER) << "an unknown flag";
 	EXPECT_EQ(changed([](unsigned char *bytes) { bytes[44] = 0; }), SB_BAD_HEADER) << "no hashes";
 	Bf none = bf;
@@ -316,11 +324,15 @@ TEST(BfExact, UnionAndIntersectionAreThoseOfSets)
 	}
 }
 
-/* However items come together in one builder, the bytes are the same, past the limit too. As long as it is a list, also over unions. */
+/*
+ * However items come together in one builder, the bytes are the same, past the limit too. As long as it is a list, also
+ * over unions.
+ */
 TEST(BfExact, OrderAndSplitsLeaveNoTrace)
 {
 	Random random(7);
-	for (size_t count : std::initializer_list<size_t>{10, 64, 200, 1000, SB_BF_EXACT_ITEMS, SB_BF_EXACT_ITEMS + 1, 100000})
+	for (size_t count :
+		 std::initializer_list<size_t>{10, 64, 200, 1000, SB_BF_EXACT_ITEMS, SB_BF_EXACT_ITEMS + 1, 100000})
 	{
 		std::vector<uint64_t> items = vector_of(random_set(random, count));
 		const bool exact = count <= SB_BF_EXACT_ITEMS;
@@ -400,7 +412,10 @@ TEST(BfExact, IsAddedToLinesItemByItem)
 	}
 }
 
-/* A list is larger than the lines have room for: they are widened, until the rate is kept. Nothing is missed, in any order. */
+/*
+ * A list is larger than the lines have room for: they are widened, until the rate is kept. Nothing is missed, in any
+ * order.
+ */
 TEST(BfExact, WidensLinesThatItWouldFill)
 {
 	Random random(13);
@@ -434,7 +449,8 @@ TEST(BfExact, IsUnitedOnlyIfHashesAgree)
 		EXPECT_EQ(sb_bf_plan_union(&seven.parameters, &other.parameters, &out, &difference), SB_DIFFERENT);
 		EXPECT_STREQ(difference.parameter, "hashes");
 		difference = {};
-		EXPECT_EQ(sb_bf_intersect_exact(&seven.parameters, seven.lines.data(), &other.parameters, other.lines.data(), memory, 0, &out, &value, &difference),
+		EXPECT_EQ(sb_bf_intersect_exact(&seven.parameters, seven.lines.data(), &other.parameters, other.lines.data(),
+										memory, 0, &out, &value, &difference),
 				  SB_DIFFERENT);
 		EXPECT_STREQ(difference.parameter, "hashes");
 		EXPECT_EQ(value, nullptr);
@@ -570,7 +586,8 @@ TEST(BfMeasure, TheErrorOfTheNumberOfItemsIsTheirScatter)
 				Bf bf(lines, hashes);
 				bf.add(random_hashes(static_cast<uint64_t>(round) * 100 + hashes, items));
 				const sb_bf_stats stats = bf.measured();
-				squares += (stats.items - static_cast<double>(items)) * (stats.items - static_cast<double>(items)) / rounds;
+				squares += (stats.items - static_cast<double>(items)) * (stats.items - static_cast<double>(items)) /
+						   rounds;
 				error += stats.items_error / rounds;
 			}
 			EXPECT_NEAR(std::sqrt(squares) / error, 1, 0.15) << int{hashes} << " hashes, load " << load;
@@ -603,7 +620,8 @@ TEST(BfMeasure, ASampleIsNearTheRate)
 		for (uint32_t lines : {1u, 5u, 31u, 32u, 33u, 1000u, 3000u})
 			for (double items_per_line : {0.0, 5.0, 20.0, 50.0, 150.0, 1000.0})
 			{
-				SCOPED_TRACE(::testing::Message() << int{hashes} << " hashes, " << lines << " lines of " << items_per_line);
+				SCOPED_TRACE(::testing::Message()
+							 << int{hashes} << " hashes, " << lines << " lines of " << items_per_line);
 				Bf bf(lines, hashes);
 				bf.add(random_hashes(lines, static_cast<size_t>(lines * items_per_line)));
 				const double rate = bf.measured().current_fpr;
@@ -614,7 +632,9 @@ TEST(BfMeasure, ASampleIsNearTheRate)
 					EXPECT_NEAR(sample, rate, 1e-9 * rate);
 				}
 				const double near = whole ? 1.001 : hashes < 9 ? 2 : 5;
-				const auto seems_above = [&](double bound) { return sb_bf_sample_fpr(&bf.parameters, bf.lines.data(), bound) > bound; };
+				const auto seems_above = [&](double bound) {
+					return sb_bf_sample_fpr(&bf.parameters, bf.lines.data(), bound) > bound;
+				};
 				EXPECT_FALSE(seems_above(rate * near + 1e-9));
 				EXPECT_EQ(seems_above(rate / near * 0.999), rate > 0);
 			}

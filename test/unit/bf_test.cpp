@@ -261,7 +261,8 @@ TEST(BfPlan, PowerIsTheSmallestPowerOfTwoThatHoldsTheItems)
 		EXPECT_EQ(bf.line_count & (bf.line_count - 1), 0u);
 		if (bf.line_count > 1)
 		{
-			EXPECT_GT(sb_blocked_fpr(512, bf.hash_count, static_cast<double>(items) / (bf.line_count / 2)), 0.01) << items;
+			EXPECT_GT(sb_blocked_fpr(512, bf.hash_count, static_cast<double>(items) / (bf.line_count / 2)), 0.01)
+				<< items;
 		}
 	}
 }

@@ -47,7 +47,7 @@ std::vector<Weight> all_weights()
 			weights.push_back({"polynomial", [=](int64_t age) { return sb_decay_polynomial(age, power, length); }, 0});
 		for (int32_t degree : {0, 1, 2, 10, 1000, std::numeric_limits<int32_t>::max()})
 			weights.push_back({"polyexponential",
-				[=](int64_t age) { return sb_decay_polyexponential(age, degree, length, forever); }, 0});
+							   [=](int64_t age) { return sb_decay_polyexponential(age, degree, length, forever); }, 0});
 	}
 	weights.push_back({"polygonal", polygon, heights[6]});
 	return weights;
@@ -277,7 +277,7 @@ TEST(DecayPolyexponential, OfARowIsTheLargestWeightOfItsHits)
 		for (int hit = 0; hit <= 200; hit++)
 			largest = std::max(largest, sb_decay_polyexponential(age + bucket * hit / 200, degree, hour, 0));
 		ASSERT_GE(row, largest);
-		ASSERT_LE(row, largest + 0.001);	/* the hits are not dense, so the peak may lie between two */
+		ASSERT_LE(row, largest + 0.001); /* the hits are not dense, so the peak may lie between two */
 		ASSERT_LE(row, sb_decay_polyexponential(age, degree, hour, forever));
 	}
 }

@@ -3,8 +3,9 @@
  * consistent; and the golden files, which format version 1 will have to read for ever, are read.
  *
  * The golden files were written once by golden/make_golden.py, a second implementation that shares no code with the
- * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written anew before the
- * first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and can become lines of any size.)
+ * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written
+ * anew before the first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and
+ * can become lines of any size.)
  */
 #include "support.h"
 
@@ -70,7 +71,8 @@ static sb_tbf random_tbf(Random &random)
 		tbf.block_cells = static_cast<uint16_t>(SB_TBF_MIN_BLOCK << between(random, 0, 6));
 	}
 	else
-		tbf.block_count = static_cast<uint32_t>(between(random, 1, int64_t{SB_TBF_MAX_CELLS / SB_TBF_BLOCK} >> (random() % 15)));
+		tbf.block_count = static_cast<uint32_t>(
+			between(random, 1, int64_t{SB_TBF_MAX_CELLS / SB_TBF_BLOCK} >> (random() % 15)));
 	tbf.hash_count = static_cast<uint8_t>(between(random, 1, SB_TBF_MAX_HASHES));
 	tbf.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
 	while (sb_tbf_size(&tbf) > SB_MAX_BYTES)
@@ -149,7 +151,7 @@ class Header : public ::testing::Test
 
 class FilterNames
 {
-  public:
+public:
 	template <typename Filter>
 	static std::string GetName(int)
 	{
@@ -279,8 +281,7 @@ TYPED_TEST(Header, SaysWhatIsWrong)
 	Random random(87);
 	TypeParam filter = Format<TypeParam>::make(random);
 	size_t total = Format<TypeParam>::size(filter);
-	auto status_of = [&](size_t at, int value)
-	{
+	auto status_of = [&](size_t at, int value) {
 		Bytes header = encoded(filter);
 		header[at] = static_cast<unsigned char>(value);
 		TypeParam read;
@@ -302,8 +303,7 @@ TYPED_TEST(Header, RefusesKindsThatNobodyWrites)
 	Random random(88);
 	TypeParam filter = Format<TypeParam>::make(random);
 	size_t total = Format<TypeParam>::size(filter);
-	auto accepted = [&](const sb_kind &kind)
-	{
+	auto accepted = [&](const sb_kind &kind) {
 		filter.kind = kind;
 		Bytes header = encoded(filter);
 		TypeParam read;
@@ -394,8 +394,7 @@ TEST(TbfHeader, RefusesContradictions)
 	good.slack = 7;
 	ASSERT_EQ(decoded(good), SB_OK);
 
-	auto refused = [&](auto change)
-	{
+	auto refused = [&](auto change) {
 		sb_tbf bad = good;
 		change(bad);
 		return decoded(bad) == SB_BAD_HEADER;
@@ -411,7 +410,7 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 2; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1, t.payload = 4; })); /* a directory of empty blocks */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.top = SB_TBF_MAX_TOP + 1; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; })); /* of what? */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; }));						  /* of what? */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags |= SB_TBF_RECURRING_MINIMUM; })); /* for filters that do not decay */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 12; }));
@@ -723,9 +722,9 @@ TEST(Golden, TbfUndecayed)
 
 TEST(Golden, TbfOfWideCounters)
 {
-	expect_golden("tbf_wide", stored(golden_shape(false), {{sb_hash_int64(1), 0, 5e9},
-														   {sb_hash_int64(2), 0, 70000},
-														   {sb_hash_int64(3), 0, 1}}));
+	expect_golden("tbf_wide",
+				  stored(golden_shape(false),
+						 {{sb_hash_int64(1), 0, 5e9}, {sb_hash_int64(2), 0, 70000}, {sb_hash_int64(3), 0, 1}}));
 }
 
 TEST(Golden, TbfDecaying)

@@ -202,8 +202,7 @@ static double blocked_fpr_by_markov_chain(int cells, int hashes, double load)
 {
 	std::vector<double> set(static_cast<size_t>(cells) + 1, 0.0);
 	set[0] = 1;
-	auto query = [&]
-	{
+	auto query = [&] {
 		double rate = 0;
 		for (int s = 0; s <= cells; s++)
 			rate += set[static_cast<size_t>(s)] * std::pow(static_cast<double>(s) / cells, hashes);
@@ -230,9 +229,10 @@ TEST(BlockedFpr, EqualsTheMarkovChain)
 	{
 		int cells, hashes;
 		double load;
-	} const cases[] = {{2, 1, 0.5},	   {2, 2, 1},	  {3, 7, 2},	{8, 16, 0.7},	{16, 16, 1},   {64, 1, 40},	   {64, 3, 10},
-					   {64, 8, 5},	   {512, 1, 300}, {512, 3, 100}, {512, 5, 60},	{512, 8, 30},  {512, 11, 17},  {512, 16, 10},
-					   {512, 16, 40}, {512, 6, 3},	  {256, 8, 0.01}, {1024, 4, 170}, {1024, 9, 50}};
+	} const cases[] = {{2, 1, 0.5},	 {2, 2, 1},		 {3, 7, 2},		 {8, 16, 0.7},	{16, 16, 1},
+					   {64, 1, 40},	 {64, 3, 10},	 {64, 8, 5},	 {512, 1, 300}, {512, 3, 100},
+					   {512, 5, 60}, {512, 8, 30},	 {512, 11, 17},	 {512, 16, 10}, {512, 16, 40},
+					   {512, 6, 3},	 {256, 8, 0.01}, {1024, 4, 170}, {1024, 9, 50}};
 	for (const auto &c : cases)
 	{
 		double expected = blocked_fpr_by_markov_chain(c.cells, c.hashes, c.load);
@@ -333,7 +333,8 @@ TEST(BlockedLoad, IsTheLargestMultipleOf1024thsThatKeepsTheRate)
 				{
 					EXPECT_LE(sb_blocked_fpr(cells, hashes, load), fpr);
 				}
-				EXPECT_GT(sb_blocked_fpr(cells, hashes, load + 1.0 / 1024), fpr) << cells << " " << hashes << " " << fpr;
+				EXPECT_GT(sb_blocked_fpr(cells, hashes, load + 1.0 / 1024), fpr)
+					<< cells << " " << hashes << " " << fpr;
 			}
 }
 

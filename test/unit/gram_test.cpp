@@ -1,5 +1,6 @@
 /*
- * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has the grams that the pattern requires.
+ * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has the grams that the
+ * pattern requires.
  */
 #include "support.h"
 
@@ -37,7 +38,7 @@ std::vector<uint32_t> characters_of(const std::string &text, const sb_gram_form 
 /* A pattern taken apart, and asked of texts. */
 class Query
 {
-  public:
+public:
 	Query(sb_gram_comparison comparison, const std::string &pattern, const sb_gram_form &form = usual)
 	{
 		EXPECT_EQ(sb_gram_take_apart(&form, comparison, pattern.data(), pattern.size(), memory_, &query_), SB_OK);
@@ -55,12 +56,13 @@ class Query
 		return sb_gram_can_match(&query_, there.data());
 	}
 
-  private:
+private:
 	Memory memory_;
 	sb_gram_query query_ = {};
 };
 
-bool can_match(sb_gram_comparison comparison, const std::string &pattern, const std::string &text, const sb_gram_form &form = usual)
+bool can_match(sb_gram_comparison comparison, const std::string &pattern, const std::string &text,
+			   const sb_gram_form &form = usual)
 {
 	return Query(comparison, pattern, form).can_match(grams_of(text, form));
 }
@@ -133,7 +135,8 @@ TEST(Gram, GramsOfLongTextsAreThoseOfTheirPieces)
 					std::set<std::vector<uint32_t>> pieces;
 					const std::vector<uint32_t> characters = characters_of(text, form);
 					for (size_t i = 0; i + n <= characters.size(); i++)
-						pieces.insert({characters.begin() + static_cast<std::ptrdiff_t>(i), characters.begin() + static_cast<std::ptrdiff_t>(i + n)});
+						pieces.insert({characters.begin() + static_cast<std::ptrdiff_t>(i),
+									   characters.begin() + static_cast<std::ptrdiff_t>(i + n)});
 					ASSERT_EQ(grams_of(text, form).size(), std::max<size_t>(pieces.size(), 1)) << text;
 				}
 	}
@@ -149,7 +152,10 @@ TEST(Gram, LettersFoldAlikeWhateverTheirCase)
 	EXPECT_NE(characters_of("a"), characters_of("ä"));
 }
 
-/* Where the encoding is not UTF-8, ICU may make one substitute of a letter, or two. All that may become such letters is one letter then. */
+/*
+ * Where the encoding is not UTF-8, ICU may make one substitute of a letter, or two. All that may become such letters is
+ * one letter then.
+ */
 TEST(Gram, LettersBeyondAsciiAreOneLetterWhereTheEncodingIsNotUtf8)
 {
 	const sb_gram_form form = {SB_GRAM_MIN_LENGTH, true, SB_GRAM_ONE_BYTE};
@@ -171,7 +177,8 @@ TEST(Gram, LettersBeyondAsciiAreOneLetterWhereTheEncodingIsNotUtf8)
 		const std::string text = random_text(random, std::string("ab").append(letters), 100), other = other_case(text);
 		ASSERT_EQ(grams_of(text, form), grams_of(other, form));
 		ASSERT_EQ(characters_of(text, form), characters_of(other, form));
-		const std::string piece = other_case(text).substr(0, random() % 50), from = text.substr(random() % (text.size() + 1));
+		const std::string piece = other_case(text).substr(0, random() % 50),
+						  from = text.substr(random() % (text.size() + 1));
 		ASSERT_TRUE(can_match(SB_GRAM_STARTS_WITH, piece, text, form));
 		ASSERT_TRUE(can_match(SB_GRAM_LIKE_ANY_CASE, std::string("%").append(other_case(from)), text, form));
 		ASSERT_TRUE(can_match(SB_GRAM_REGEX_ANY_CASE, other_case(from), text, form));
@@ -200,7 +207,8 @@ TEST(Gram, TheCharactersOfTwoTextsAreThoseOfBoth)
 		std::string texts[2];
 		for (std::string &text : texts)
 			for (int i = 0; i < 5; i++)
-				text += std::vector<std::string>{"a", "İ", "ß", "\u0307", "ΐ", "日", "\U0001f600", "ŉ", "K"}[random() % 9];
+				text += std::vector<std::string>{
+					"a", "İ", "ß", "\u0307", "ΐ", "日", "\U0001f600", "ŉ", "K"}[random() % 9];
 		std::vector<uint32_t> first = characters_of(texts[0]), second = characters_of(texts[1]);
 		first.pop_back();
 		first.insert(first.end(), second.begin() + 1, second.end());
@@ -234,7 +242,8 @@ TEST(Gram, WhatIsLikeAPatternHasItsGrams)
 		const std::string text = random_text(random, "abcA", 14);
 		std::string pattern = random() % 2 == 0 ? text : random_text(random, "abcA", 8);
 		for (size_t i = random() % 3; i > 0 && !pattern.empty(); i--)
-			pattern.replace(random() % pattern.size(), random() % 3, std::vector<std::string>{"%", "_", "\\a", "%%"}[random() % 4]);
+			pattern.replace(random() % pattern.size(), random() % 3,
+							std::vector<std::string>{"%", "_", "\\a", "%%"}[random() % 4]);
 		if (random() % 2 == 0)
 			pattern = std::string("%").append(pattern).append("%");
 		const sb_gram_form form = {static_cast<uint32_t>(3 + random() % 3), random() % 2 == 0, SB_GRAM_UTF8};
@@ -272,8 +281,10 @@ TEST(Gram, APatternThatSaysNothingRequiresNothing)
 {
 	for (const char *pattern : {"%", "%abc%", "a%", "_", "%\\"})
 		EXPECT_FALSE(Query(SB_GRAM_LIKE, pattern).requires_something()) << pattern;
-	for (const char *pattern : {"", "abc", "a*", "(wget)?", "wget|ab", "(?=wget)", "(?!wget)x", "\\d+", "wget|", "[", "(wget", "wget)", "a**",
-								"\\x41bcdef", "(\\w)\\1", "(?n)^wget", "(?x) w get", "***:(?q)w", "x{300}wget", "wget\\", "*wget"})
+	for (const char *pattern :
+		 {"",		  "abc",	   "a*",		 "(wget)?",	  "wget|ab",	"(?=wget)", "(?!wget)x",
+		  "\\d+",	  "wget|",	   "[",			 "(wget",	  "wget)",		"a**",		"\\x41bcdef",
+		  "(\\w)\\1", "(?n)^wget", "(?x) w get", "***:(?q)w", "x{300}wget", "wget\\",	"*wget"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
 	/* without folding, nothing is known of other cases */
 	const sb_gram_form exact = {4, false, SB_GRAM_UTF8};
@@ -346,7 +357,8 @@ TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
 		EXPECT_FALSE(can_match(SB_GRAM_REGEX, each.pattern, each.does_not, six)) << each.pattern;
 	}
 	/* not where the alternatives are many, or occur several times */
-	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg", "abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})
+	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg",
+								"abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern, six).requires_something()) << pattern;
 }
 
@@ -354,9 +366,11 @@ TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
 TEST(Gram, WhatMatchesARegularExpressionHasItsGrams)
 {
 	Random random(5);
-	const std::vector<std::string> parts = {"a", "b", "c", "ab", "bca", ".", "[ab]", "[a]", "(ab|ca)", "(abc|bcab|)", "a*", "b+", "c?", "(ab)+",
-											"(bc)*", "a{2}", "b{1,2}", "c{0,1}", "(?:abca)", "|", "^", "$", "(a|b+c)", "(abca)?", "\\w", "[bc]", "[ac]+", "(a|)",
-											"(?:b|ca|)", "(^a|b)", "(b$|c)", "(.|ab)"};
+	const std::vector<std::string> parts = {
+		"a",	   "b",			  "c",		  "ab",	  "bca",	   ".",		 "[ab]",	"[a]",
+		"(ab|ca)", "(abc|bcab|)", "a*",		  "b+",	  "c?",		   "(ab)+",	 "(bc)*",	"a{2}",
+		"b{1,2}",  "c{0,1}",	  "(?:abca)", "|",	  "^",		   "$",		 "(a|b+c)", "(abca)?",
+		"\\w",	   "[bc]",		  "[ac]+",	  "(a|)", "(?:b|ca|)", "(^a|b)", "(b$|c)",	"(.|ab)"};
 	size_t matches = 0, differ = 0, excluded = 0;
 	for (int round = 0; round < 60000; round++)
 	{
@@ -406,9 +420,11 @@ TEST(Gram, WhereMemoryIsWantingNothingIsLeft)
 	{
 		Memory memory;
 		sb_gram_query query;
-		const std::string pattern = std::string("%abcdefghijklmnopqrstuvwxyz0123456789").append(500, 'x').append("abcdef%");
+		const std::string pattern =
+			std::string("%abcdefghijklmnopqrstuvwxyz0123456789").append(500, 'x').append("abcdef%");
 		memory.fails_at = fails_at;
-		const sb_status status = sb_gram_take_apart(&usual, SB_GRAM_LIKE, pattern.data(), pattern.size(), memory, &query);
+		const sb_status status = sb_gram_take_apart(&usual, SB_GRAM_LIKE, pattern.data(), pattern.size(), memory,
+													&query);
 		EXPECT_TRUE(status == SB_OK || status == SB_NO_MEMORY);
 		EXPECT_TRUE(fails_at > 0 || status == SB_NO_MEMORY);
 		EXPECT_TRUE(status == SB_OK || query.gram_count == 0);

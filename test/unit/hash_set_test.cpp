@@ -21,7 +21,8 @@ struct Set
 	sb_hash_set set;
 
 	explicit Set(uint64_t capacity, uint32_t beside = 0, uint64_t secret = 0)
-		: slots(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set(set_over(slots, capacity, beside, secret))
+		: slots(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t)),
+		  set(set_over(slots, capacity, beside, secret))
 	{
 	}
 
@@ -44,7 +45,8 @@ struct Set
 	{
 		std::vector<uint64_t> hashes;
 		uint64_t hash = 0;
-		for (uint64_t at = streambloom::hash_set_next(&set, 0, &hash); at != UINT64_MAX; at = streambloom::hash_set_next(&set, at + 1, &hash))
+		for (uint64_t at = streambloom::hash_set_next(&set, 0, &hash); at != UINT64_MAX;
+			 at = streambloom::hash_set_next(&set, at + 1, &hash))
 			hashes.push_back(hash);
 		return hashes;
 	}
@@ -218,7 +220,8 @@ TEST(HashSet, CapacityForAnyCountEnds)
 /* What PostgreSQL's allocator rounds up to a power of two must not be a little more than one. */
 TEST(HashSet, ArraysTakeJustLessThanAPowerOfTwo)
 {
-	for (uint64_t capacity = streambloom::hash_set_capacity_for(1); capacity < 1 << 20; capacity = streambloom::hash_set_next_capacity(capacity))
+	for (uint64_t capacity = streambloom::hash_set_capacity_for(1); capacity < 1 << 20;
+		 capacity = streambloom::hash_set_next_capacity(capacity))
 		for (uint32_t beside : {0u, 1u, 3u})
 		{
 			size_t bytes = streambloom::hash_set_bytes(capacity, beside);
@@ -240,26 +243,31 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 /* --------------------------------------------------------------- chosen hashes */
 
 /*
- * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that any search
- * can have gone, in fours.
+ * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that
+ * any search can have gone, in fours.
  */
 static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes, uint64_t secret)
 {
 	uint64_t farthest = 0;
 	for (size_t done = 0; done < hashes.size();)
 	{
-		done += streambloom::hash_set_insert_many(&set.set, hashes.data() + done, std::min<size_t>(hashes.size() - done, 128));
+		done += streambloom::hash_set_insert_many(&set.set, hashes.data() + done,
+												  std::min<size_t>(hashes.size() - done, 128));
 		if (done % 1024 < 128 || set.set.crowded)
 			farthest = std::max(farthest, farthest_search(&set.set));
 		if (!streambloom::hash_set_has_room(&set.set))
-			set.move(streambloom::hash_set_next_capacity(set.set.capacity), set.set.crowded ? secret : set.set.secret[0]);
+			set.move(streambloom::hash_set_next_capacity(set.set.capacity),
+					 set.set.crowded ? secret : set.set.secret[0]);
 		else if (streambloom::hash_set_wants_secret(&set.set))
 			set.move(set.set.capacity, secret);
 	}
 	return farthest;
 }
 
-/* Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side by side. */
+/*
+ * Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side
+ * by side.
+ */
 static std::vector<std::vector<uint64_t>> chosen_hashes(uint64_t count)
 {
 	std::vector<std::vector<uint64_t>> all(5);
@@ -284,7 +292,8 @@ TEST(HashSet, ChosenHashesDoNotCrowd)
 		EXPECT_LE(farthest_search(&set.set), streambloom::hash_set_far);
 		EXPECT_EQ(set.set.count, hashes.size());
 		std::vector<uint64_t> walked = set.walked();
-		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
+		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()),
+				  std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
 		for (uint64_t hash : hashes)
 			ASSERT_NE(streambloom::hash_set_find(&set.set, hash), UINT64_MAX);
 		EXPECT_EQ(streambloom::hash_set_missing(&set.set, hashes.data(), hashes.size()), 0u);
@@ -292,7 +301,8 @@ TEST(HashSet, ChosenHashesDoNotCrowd)
 		std::vector<uint64_t> sorted(set.set.count);
 		EXPECT_EQ(streambloom::hash_set_sort(&set.set, sorted.data()), SB_OK);
 		EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
-		EXPECT_EQ(std::unordered_set<uint64_t>(sorted.begin(), sorted.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
+		EXPECT_EQ(std::unordered_set<uint64_t>(sorted.begin(), sorted.end()),
+				  std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
 	}
 }
 
@@ -330,7 +340,8 @@ static std::vector<uint64_t> walk(const sb_hash_set *set)
 {
 	std::vector<uint64_t> hashes;
 	uint64_t hash = 0;
-	for (uint64_t at = streambloom::hash_set_next(set, 0, &hash); at != UINT64_MAX; at = streambloom::hash_set_next(set, at + 1, &hash))
+	for (uint64_t at = streambloom::hash_set_next(set, 0, &hash); at != UINT64_MAX;
+		 at = streambloom::hash_set_next(set, at + 1, &hash))
 		hashes.push_back(hash);
 	std::sort(hashes.begin(), hashes.end());
 	return hashes;
@@ -349,7 +360,9 @@ TEST(HashSet, IsMadeAndRemadeInTheMemoryItIsGiven)
 		{
 			if (!streambloom::hash_set_has_room(&set))
 			{
-				ASSERT_EQ(streambloom::hash_set_remake(&set, memory, streambloom::hash_set_next_capacity(set.capacity), beside), SB_OK);
+				ASSERT_EQ(streambloom::hash_set_remake(&set, memory, streambloom::hash_set_next_capacity(set.capacity),
+													   beside),
+						  SB_OK);
 			}
 			all.push_back(random());
 			streambloom::hash_set_insert(&set, all.back());

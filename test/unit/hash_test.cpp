@@ -27,7 +27,9 @@ TEST(Hash, EqualsTheLibraryOverBytesOfEveryLength)
 	}
 }
 
-/* Known answers: the first is in xxHash's own test vectors, the others from a second implementation (make_golden.py). */
+/*
+ * Known answers: the first is in xxHash's own test vectors, the others from a second implementation (make_golden.py).
+ */
 TEST(Hash, OfNothingIsTheKnownAnswer)
 {
 	EXPECT_EQ(sb_hash_bytes("", 0), UINT64_C(0x2d06800538d394c2));

@@ -1,8 +1,9 @@
 /*
- * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what a
- * few plain lines here say.
+ * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what
+ * a few plain lines here say.
  *
- * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does that too).
+ * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does
+ * that too).
  */
 #include "stable_support.h"
 
@@ -18,12 +19,13 @@ using namespace streambloom;
 static sb_simd of_this_run()
 {
 	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");
-	return streambloom::choose_simd(wanted != nullptr && std::string(wanted) == "portable" ? SB_SIMD_PORTABLE : SB_SIMD_AVX2);
+	return streambloom::choose_simd(wanted != nullptr && std::string(wanted) == "portable" ? SB_SIMD_PORTABLE :
+																							 SB_SIMD_AVX2);
 }
 
 class ChooseSimd : public ::testing::Environment
 {
-  public:
+public:
 	void SetUp() override { (void) of_this_run(); }
 };
 static ::testing::Environment *const environment = ::testing::AddGlobalTestEnvironment(new ChooseSimd);
@@ -142,7 +144,9 @@ TEST_P(KernelOfHashes, Asks)
 		{
 			bool expected = plain_contains(bf, hash);
 			EXPECT_EQ(bf.contains(hash), expected);
-			EXPECT_EQ(sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hash_count, hash), expected);
+			EXPECT_EQ(
+				sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hash_count, hash),
+				expected);
 			found += expected;
 		}
 		EXPECT_LT(found, others.size());
@@ -151,7 +155,9 @@ TEST_P(KernelOfHashes, Asks)
 		for (size_t count : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, others.size()})
 		{
 			std::vector<char> answers(count + 1, 2);
-			EXPECT_EQ(sb_bf_contains_many(&bf.parameters, bf.lines.data(), others.data(), count, reinterpret_cast<bool *>(answers.data())), SB_OK);
+			EXPECT_EQ(sb_bf_contains_many(&bf.parameters, bf.lines.data(), others.data(), count,
+										  reinterpret_cast<bool *>(answers.data())),
+					  SB_OK);
 			for (size_t i = 0; i < count; i++)
 				EXPECT_EQ(answers[i], plain_contains(bf, others[i]) ? 1 : 0);
 			EXPECT_EQ(answers[count], 2);
@@ -191,10 +197,13 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 			}
 			with_each_variant([&] {
 				Bf dst = large;
-				EXPECT_EQ(sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), false), SB_OK);
+				EXPECT_EQ(
+					sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), false),
+					SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, united));
 				dst = large;
-				EXPECT_EQ(sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), true), SB_OK);
+				EXPECT_EQ(sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), true),
+						  SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, common));
 
 				Bytes out(folded.size());
@@ -328,9 +337,12 @@ TEST(Kernel, InsertsManyHashes)
 {
 	std::vector<uint64_t> hashes = random_hashes(77, 3000);
 	for (size_t i = 0; i < 3000; i++)
-		hashes.push_back(i % 3 == 0 ? hashes[i] : hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some again, some that fight for the same slots */
+		hashes.push_back(i % 3 == 0 ?
+							 hashes[i] :
+							 hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some again, some that fight for the same slots */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
-	for (auto [capacity, secret] : {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})
+	for (auto [capacity, secret] :
+		 {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})
 	{
 		std::vector<uint64_t> expected(capacity + 1);
 		sb_hash_set one = set_over(expected, capacity, 0, secret);
@@ -342,7 +354,8 @@ TEST(Kernel, InsertsManyHashes)
 			sb_hash_set many = set_over(slots, capacity, 0, secret);
 			size_t done = 0;
 			while (done < hashes.size() && streambloom::hash_set_has_room(&many))
-				done += streambloom::hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
+				done += streambloom::hash_set_insert_many(&many, hashes.data() + done,
+														  std::min<size_t>(hashes.size() - done, 64));
 			EXPECT_EQ(done, taken);
 			EXPECT_EQ(many.count, one.count);
 			EXPECT_EQ(many.crowded, one.crowded);
@@ -387,7 +400,9 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 		sums.plane[0] = expected.data() + place;
 		size_t taken = 0;
 		for (; taken < hashes.size() && streambloom::hash_set_has_room(&set); taken++)
-			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, streambloom::hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
+			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, streambloom::hash_set_insert(&set, hashes[taken]), 35,
+												 values[taken]),
+					  SB_OK);
 		ASSERT_GT(taken, 2000u);
 
 		with_each_variant([&] {
@@ -402,7 +417,8 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			while (done < hashes.size() && streambloom::hash_set_has_room(&many))
 			{
 				sb_status status;
-				done += streambloom::sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done], std::min<size_t>(64, hashes.size() - done), &status);
+				done += streambloom::sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done],
+												   std::min<size_t>(64, hashes.size() - done), &status);
 				ASSERT_EQ(status, SB_OK);
 			}
 			EXPECT_EQ(done, taken);
@@ -414,7 +430,8 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			sb_status status;
 			const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
 			const uint64_t hash = hashes[1];
-			uint64_t *word = &into.plane[0][streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside)];
+			uint64_t
+				*word = &into.plane[0][streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside)];
 			*word = SB_TBF_MAX_CELL - 1;
 			many.count = 0;
 			EXPECT_EQ(streambloom::sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);
@@ -436,7 +453,8 @@ TEST(Kernel, AddsItemsToCells)
 			std::vector<uint64_t> values;
 			for (size_t i = 0; i < count; i++)
 			{
-				hashes[i] = i % 3 == 0 ? hashes[i / 2] : hashes[i]; /* the same cells again, while others are on their way */
+				hashes[i] = i % 3 == 0 ? hashes[i / 2] :
+										 hashes[i]; /* the same cells again, while others are on their way */
 				values.push_back(1 + random() % 9999);
 			}
 			Cells expected(tbf);
@@ -456,7 +474,8 @@ TEST(Kernel, AddsItemsToCells)
 					return;
 				Cells full(tbf, std::vector<uint64_t>(one.width, SB_TBF_MAX_CELL - 1));
 				many.cells[0] = full;
-				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OVERFLOW);
+				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count),
+						  SB_OVERFLOW);
 			});
 		}
 }
@@ -503,7 +522,9 @@ TEST(Kernel, StoresAndMergesSums)
 				int index = streambloom::sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
 				merged.cells[index] = again;
-				ASSERT_EQ(streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one), SB_OK);
+				ASSERT_EQ(
+					streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
+					SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));
 				EXPECT_EQ(static_cast<uint64_t>(merged.loss[index]), *std::ranges::max_element(counters) << shift);
@@ -513,8 +534,9 @@ TEST(Kernel, StoresAndMergesSums)
 				again[20] = SB_TBF_MAX_CELL - 1;
 				again[21] = SB_TBF_MAX_CELL - 1;
 				again[22] = SB_TBF_MAX_CELL - 1;
-				EXPECT_EQ(streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
-						  std::any_of(&counters[17], &counters[23], [](uint64_t c) { return c != 0; }) ? SB_OVERFLOW : SB_OK);
+				EXPECT_EQ(
+					streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
+					std::any_of(&counters[17], &counters[23], [](uint64_t c) { return c != 0; }) ? SB_OVERFLOW : SB_OK);
 			});
 		}
 	}
@@ -583,7 +605,8 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 					Tbf later = filter->decayed(j * 3600);
 					EXPECT_EQ(counters_of(later), expected);
 					EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
-					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()), SB_OK); /* so there is one form only */
+					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()),
+							  SB_OK); /* so there is one form only */
 				}
 				EXPECT_TRUE(same_bytes(flat.relaid().value(), extensible.value()));
 			});
@@ -637,7 +660,8 @@ struct PlainStable
 	{
 		if (parameters.evictions == 0)
 			return;
-		uint64_t first = static_cast<uint64_t>(static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cell_count >> 64);
+		uint64_t first = static_cast<uint64_t>(
+			static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cell_count >> 64);
 		for (uint64_t i = 0; i < parameters.evictions; i++)
 		{
 			uint8_t &cell = cells[(first + i) % parameters.cell_count];
@@ -684,7 +708,7 @@ struct PlainStable
 		for (uint32_t cell = 0; cell < parameters.cell_count; cell++)
 			if (cells[cell] != filter.value(cell))
 				return ::testing::AssertionFailure()
-					<< "cell " << cell << " is " << int{filter.value(cell)} << " and should be " << int{cells[cell]};
+					   << "cell " << cell << " is " << int{filter.value(cell)} << " and should be " << int{cells[cell]};
 		return ::testing::AssertionSuccess();
 	}
 };
@@ -698,8 +722,9 @@ static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 	for (size_t i = 0; i < steps; i++)
 	{
 		hashes.push_back(i % 3 == 2 ? hashes[i / 2] : random());
-		values.push_back(empty.parameters.scheme == SB_STABLE ? static_cast<uint8_t>(empty.max()) :
-						 static_cast<uint8_t>(1 + (random() >> 32) % static_cast<unsigned>(empty.max())));
+		values.push_back(empty.parameters.scheme == SB_STABLE ?
+							 static_cast<uint8_t>(empty.max()) :
+							 static_cast<uint8_t>(1 + (random() >> 32) % static_cast<unsigned>(empty.max())));
 	}
 	PlainStable plain(empty);
 	std::vector<uint8_t> expected;
@@ -714,7 +739,8 @@ static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 			size_t now = std::min(batch, steps - done);
 			bool duplicates[256];
 			bool asked = done % 2 == 0;
-			sb_stable_steps(&filter.parameters, filter.cells.data(), &hashes[done], &values[done], now, asked ? duplicates : nullptr);
+			sb_stable_steps(&filter.parameters, filter.cells.data(), &hashes[done], &values[done], now,
+							asked ? duplicates : nullptr);
 			for (size_t i = 0; i < now; i++)
 				flags.push_back(asked ? duplicates[i] : expected[done + i]);
 			done += now;
@@ -738,7 +764,10 @@ class KernelOfCells : public ::testing::TestWithParam<int>
 };
 INSTANTIATE_TEST_SUITE_P(Bits, KernelOfCells, ::testing::Range(1, SB_STABLE_MAX_BITS + 1));
 
-/* Runs of less than a word, of some vectors, and of all cells; so many steps that they begin everywhere and go round the end. */
+/*
+ * Runs of less than a word, of some vectors, and of all cells; so many steps that they begin everywhere and go round
+ * the end.
+ */
 TEST_P(KernelOfCells, Steps)
 {
 	const int bits = GetParam();
@@ -748,10 +777,13 @@ TEST_P(KernelOfCells, Steps)
 			if (bits == 1 && scheme != SB_STABLE)
 				continue;
 			auto cells = static_cast<int64_t>(bytes * 8 / static_cast<uint64_t>(bits));
-			for (int64_t evictions : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{9}, int64_t{31}, int64_t{64}, cells / 2, cells - 1, cells})
+			for (int64_t evictions : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{9}, int64_t{31}, int64_t{64},
+									  cells / 2, cells - 1, cells})
 			{
-				SCOPED_TRACE(std::to_string(bytes) + " bytes, scheme " + std::to_string(scheme) + ", P " + std::to_string(evictions));
-				Stable empty(bytes, scheme, 1 + static_cast<int>(evictions % SB_STABLE_MAX_HASHES), bits, std::min(evictions, cells));
+				SCOPED_TRACE(std::to_string(bytes) + " bytes, scheme " + std::to_string(scheme) + ", P " +
+							 std::to_string(evictions));
+				Stable empty(bytes, scheme, 1 + static_cast<int>(evictions % SB_STABLE_MAX_HASHES), bits,
+							 std::min(evictions, cells));
 				expect_steps_of_plain_filter(empty, scheme == SB_VALUE_WEIGHTED ? 100 : 300);
 			}
 		}

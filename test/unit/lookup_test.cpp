@@ -1,6 +1,6 @@
 /*
- * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole value, which
- * the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
+ * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole value,
+ * which the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
  */
 #include "stable_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -17,8 +17,8 @@ struct Answer
 	sb_status status = SB_OK;
 	bool found = false;
 	uint64_t units = 0;
-	int pieces = 0;				/* after the first one */
-	size_t bytes = 0;			/* of those */
+	int pieces = 0;	  /* after the first one */
+	size_t bytes = 0; /* of those */
 
 	bool says_the_same_as(const Answer &other) const
 	{
@@ -44,7 +44,8 @@ static Answer ask(sb_lookup_type type, uint64_t hash, const Bytes &value, size_t
 }
 
 /* The answer with all of the value at hand; by pieces it is the same, however many bytes are handed over at first. */
-static Answer ask_both_ways(Random &random, sb_lookup_type type, uint64_t hash, const Bytes &value, Answer *by_pieces = nullptr)
+static Answer ask_both_ways(Random &random, sb_lookup_type type, uint64_t hash, const Bytes &value,
+							Answer *by_pieces = nullptr)
 {
 	Answer whole = ask(type, hash, value, value.size());
 	EXPECT_EQ(whole.pieces, 0);
@@ -145,7 +146,9 @@ static Tbf random_counters(Random &random, uint32_t cells, bool recurring)
 	uint64_t zeros = random() % 4;
 	for (size_t i = 0; i < cells; i++)
 	{
-		uint64_t value = random() % 4 < zeros ? 0 : (random() >> (64 - bits) >> (random() % static_cast<uint64_t>(bits))) % SB_TBF_MAX_CELL;
+		uint64_t value = random() % 4 < zeros ?
+							 0 :
+							 (random() >> (64 - bits) >> (random() % static_cast<uint64_t>(bits))) % SB_TBF_MAX_CELL;
 		if (i == 0)
 			value = UINT64_C(1) << (bits - 3); /* one at least needs the width */
 		for (size_t byte = 0; byte < static_cast<size_t>(bits / 8); byte++)
@@ -283,7 +286,8 @@ TEST(LookupTbf, EntriesAreRoundedUpToUnits)
 {
 	Random random(814);
 	for (uint8_t unit_bits : {uint8_t{0}, uint8_t{SB_TBF_UNIT_BITS}})
-		for (uint64_t hits : {UINT64_C(1), UINT64_C(255), UINT64_C(256), UINT64_C(257), UINT64_C(4096), UINT64_C(4097), SB_TBF_MAX_CELL - 1})
+		for (uint64_t hits : {UINT64_C(1), UINT64_C(255), UINT64_C(256), UINT64_C(257), UINT64_C(4096), UINT64_C(4097),
+							  SB_TBF_MAX_CELL - 1})
 		{
 			Tbf filter = random_counters(random, 64, true);
 			filter.parameters.unit_bits = unit_bits;
@@ -315,8 +319,9 @@ TEST(LookupStable, BySlicesIsInTheWhole)
 	for (int round = 0; round < 200; round++)
 	{
 		auto scheme = static_cast<sb_scheme>(random() % 4);
-		Stable filter(static_cast<uint64_t>(between(random, 64, 5000)), scheme, static_cast<int>(between(random, 1, 16)),
-					  static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)), between(random, 0, 50), 0.01, random());
+		Stable filter(
+			static_cast<uint64_t>(between(random, 64, 5000)), scheme, static_cast<int>(between(random, 1, 16)),
+			static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)), between(random, 0, 50), 0.01, random());
 		for (uint32_t i = 0; i < filter.parameters.cell_count / 5; i++)
 			filter.step(random(), uniform(random));
 		Bytes value = filter.stored();
@@ -376,7 +381,8 @@ static Bytes random_value(Random &random, sb_lookup_type type)
 	Tbf filter = random_counters(random, 64u << (random() % 9), recurring);
 	if (random() % 4 != 0)
 		filter = filter.relaid();
-	return recurring ? with_table(filter, random_table(random, random() % 1000, static_cast<int>(random() % 3))) : filter.value();
+	return recurring ? with_table(filter, random_table(random, random() % 1000, static_cast<int>(random() % 3))) :
+					   filter.value();
 }
 
 /* The same status as from the function that reads the header, and the name of what the value claims to be. */
@@ -387,17 +393,22 @@ TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 	for (int round = 0; round < 6000; round++)
 	{
 		auto type = static_cast<sb_lookup_type>(random() % 3);
-		Bytes value = random_value(random, static_cast<sb_lookup_type>(random() % 8 == 0 ? random() % 3 : uint64_t{type}));
+		Bytes value = random_value(random,
+								   static_cast<sb_lookup_type>(random() % 8 == 0 ? random() % 3 : uint64_t{type}));
 		if (random() % 4 != 0)
-			value[random() % 128 % value.size()] = static_cast<unsigned char>(random() % 2 == 0 ? random() : random() % 5);
+			value[random() % 128 % value.size()] = static_cast<unsigned char>(random() % 2 == 0 ? random() :
+																								  random() % 5);
 		if (random() % 8 == 0)
 			value = Bytes(value.data(), random() % value.size());
 		sb_bf bf;
 		sb_tbf tbf;
 		sb_stable stable;
-		sb_status expected = type == SB_LOOKUP_BF ? sb_bf_decode_header(value.data(), value.size(), value.size(), &bf) :
-			type == SB_LOOKUP_TBF ? sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf) :
-									sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER, &stable);
+		sb_status expected = type == SB_LOOKUP_BF ?
+								 sb_bf_decode_header(value.data(), value.size(), value.size(), &bf) :
+							 type == SB_LOOKUP_TBF ?
+								 sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf) :
+								 sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER,
+														 &stable);
 		Bytes first(value.data(), std::min<size_t>(value.size(), SB_LOOKUP_FIRST));
 		sb_lookup lookup;
 		ASSERT_EQ(sb_lookup_open(&lookup, type, first.data(), first.size(), value.size()), expected);
@@ -421,12 +432,14 @@ TEST(Lookup, SurvivesAnyCells)
 		Bytes value = random_value(random, type);
 		spoil(random, &value, type == SB_LOOKUP_BF ? SB_BF_HEADER : 128);
 		if (type == SB_LOOKUP_TBF && random() % 2 == 0)
-			for (size_t i = 128; i < std::min<size_t>(value.size(), 128 + 16); i++) /* the directory, and the head of a block */
+			for (size_t i = 128; i < std::min<size_t>(value.size(), 128 + 16);
+				 i++) /* the directory, and the head of a block */
 				value[i] = static_cast<unsigned char>(random() % 3 == 0 ? random() : random() % 4);
 		for (int i = 0; i < 5; i++)
 		{
 			Answer answer = ask_both_ways(random, type, random(), value);
-			ASSERT_TRUE(answer.status == SB_OK || (type == SB_LOOKUP_TBF && answer.status == SB_BAD_CELLS)) << answer.status;
+			ASSERT_TRUE(answer.status == SB_OK || (type == SB_LOOKUP_TBF && answer.status == SB_BAD_CELLS))
+				<< answer.status;
 			refused += answer.status != SB_OK;
 			answered += answer.status == SB_OK;
 		}

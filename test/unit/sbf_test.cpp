@@ -759,6 +759,8 @@ TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
 		{"ibf_two_class", SB_TWO_CLASS, 25, 25, 5, 3, 10, 42, 500, 0},
 		{"ibf_multi_class", SB_MULTI_CLASS, 0, 50, 5, 4, 10, UINT64_MAX, 500, 0},
 		{"ibf_value_weighted", SB_VALUE_WEIGHTED, -10.5, 30, 4, 3, 3, 1, 500, 40},
+		{"ibf_ranked", SB_MULTI_CLASS, NAN, NAN, 5, 4, 10, 42, 6000, 0},
+		{"ibf_ranked_few", SB_TWO_CLASS, NAN, NAN, 5, 3, 10, 42, 40, 0},
 	};
 	for (const auto &file : files)
 	{

@@ -50,7 +50,11 @@ struct Stable
 		sb_stable_steps(&parameters, cells.data(), &hash, &value, 1, &duplicate);
 		return duplicate;
 	}
-	bool step(uint64_t hash, double importance = 1) { return step(hash, sb_stable_value_of(&parameters, importance)); }
+	bool step(uint64_t hash, double importance = 1)
+	{
+		sb_stable_note_importance(&parameters, cells.data(), importance);
+		return step(hash, sb_stable_value_of(&parameters, cells.data(), importance));
+	}
 	bool contains(uint64_t hash) const
 	{
 		Bytes header(SB_STABLE_HEADER);

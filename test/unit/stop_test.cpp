@@ -290,3 +290,34 @@ TEST(Stop, StableFilters)
 		EXPECT_EQ(other, cells);
 	}
 }
+
+TEST(Stop, AgePartitionedFilters)
+{
+	sb_abf abf;
+	ASSERT_EQ(sb_abf_plan(1000000, true, 3000000, 0.01, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf), SB_OK);
+	std::vector<unsigned char> slices(sb_abf_slice_bytes(&abf));
+	std::vector<unsigned char> other(slices);
+	uint64_t set[SB_ABF_MAX_SLICES];
+	const uint64_t least = slices.size() >> 20;
+	const uint64_t hash = 5;
+	const int64_t at = 7;
+	abf.kind = kind_of(SB_KIND_INTEGER);
+	ASSERT_EQ(sb_abf_add(&abf, slices.data(), &hash, &at, 1, nullptr), SB_OK);
+
+	expect_stops("check", least, [&] { return sb_abf_check_slices(&abf, slices.data()); });
+	expect_stops("count", least, [&] { return sb_abf_count(&abf, slices.data(), set); });
+	expect_stops("unite", least, [&] {
+		sb_abf united = abf;
+		united.generation--; /* so that slices are cleared, too */
+		return sb_abf_unite(&united, other.data(), &abf, slices.data());
+	});
+	expect_stops("add", least, [&] {
+		sb_abf moved = abf;
+		const int64_t later = 100000000;
+		return sb_abf_add(&moved, other.data(), &hash, &later, 1, nullptr);
+	});
+	expect_stops("advance", least, [&] {
+		sb_abf moved = abf;
+		return sb_abf_advance(&moved, other.data(), moved.generation + 1000);
+	});
+}

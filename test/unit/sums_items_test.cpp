@@ -13,7 +13,7 @@ namespace {
 /* A builder whose sums are of items, with a set that has a secret from the beginning (0: none). */
 class Items : public Builder
 {
-  public:
+public:
 	explicit Items(const sb_tbf &like, uint64_t secret = 0) : Builder(like, SB_TBF_SUMS_OF_ITEMS)
 	{
 		builder->set.secret[0] = secret;
@@ -31,13 +31,15 @@ class Items : public Builder
 		return sorted;
 	}
 
-  private:
+private:
 	std::vector<uint64_t> sorted_;
 };
 
 constexpr int64_t hour = INT64_C(3600) * 1000000;
 
-/* Hashes of all sorts: random, the borders, crowds at the first slots, at the last ones (which go round) and between. */
+/*
+ * Hashes of all sorts: random, the borders, crowds at the first slots, at the last ones (which go round) and between.
+ */
 std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 {
 	std::unordered_set<uint64_t> hashes = {0, 1, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};
@@ -64,7 +66,8 @@ std::vector<Hit> hits_on(Random &random, const std::vector<uint64_t> &hashes, in
 {
 	std::vector<Hit> hits;
 	for (size_t i = 0; i < hashes.size() * 2; i++)
-		hits.push_back({hashes[random() % hashes.size()], static_cast<int64_t>(random() % static_cast<uint64_t>(hours * hour)),
+		hits.push_back({hashes[random() % hashes.size()],
+						static_cast<int64_t>(random() % static_cast<uint64_t>(hours * hour)),
 						static_cast<double>(1 + random() % 9) / 4});
 	return hits;
 }
@@ -85,14 +88,17 @@ sb_tbf shape_of(uint32_t blocks, uint16_t block_cells, uint8_t k, int64_t half_l
 TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 {
 	Random random(301);
-	for (auto [blocks, block_cells] : {std::pair<uint32_t, uint16_t>{1, 64}, {1, 4096}, {2, 4096}, {3, 4096}, {7, 4096}, {64, 4096}})
+	for (auto [blocks, block_cells] :
+		 {std::pair<uint32_t, uint16_t>{1, 64}, {1, 4096}, {2, 4096}, {3, 4096}, {7, 4096}, {64, 4096}})
 		for (uint8_t k : {uint8_t{1}, uint8_t{7}, uint8_t{16}})
 			for (int64_t hours : {1, 15, 40, 100}) /* one plane, two, three, and some that fall out */
 				for (int64_t half_life : {hour, INT64_C(0)})
 				{
 					std::vector<uint64_t> hashes = hashes_of_all_sorts(random, blocks == 64 ? 5000 : 300);
 					std::vector<Hit> hits = hits_on(random, hashes, hours);
-					for (auto [layout, secret] : {std::pair<uint8_t, uint64_t>{SB_TBF_FLAT, 0}, {SB_TBF_EXTENSIBLE, 0}, {SB_TBF_EXTENSIBLE, random()}})
+					for (auto [layout, secret] : {std::pair<uint8_t, uint64_t>{SB_TBF_FLAT, 0},
+												  {SB_TBF_EXTENSIBLE, 0},
+												  {SB_TBF_EXTENSIBLE, random()}})
 					{
 						sb_tbf tbf = shape_of(blocks, block_cells, k, half_life);
 						tbf.layout = layout;
@@ -101,7 +107,8 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 						cells.add(hits);
 						items.add(hits);
 						Tbf expected = cells.stored();
-						ASSERT_TRUE(same_bytes(items.stored().value(), expected.value())) << blocks << " blocks, " << int{k} << ", " << hours;
+						ASSERT_TRUE(same_bytes(items.stored().value(), expected.value()))
+							<< blocks << " blocks, " << int{k} << ", " << hours;
 						if (items.builder->form == streambloom::sums_form::cells)
 							continue;
 
@@ -109,15 +116,18 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 						const sb_hash_set set = items.set();
 						ASSERT_EQ(streambloom::sums_plan(&items.sums(), &set, &tbf, &twice.parameters), SB_OK);
 						twice.cells = Bytes(twice.cell_bytes());
-						EXPECT_EQ(streambloom::sums_write(&items.sums(), &set, &twice.parameters, twice.cells.data()), SB_OK);
-						ASSERT_TRUE(same_bytes(twice.value(), expected.value())) << blocks << " blocks, " << int{k} << ", " << hours;
+						EXPECT_EQ(streambloom::sums_write(&items.sums(), &set, &twice.parameters, twice.cells.data()),
+								  SB_OK);
+						ASSERT_TRUE(same_bytes(twice.value(), expected.value()))
+							<< blocks << " blocks, " << int{k} << ", " << hours;
 
-						for (size_t room : {expected.cell_bytes() + 100, expected.cell_bytes(), expected.cell_bytes() - 1})
+						for (size_t room :
+							 {expected.cell_bytes() + 100, expected.cell_bytes(), expected.cell_bytes() - 1})
 						{
 							Tbf once;
 							once.cells = Bytes(room);
-							sb_status status =
-								streambloom::sums_store(&items.sums(), &set, &tbf, &once.parameters, once.cells.data(), room);
+							sb_status status = streambloom::sums_store(&items.sums(), &set, &tbf, &once.parameters,
+																	   once.cells.data(), room);
 							ASSERT_EQ(status, room < expected.cell_bytes() ? SB_TOO_LARGE : SB_OK);
 							if (status != SB_OK)
 								continue;
@@ -167,7 +177,8 @@ TEST(SumsOfItems, ThatDoNotFitACellAreAnOverflow)
 		Tbf stored;
 		EXPECT_EQ(streambloom::sums_plan(&items.sums(), &set, &tbf, &stored.parameters), SB_OVERFLOW);
 		stored.cells = Bytes(10000);
-		EXPECT_EQ(streambloom::sums_store(&items.sums(), &set, &tbf, &stored.parameters, stored.cells.data(), 10000), SB_OVERFLOW);
+		EXPECT_EQ(streambloom::sums_store(&items.sums(), &set, &tbf, &stored.parameters, stored.cells.data(), 10000),
+				  SB_OVERFLOW);
 		EXPECT_EQ(items.store(&stored), SB_OVERFLOW);
 	}
 }
@@ -193,7 +204,8 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 				if (packed.payload != 0)
 				{
 					sb_tbf cut;
-					EXPECT_EQ(streambloom::sums_pack_plane(plane, &tbf, &cut, bytes.data(), packed.payload - 1), SB_TOO_LARGE);
+					EXPECT_EQ(streambloom::sums_pack_plane(plane, &tbf, &cut, bytes.data(), packed.payload - 1),
+							  SB_TOO_LARGE);
 					EXPECT_EQ(cut.payload, packed.payload);
 					std::vector<uint8_t> exact(packed.payload);
 					ASSERT_EQ(streambloom::sums_pack_plane(plane, &tbf, &cut, exact.data(), exact.size()), SB_OK);
@@ -214,9 +226,11 @@ TEST(SumsSent, PlanesThatAreFarAwayMatchNone)
 	streambloom::tbf_sums sums{};
 	streambloom::tbf_sums other{};
 	sums.newest_plane = 29000;
-	for (int64_t distance : {INT64_C(0), INT64_C(3), INT64_C(4), INT64_C(-1), INT64_C(-1000), (INT64_C(1) << 32) - 1, -(INT64_C(1) << 32) + 2, -(INT64_C(1) << 57)})
+	for (int64_t distance : {INT64_C(0), INT64_C(3), INT64_C(4), INT64_C(-1), INT64_C(-1000), (INT64_C(1) << 32) - 1,
+							 -(INT64_C(1) << 32) + 2, -(INT64_C(1) << 57)})
 	{
 		other.newest_plane = sums.newest_plane - distance;
-		EXPECT_EQ(streambloom::sums_matching_plane(&sums, &other, 0), distance >= 0 && distance < SB_TBF_PLANES ? distance : -1);
+		EXPECT_EQ(streambloom::sums_matching_plane(&sums, &other, 0),
+				  distance >= 0 && distance < SB_TBF_PLANES ? distance : -1);
 	}
 }

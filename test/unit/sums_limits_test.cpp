@@ -1,6 +1,6 @@
 /*
- * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall out, the
- * extremes of time.
+ * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall
+ * out, the extremes of time.
  */
 #include "support.h"
 
@@ -92,7 +92,8 @@ TEST(SumsOverflow, OfTheTotalIsSaid)
 {
 	for (int64_t half_life : {INT64_C(0), hour})
 		for (int bits = 50; bits < 63; bits++)
-			expect_an_end(full_of(shape(64, 2, half_life, half_life), 1, UINT64_C(1) << bits, 0), UINT64_C(1) << 13, SB_TOTAL_OVERFLOW);
+			expect_an_end(full_of(shape(64, 2, half_life, half_life), 1, UINT64_C(1) << bits, 0), UINT64_C(1) << 13,
+						  SB_TOTAL_OVERFLOW);
 	expect_an_end(full_of(shape(64, 2, hour, hour), 1, INT64_MAX, 0), 3, SB_TOTAL_OVERFLOW);
 }
 

@@ -1,6 +1,6 @@
 /*
- * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and workers leave
- * no trace.
+ * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and
+ * workers leave no trace.
  */
 #include "support.h"
 
@@ -145,8 +145,8 @@ TEST(SumsMerge, WithItselfDoublesEveryCount)
 }
 
 /*
- * A merged filter stands at its oldest base, where a hit of the newest weighs up to 2^32 times as much. It must still be
- * mergeable, with a few million hits in it: merging merged filters is what a table of hourly filters is for.
+ * A merged filter stands at its oldest base, where a hit of the newest weighs up to 2^32 times as much. It must still
+ * be mergeable, with a few million hits in it: merging merged filters is what a table of hourly filters is for.
  */
 TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 {
@@ -313,7 +313,8 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 			EXPECT_LT(both.parameters.cell_bits, 64);
 			for (int64_t later : {40, 47, 48, 56, 64, 72, 80, 90, 110, 200})
 			{
-				Tbf newest = joined(stored(like, {{3, (later - 32) * hour, 1}}), stored(like, {{3, later * hour, 1000}}));
+				Tbf newest = joined(stored(like, {{3, (later - 32) * hour, 1}}),
+									stored(like, {{3, later * hour, 1000}}));
 				Tbf sum = joined(both, newest);
 				double total = std::ldexp(static_cast<double>(sum.parameters.total),
 										  static_cast<int>(sum.parameters.base - later) - SB_TBF_HIT_BITS);
@@ -321,7 +322,8 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 							   std::ldexp(1, static_cast<int>(first - later));
 				EXPECT_GE(total, exact) << first << " + " << spread << ", newest at " << later;
 				/* what has fallen out counts as if it lay in the newest plane that has */
-				EXPECT_LE(total, exact * 1.001 + std::ldexp(4000, -11)) << first << " + " << spread << ", newest at " << later;
+				EXPECT_LE(total, exact * 1.001 + std::ldexp(4000, -11))
+					<< first << " + " << spread << ", newest at " << later;
 			}
 		}
 }

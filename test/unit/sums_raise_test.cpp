@@ -175,7 +175,8 @@ static double mean_overcount(const Tbf &filter, const std::vector<Hit> &hits)
 	items.erase(std::unique(items.begin(), items.end()), items.end());
 	double sum = 0;
 	for (uint64_t item : items)
-		sum += filter.count(item, hits.back().at) - static_cast<double>(truth(filter.parameters, hits, item, hits.back().at));
+		sum += filter.count(item, hits.back().at) -
+			   static_cast<double>(truth(filter.parameters, hits, item, hits.back().at));
 	return sum / static_cast<double>(items.size());
 }
 
@@ -241,7 +242,8 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			tbf_positions(&like, item.hash, positions);
 			for (int i = 0; i < like.hash_count; i++)
-				largest[positions[i]] = std::max(largest[positions[i]], value([&](int plane) { return item.words[plane]; }));
+				largest[positions[i]] = std::max(largest[positions[i]],
+												 value([&](int plane) { return item.words[plane]; }));
 		}
 		for (uint64_t cell = 0; cell < first.sums().width; cell++)
 			ASSERT_EQ(value([&](int plane) { return word_of(first.sums().cells[plane], cell); }), largest[cell]);

@@ -45,7 +45,7 @@ const Scenario scenarios[] = {
 
 class SumsIn : public ::testing::TestWithParam<Scenario>
 {
-  protected:
+protected:
 	sb_tbf like(uint32_t cells = 256, uint8_t hashes = 4) const
 	{
 		return shape(cells, hashes, GetParam().half_life, GetParam().epoch);
@@ -368,13 +368,15 @@ TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 				Tbf new_filter = stored(like, new_hits);
 				for (bool swap : {false, true})
 				{
-					Tbf both = merged(like, swap ? std::vector<const Tbf *>{&new_filter, &old_filter}
-												 : std::vector<const Tbf *>{&old_filter, &new_filter});
+					Tbf both = merged(like, swap ? std::vector<const Tbf *>{&new_filter, &old_filter} :
+												   std::vector<const Tbf *>{&old_filter, &new_filter});
 					for (int64_t at : {first, first + apart, first + apart + 5})
 					{
-						EXPECT_GE(static_cast<long double>(both.count(1, at * hour)), truth(like, old_hits, 1, at * hour))
+						EXPECT_GE(static_cast<long double>(both.count(1, at * hour)),
+								  truth(like, old_hits, 1, at * hour))
 							<< "weight " << weight << ", " << apart << " half-lives apart, asked at " << at;
-						EXPECT_GE(static_cast<long double>(both.count(2, at * hour)), truth(like, new_hits, 2, at * hour));
+						EXPECT_GE(static_cast<long double>(both.count(2, at * hour)),
+								  truth(like, new_hits, 2, at * hour));
 					}
 				}
 			}
@@ -460,13 +462,15 @@ TEST_P(SumsIn, TotalIsThatOfAllHits)
 		long double exact = 0;
 		for (const Hit &hit : all)
 		{
-			__extension__ __int128 distance =
-				static_cast<__int128>(GetParam().half_life ? floor_quotient(hit.at, GetParam().epoch) * GetParam().epoch : 0) -
-				at;
+			__extension__ __int128 distance = static_cast<__int128>(GetParam().half_life ?
+																		floor_quotient(hit.at, GetParam().epoch) *
+																			GetParam().epoch :
+																		0) -
+											  at;
 			exact += static_cast<long double>(hit.weight) *
-					 (GetParam().half_life
-						  ? exp2l(static_cast<long double>(distance) / static_cast<long double>(GetParam().half_life))
-						  : 1);
+					 (GetParam().half_life ?
+						  exp2l(static_cast<long double>(distance) / static_cast<long double>(GetParam().half_life)) :
+						  1);
 		}
 		long double total = static_cast<long double>(filter.parameters.total) / 4096;
 		EXPECT_GE(total, exact * (1 - oracle_error));

@@ -24,20 +24,20 @@ double any_weight(Random &random)
 {
 	switch (random() % 8)
 	{
-	case 0:
-		return 0;
-	case 1:
-		return static_cast<double>(random() % 1000);
-	case 2:
-		return std::ldexp(1, static_cast<int>(between(random, -60, 32)));
-	case 3:
-		return std::nextafter(0x1p33, 0) - static_cast<double>(random() >> 32) * (random() % 2 ? 0 : 1.25);
-	case 4:
-		return std::pow(10, -300 * uniform(random));
-	case 5:
-		return std::numeric_limits<double>::denorm_min() * static_cast<double>(1 + random() % 5);
-	default:
-		return std::ldexp(uniform(random), static_cast<int>(between(random, -14, 4)));
+		case 0:
+			return 0;
+		case 1:
+			return static_cast<double>(random() % 1000);
+		case 2:
+			return std::ldexp(1, static_cast<int>(between(random, -60, 32)));
+		case 3:
+			return std::nextafter(0x1p33, 0) - static_cast<double>(random() >> 32) * (random() % 2 ? 0 : 1.25);
+		case 4:
+			return std::pow(10, -300 * uniform(random));
+		case 5:
+			return std::numeric_limits<double>::denorm_min() * static_cast<double>(1 + random() % 5);
+		default:
+			return std::ldexp(uniform(random), static_cast<int>(between(random, -14, 4)));
 	}
 }
 
@@ -56,8 +56,10 @@ Tbf any_filter(Random &random, const sb_tbf &like, int64_t newest, int64_t sprea
 	std::vector<Hit> hits;
 	for (int i = static_cast<int>(between(random, 1, 12)); i > 0; i--)
 	{
-		double weight = std::ldexp(1 + uniform(random), static_cast<int>(random() % (random() % 4 ? 4 : static_cast<uint64_t>(heavy))));
-		hits.push_back({random() % 10, (newest - between(random, 0, spread)) * hour, whole ? std::ceil(weight) : weight});
+		double weight = std::ldexp(1 + uniform(random),
+								   static_cast<int>(random() % (random() % 4 ? 4 : static_cast<uint64_t>(heavy))));
+		hits.push_back(
+			{random() % 10, (newest - between(random, 0, spread)) * hour, whole ? std::ceil(weight) : weight});
 	}
 	Tbf filter = stored(like, hits);
 	if (like.half_life != 0 && random() % 4 == 0)
@@ -79,7 +81,8 @@ std::vector<Weighted> any_merge(Random &random, const sb_tbf &like, int64_t far,
 		narrow.block_cells = static_cast<uint16_t>(like.block_cells >> (random() % 2));
 		narrow.layout = static_cast<uint8_t>(random() % 2);
 		merge.push_back({any_filter(random, narrow, between(random, -far, far), random() % 3 ? 2 : 40, random() % 2,
-									 weight == usual_weight ? 28 : 17), weight(random)});
+									weight == usual_weight ? 28 : 17),
+						 weight(random)});
 	}
 	return merge;
 }
@@ -175,7 +178,8 @@ TEST(Weight, IsExactIfWholeOrShort)
 TEST(Weight, HasLimits)
 {
 	streambloom::filter_weight weight;
-	for (double by : {-1.0, -std::numeric_limits<double>::denorm_min(), 0x1p33, 1e300, HUGE_VAL, -HUGE_VAL, std::nan("")})
+	for (double by :
+		 {-1.0, -std::numeric_limits<double>::denorm_min(), 0x1p33, 1e300, HUGE_VAL, -HUGE_VAL, std::nan("")})
 		EXPECT_EQ(streambloom::make_filter_weight(by, &weight), SB_OUT_OF_RANGE) << by;
 	for (double by : {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::nextafter(0x1p33, 0)})
 		EXPECT_EQ(streambloom::make_filter_weight(by, &weight), SB_OK) << by;
@@ -222,7 +226,8 @@ TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 		{
 			std::vector<Hit> hits;
 			for (int i = 0; i < 10; i++)
-				hits.push_back({random() % 20, between(random, -100, 100) * hour / 4, static_cast<double>(random() % 100) / 7});
+				hits.push_back(
+					{random() % 20, between(random, -100, 100) * hour / 4, static_cast<double>(random() % 100) / 7});
 			rows.emplace_back(hits, random() % 4 ? usual_weight(random) : any_weight(random));
 			ASSERT_EQ(sums.add(stored(like, hits), rows.back().second), SB_OK);
 		}
@@ -263,7 +268,8 @@ TEST(SumsWeight, OrderAndWorkersLeaveNoTrace)
 	for (int round = 0; round < 300; round++)
 	{
 		sb_tbf like = shape_of(round % 2);
-		std::vector<Weighted> merge = any_merge(random, like, round % 3 == 0 ? 150 : 20, round % 4 == 0 ? usual_weight : any_weight);
+		std::vector<Weighted> merge = any_merge(random, like, round % 3 == 0 ? 150 : 20,
+												round % 4 == 0 ? usual_weight : any_weight);
 		Bytes expected = merged(like, merge).value();
 		for (int i = 0; i < 4; i++)
 		{
@@ -335,14 +341,16 @@ TEST(SumsWeight, WholeWeightsOfWholeHitsAreExact)
 		sb_tbf like = shape_of(false);
 		std::vector<Weighted> merge;
 		for (int i = 0; i < 6; i++)
-			merge.push_back({any_filter(random, like, 0, 0, true), static_cast<double>(random() >> (31 + random() % 33))});
+			merge.push_back(
+				{any_filter(random, like, 0, 0, true), static_cast<double>(random() >> (31 + random() % 33))});
 		Tbf sum = merged(like, merge);
 		EXPECT_EQ(sum.parameters.unit_bits, 0);
 		EXPECT_EQ(sum.parameters.slack, 0u);
 		for (uint64_t cell = 0; cell < 128; cell++)
 			EXPECT_EQ(static_cast<long double>(sum.cell(cell)), exact_cell(merge, sum, cell));
-		EXPECT_EQ(static_cast<long double>(sum.parameters.total),
-				  exact(merge, sum, [](const Tbf &filter) { return static_cast<long double>(filter.parameters.total); }));
+		EXPECT_EQ(static_cast<long double>(sum.parameters.total), exact(merge, sum, [](const Tbf &filter) {
+					  return static_cast<long double>(filter.parameters.total);
+				  }));
 	}
 }
 
@@ -353,7 +361,8 @@ TEST(SumsWeight, WithoutDecayNothingIsForgotten)
 	for (int round = 0; round < 300; round++)
 	{
 		sb_tbf like = shape_of(false);
-		std::vector<Weighted> merge = any_merge(random, like, 0, [](Random &any) { return std::fmod(any_weight(any), 0x1p20); });
+		std::vector<Weighted> merge = any_merge(random, like, 0,
+												[](Random &any) { return std::fmod(any_weight(any), 0x1p20); });
 		Builder rows(like);
 		for (int i = 0; i < 3; i++)
 			for (const Weighted &part : merge)
@@ -406,8 +415,8 @@ TEST(SumsWeight, ScaleIsThatOfTheFilters)
 }
 
 /*
- * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the newest
- * hit; that a weight has many digits must not make it fall earlier.
+ * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the
+ * newest hit; that a weight has many digits must not make it fall earlier.
  */
 TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 {
@@ -426,7 +435,8 @@ TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 					}
 					Tbf sum = merged(like, {{old_filter, weight}, {newest, 1}});
 					ASSERT_LE(sb_tbf_count(&sum.parameters, 0, later * hour), 1e6 * weight * 0x1p-32 + 1.0 / 4096)
-						<< weight << " times the hits at " << first << ", newest at " << later << (wide ? ", wide" : "");
+						<< weight << " times the hits at " << first << ", newest at " << later
+						<< (wide ? ", wide" : "");
 				}
 }
 

@@ -45,7 +45,7 @@ inline int64_t between(Random &random, int64_t low, int64_t high)
  */
 class Bytes
 {
-  public:
+public:
 	explicit Bytes(size_t size = 0) { memory_.resize(size + 1); }
 	Bytes(const void *data, size_t size)
 	{
@@ -70,7 +70,7 @@ class Bytes
 		return sum;
 	}
 
-  private:
+private:
 	std::vector<unsigned char> memory_;
 };
 
@@ -111,8 +111,9 @@ inline sb_kind named_kind(const std::string &name, uint32_t detail)
 /* ------------------------------------------------------------------- look-ups */
 
 /*
- * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends where the
- * piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed over at first.
+ * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends
+ * where the piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed
+ * over at first.
  */
 template <typename Read>
 sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t first, size_t total, Read read)
@@ -141,7 +142,8 @@ sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t 
 }
 
 /* The same of a value in one piece, of which `first` bytes are handed over at first. */
-inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &value, size_t first = SB_LOOKUP_FIRST)
+inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &value,
+						 size_t first = SB_LOOKUP_FIRST)
 {
 	return look_up(lookup, type, hash, first, value.size(),
 				   [&](size_t offset, size_t size) { return Bytes(value.data() + offset, size); });
@@ -156,17 +158,17 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 }
 
 /*
- * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of the exact
- * size, so ASan sees any byte beyond. The destructor expects that all of it was released.
+ * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of
+ * the exact size, so ASan sees any byte beyond. The destructor expects that all of it was released.
  */
 class Memory
 {
-  public:
+public:
 	sb_memory memory{allocate, release, this};
-	uint64_t blocks = 0;				   /* that are there */
-	uint64_t bytes = 0;					   /* of those */
-	uint64_t most_bytes = 0;			   /* that there were at once */
-	uint64_t allocations = 0;			   /* since the beginning, with those that failed */
+	uint64_t blocks = 0;			/* that are there */
+	uint64_t bytes = 0;				/* of those */
+	uint64_t most_bytes = 0;		/* that there were at once */
+	uint64_t allocations = 0;		/* since the beginning, with those that failed */
 	uint64_t fails_at = UINT64_MAX; /* this allocation fails, the first being 0, and all after it */
 
 	Memory() = default;
@@ -176,7 +178,7 @@ class Memory
 
 	operator const sb_memory *() const { return &memory; }
 
-  private:
+private:
 	static constexpr size_t in_front = 16; /* where the size stands */
 
 	static void *allocate(void *context, size_t size)
@@ -328,14 +330,18 @@ struct Tbf
 	uint64_t cell(uint64_t i) const
 	{
 		std::vector<uint64_t> block(parameters.block_cells);
-		EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()), SB_OK);
+		EXPECT_EQ(
+			streambloom::unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()),
+			SB_OK);
 		return block[i % block.size()];
 	}
 	std::vector<uint64_t> counters() const
 	{
 		std::vector<uint64_t> all(sb_tbf_cells(&parameters));
 		for (uint32_t block = 0; block < parameters.block_count; block++)
-			EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), block, &all[size_t{block} * parameters.block_cells]), SB_OK);
+			EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), block,
+												&all[size_t{block} * parameters.block_cells]),
+					  SB_OK);
 		return all;
 	}
 
@@ -358,8 +364,8 @@ struct Tbf
 		return header + cells;
 	}
 	/*
-	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was nothing to
-	 * do it is this filter, and nothing was allocated.
+	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was
+	 * nothing to do it is this filter, and nothing was allocated.
 	 */
 	template <typename Make>
 	[[nodiscard]] sb_status made(Tbf *out, Make make) const
@@ -442,7 +448,8 @@ inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &
 {
 	const sb_tbf &a = exact.parameters;
 	const sb_tbf &b = cells.parameters;
-	if (a.base != b.base || a.newest != b.newest || a.total != b.total || b.item_count != 0 || (b.flags & SB_TBF_EXACT) != 0)
+	if (a.base != b.base || a.newest != b.newest || a.total != b.total || b.item_count != 0 ||
+		(b.flags & SB_TBF_EXACT) != 0)
 		return ::testing::AssertionFailure() << "the header of the same filter with cells differs";
 	streambloom::exact_reader reader(&a, exact.cells.data());
 	while (const size_t count = reader.next())
@@ -450,7 +457,8 @@ inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &
 		{
 			uint64_t most = cells.least(reader.hashes()[i]);
 			if ((static_cast<streambloom::u128>(most) << (SB_TBF_HIT_BITS - b.unit_bits)) + sb_tbf_slack(&b) <
-				(static_cast<streambloom::u128>(reader.units()[i]) << (SB_TBF_HIT_BITS - a.unit_bits)) + sb_tbf_slack(&a))
+				(static_cast<streambloom::u128>(reader.units()[i]) << (SB_TBF_HIT_BITS - a.unit_bits)) +
+					sb_tbf_slack(&a))
 				return ::testing::AssertionFailure() << "undercounted: item " << reader.hashes()[i];
 			if (exact.least(reader.hashes()[i]) != reader.units()[i])
 				return ::testing::AssertionFailure() << "a look-up answers otherwise: item " << reader.hashes()[i];
@@ -485,7 +493,8 @@ inline ::testing::AssertionResult readable(const Tbf &filter)
 	if (filter.parameters.half_life != 0)
 		for (int64_t steps : {1, 3, 40})
 		{
-			double later = static_cast<double>(filter.parameters.base + steps) * static_cast<double>(filter.parameters.half_life);
+			double later = static_cast<double>(filter.parameters.base + steps) *
+						   static_cast<double>(filter.parameters.half_life);
 			int64_t at = std::abs(later) < 1e18 ? static_cast<int64_t>(later) : SB_TBF_MAX_TIME;
 			if (auto fine = same_bytes(filter.decayed(at).relaid().value(), other.decayed(at).value()); !fine)
 				return fine << " (after decay)";
@@ -519,7 +528,10 @@ struct Hit
 /* A word of a plane of sums of cells; 0 where there is no plane, or the block holds nothing. */
 inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 {
-	return plane != nullptr ? place_of_block(plane, static_cast<uint32_t>(cell / plane->block_cells))[static_cast<uint32_t>(cell % plane->block_cells)] : 0;
+	return plane != nullptr ?
+			   place_of_block(plane, static_cast<uint32_t>(
+										 cell / plane->block_cells))[static_cast<uint32_t>(cell % plane->block_cells)] :
+			   0;
 }
 
 /* The same, to be changed. */
@@ -541,7 +553,7 @@ inline sb_status add_to_cell(streambloom::tbf_sums &sums, int index, uint64_t ce
 /* A plane of sums of cells in memory that is counted. */
 class Cells
 {
-  public:
+public:
 	explicit Cells(const sb_tbf &tbf) { EXPECT_EQ(streambloom::make_cell_plane(memory_, &tbf, &plane_), SB_OK); }
 	Cells(const sb_tbf &tbf, const std::vector<uint64_t> &words) : Cells(tbf)
 	{
@@ -563,7 +575,7 @@ class Cells
 		return all;
 	}
 
-  private:
+private:
 	Memory memory_;
 	streambloom::cell_plane *plane_ = nullptr;
 };
@@ -571,7 +583,7 @@ class Cells
 /* A builder in memory that is counted. What it stores must be readable. */
 class Builder
 {
-  public:
+public:
 	Memory memory;
 	sb_tbf_builder *builder = nullptr;
 
@@ -651,7 +663,7 @@ class Builder
 		return index;
 	}
 
-  private:
+private:
 	/* It may wait to be let in. */
 	[[nodiscard]] sb_status add_waiting(const Hit &hit)
 	{
@@ -678,7 +690,8 @@ class Builder
 				continue;
 			Tbf once;
 			once.cells = Bytes(room);
-			sb_status status = streambloom::sums_store(&builder->sums, nullptr, &plan(), &once.parameters, once.cells.data(), room);
+			sb_status status = streambloom::sums_store(&builder->sums, nullptr, &plan(), &once.parameters,
+													   once.cells.data(), room);
 			ASSERT_EQ(status, room < counters ? SB_TOO_LARGE : SB_OK);
 			if (status == SB_OK)
 			{
@@ -725,8 +738,8 @@ inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t
 {
 	if (half_life == 0)
 		return 1;
-	__extension__ __int128 distance =
-		(static_cast<__int128>(floor_quotient(from, epoch)) - floor_quotient(at, epoch)) * epoch;
+	__extension__ __int128 distance = (static_cast<__int128>(floor_quotient(from, epoch)) - floor_quotient(at, epoch)) *
+									  epoch;
 	return exp2l(static_cast<long double>(distance) / static_cast<long double>(half_life));
 }
 

@@ -58,10 +58,13 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 	}
 }
 
-/* Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them. */
+/*
+ * Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them.
+ */
 TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 {
-	for (uint64_t counter : {SB_TBF_MAX_CELL, SB_TBF_MAX_CELL + 1, SB_TBF_MAX_CELL * 2, SB_TBF_MAX_CELL * 2 + 1, UINT64_MAX})
+	for (uint64_t counter :
+		 {SB_TBF_MAX_CELL, SB_TBF_MAX_CELL + 1, SB_TBF_MAX_CELL * 2, SB_TBF_MAX_CELL * 2 + 1, UINT64_MAX})
 	{
 		std::vector<uint64_t> counters = all_sorts(4096, 50);
 		counters[1234] = counter;
@@ -72,7 +75,8 @@ TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 		sb_tbf planned = flat.parameters;
 		EXPECT_EQ(streambloom::measure_cells(&planned,
 											 [&](uint32_t block, uint64_t *unpacked, bool *) {
-												 return streambloom::unpack_block(&flat.parameters, flat.cells.data(), block, unpacked);
+												 return streambloom::unpack_block(&flat.parameters, flat.cells.data(),
+																				  block, unpacked);
 											 }),
 				  SB_BAD_CELLS)
 			<< counter << ", flat";

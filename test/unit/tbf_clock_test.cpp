@@ -342,7 +342,8 @@ TEST(TbfCount, IsNeverBelowAndOnlyABillionthAbove)
 		i128 whole = floor_of(start, half_life);
 		auto part = static_cast<long double>(start - whole * half_life) / static_cast<long double>(half_life);
 		long double stored = static_cast<long double>(units) / 16 + static_cast<long double>(tbf.slack) / 4096;
-		long double exact = stored * exp2l(static_cast<long double>(tbf.base - static_cast<int64_t>(whole))) * exp2l(-part);
+		long double exact = stored * exp2l(static_cast<long double>(tbf.base - static_cast<int64_t>(whole))) *
+							exp2l(-part);
 		auto count = static_cast<long double>(sb_tbf_count(&tbf, units, at));
 		if (stored == 0)
 		{

@@ -1,6 +1,7 @@
 /*
- * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and not for all
- * cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each block in each plane).
+ * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and
+ * not for all cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each
+ * block in each plane).
  */
 #include "support.h"
 
@@ -13,7 +14,7 @@ constexpr int64_t hour = INT64_C(3600000000);
 /* Memory whose peak is measured from here on. */
 class Peak
 {
-  public:
+public:
 	Memory memory;
 
 	void stays_within(const char *name, const sb_tbf &tbf, uint64_t bytes, uint64_t planes) const
@@ -62,7 +63,8 @@ Tbf added_up(const Peak &peak, const std::vector<const Tbf *> &filters, double w
 	for (const Tbf *filter : filters)
 	{
 		sb_difference difference;
-		EXPECT_EQ(sb_tbf_builder_add_filter(builder, &filter->parameters, filter->cells.data(), weight, &difference), SB_OK);
+		EXPECT_EQ(sb_tbf_builder_add_filter(builder, &filter->parameters, filter->cells.data(), weight, &difference),
+				  SB_OK);
 	}
 	sb_tbf stored;
 	void *value;
@@ -183,7 +185,9 @@ TEST(TbfContent, DecayAndRemovingGoWithTheBytes)
 	const Peak removing;
 	sb_tbf_moment(hour, hour, 0, &moment);
 	ASSERT_EQ(sb_tbf_hit(&moment, 1, &hit), SB_OK);
-	ASSERT_EQ(sb_tbf_remove(&filter.parameters, filter.cells.data(), hash, &moment, hit, removing.memory, 0, &out, &value, &most), SB_OK);
+	ASSERT_EQ(sb_tbf_remove(&filter.parameters, filter.cells.data(), hash, &moment, hit, removing.memory, 0, &out,
+							&value, &most),
+			  SB_OK);
 	const Tbf removed = made(removing.memory, out, value);
 	EXPECT_LE(removing.memory.most_bytes, 2 * bytes_of({&filter}));
 	EXPECT_EQ(removed.count(hash, 0), 0);

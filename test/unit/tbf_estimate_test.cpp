@@ -153,7 +153,8 @@ TEST(TbfHits, AreWhatTheCountSaysWithoutRounding)
 		for (uint64_t units : {UINT64_C(1), UINT64_C(16), UINT64_C(123456)})
 		{
 			double count = sb_tbf_count(&stream.filter.parameters, units, at);
-			EXPECT_NEAR(streambloom::hits_at(&stream.filter.parameters, static_cast<double>(units), at) / count, 1, 1e-8);
+			EXPECT_NEAR(streambloom::hits_at(&stream.filter.parameters, static_cast<double>(units), at) / count, 1,
+						1e-8);
 		}
 	EXPECT_LT(streambloom::hits_at(&stream.filter.parameters, -16, 0), 0);
 	EXPECT_TRUE(std::isfinite(streambloom::hits_at(&stream.filter.parameters, 1, SB_TBF_MAX_TIME)));

@@ -1,5 +1,6 @@
 /*
- * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no such form.
+ * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no
+ * such form.
  */
 #include "support.h"
 #include "tbf/tbf_cells.hpp"
@@ -48,7 +49,8 @@ Items random_items(Random &random, size_t count, int hash_digits = 64, int unit_
 {
 	std::map<uint64_t, uint64_t> counts;
 	while (counts.size() < count)
-		counts[random() >> (64 - hash_digits)] = 1 + (random() >> (63 - unit_digits)) / (1 + (random() >> between(random, 3, 63)));
+		counts[random() >> (64 - hash_digits)] = 1 + (random() >> (63 - unit_digits)) /
+														 (1 + (random() >> between(random, 3, 63)));
 	for (auto &[hash, units] : counts)
 		units = std::min(units, SB_TBF_MAX_CELL - 1);
 	return items_of(counts);
@@ -77,7 +79,8 @@ sb_status find(const Exact &exact, uint64_t hash, uint64_t *units)
 	size_t size;
 	streambloom::exact_directory_range(&exact.filter, hash, &offset, &size);
 	const Bytes directory(exact.cells.data() + (offset - SB_TBF_HEADER), size);
-	if (sb_status status = streambloom::exact_block_range(&exact.filter, hash, directory.data(), &offset, &size); status != SB_OK)
+	if (sb_status status = streambloom::exact_block_range(&exact.filter, hash, directory.data(), &offset, &size);
+		status != SB_OK)
 		return status;
 	for (size_t have : {std::min(streambloom::exact_head(&exact.filter), size), size * (hash % 8) / 8, size})
 	{
@@ -104,7 +107,8 @@ void expect_round_trip(const Items &items)
 TEST(TbfExact, GivesBackWhatWasWritten)
 {
 	Random random(1);
-	for (size_t count : std::initializer_list<size_t>{0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 4095, 4096, 65535, 65536})
+	for (size_t count : std::initializer_list<size_t>{0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 4095,
+													  4096, 65535, 65536})
 		for (int unit_digits : {0, 3, 13, 61})
 			expect_round_trip(random_items(random, count, 64, unit_digits));
 	for (int i = 0; i < 2000; i++)
@@ -158,7 +162,10 @@ TEST(TbfExact, FindsEveryItemAndNoOther)
 	EXPECT_EQ(units, 0u);
 }
 
-/* At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up to 10). */
+/*
+ * At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up
+ * to 10).
+ */
 TEST(TbfExact, TakesAtMostNineBytesAnItem)
 {
 	Random random(4);
@@ -168,7 +175,8 @@ TEST(TbfExact, TakesAtMostNineBytesAnItem)
 			Items items = random_items(random, count, 64, 0);
 			for (exact_item &item : items)
 			{
-				const uint64_t hits = 1 + static_cast<uint64_t>(1 / (1 - uniform(random) * 0.999)); /* a power law, up to 1000 */
+				const uint64_t hits = 1 + static_cast<uint64_t>(
+											  1 / (1 - uniform(random) * 0.999)); /* a power law, up to 1000 */
 				item.units = decays ? hits * 4096 + random() % 4096 : hits;
 			}
 			const size_t bytes = Exact(items).cells.size();

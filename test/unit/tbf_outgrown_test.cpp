@@ -1,6 +1,6 @@
 /*
- * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the cells of the largest
- * filter: how they meet builders of every form. The limits are made small here.
+ * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the
+ * cells of the largest filter: how they meet builders of every form. The limits are made small here.
  */
 #include "tbf_builder_support.h"
 
@@ -10,10 +10,13 @@ using namespace test;
 
 namespace {
 
-/* As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many blocks. */
+/*
+ * As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many
+ * blocks.
+ */
 class SmallLimits
 {
-  public:
+public:
 	explicit SmallLimits(uint32_t blocks = 2, uint64_t slots = 60) { streambloom::outgrown = {slots, blocks}; }
 	~SmallLimits() { streambloom::outgrown = {}; }
 	SmallLimits(const SmallLimits &) = delete;
@@ -72,7 +75,8 @@ TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 		Owned there = arrived(memory, bytes);
 		Owned leader = like(memory, there);
 		EXPECT_TRUE(is_outgrown(leader.get()));
-		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_parameters(leader.get())), sb_tbf_cells(sb_tbf_builder_parameters(worker.get())));
+		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_parameters(leader.get())),
+				  sb_tbf_cells(sb_tbf_builder_parameters(worker.get())));
 		ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
 		const Tbf expected = stored_by(worker.get());
 		EXPECT_EQ(sb_tbf_cells(&expected.parameters), uint64_t{2} * SB_TBF_BLOCK);
@@ -122,15 +126,20 @@ TEST(TbfOutgrown, MeetsEveryForm)
 					if (way / 2 == 1)
 						b = arrived(memory, second);
 					ASSERT_EQ(unite(a.get(), b.get()), SB_OK);
-					EXPECT_TRUE(same_bytes(stored_by(a.get()).value(), expected.value())) << items << " " << others << " " << way;
+					EXPECT_TRUE(same_bytes(stored_by(a.get()).value(), expected.value()))
+						<< items << " " << others << " " << way;
 					const Bytes further = sent(a.get());
 					Owned next = arrived(memory, further);
-					EXPECT_TRUE(same_bytes(stored_by(next.get()).value(), expected.value())) << items << " " << others << " " << way;
+					EXPECT_TRUE(same_bytes(stored_by(next.get()).value(), expected.value()))
+						<< items << " " << others << " " << way;
 				}
 			}
 }
 
-/* Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another builder. */
+/*
+ * Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another
+ * builder.
+ */
 TEST(TbfOutgrown, KeepsFiltersWithCells)
 {
 	Random random(4);

@@ -1,5 +1,6 @@
 /*
- * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their words hold.
+ * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their
+ * words hold.
  */
 #include "support.h"
 
@@ -136,7 +137,8 @@ TEST(Plane, ListsAndWordsCountTheSame)
 			{
 				const uint64_t hash = (random() % static_cast<uint64_t>(items) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 				sb_moment moment;
-				sb_tbf_moment(like.half_life, like.epoch, static_cast<int64_t>(random() % 60) * INT64_C(3600000000), &moment);
+				sb_tbf_moment(like.half_life, like.epoch, static_cast<int64_t>(random() % 60) * INT64_C(3600000000),
+							  &moment);
 				const uint64_t value = 1 + random() % 9999;
 				ASSERT_EQ(sb_tbf_builder_add_hit(lists.builder, hash, &moment, value), SB_OK);
 				ASSERT_EQ(sb_tbf_builder_add_hit(words.builder, hash, &moment, value), SB_OK);

@@ -56,7 +56,9 @@ TEST(Recurring, MinimumIsHeldByTwoDifferentCells)
 				}
 				bool recurs;
 				uint64_t minimum;
-				ASSERT_EQ(streambloom::sums_recurring_minimum(&again.sums(), &again.plan(), hit.hash, &recurs, &minimum), SB_OK);
+				ASSERT_EQ(
+					streambloom::sums_recurring_minimum(&again.sums(), &again.plan(), hit.hash, &recurs, &minimum),
+					SB_OK);
 				ASSERT_EQ(minimum, least << SB_TBF_HIT_BITS);
 				ASSERT_EQ(recurs, holders > 1);
 				seen[recurs]++;
@@ -110,7 +112,8 @@ static Bytes with_table(uint8_t unit_bits, const std::vector<streambloom::recurr
 	for (size_t i = 0; i < entries.size(); i++)
 		streambloom::write_entry(table.data(), i, &entries[i]);
 	filter.parameters.extra = static_cast<uint32_t>(table.size() - cut);
-	EXPECT_EQ(streambloom::recurring_entries(&filter.parameters), (table.size() - cut) / streambloom::recurring_entry_size);
+	EXPECT_EQ(streambloom::recurring_entries(&filter.parameters),
+			  (table.size() - cut) / streambloom::recurring_entry_size);
 	return filter.value() + Bytes(table.data(), table.size() - cut);
 }
 

@@ -1,6 +1,6 @@
 /*
- * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and merged
- * between: nobody has less than the exact count of what is left.
+ * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and
+ * merged between: nobody has less than the exact count of what is left.
  */
 #include "support.h"
 
@@ -66,8 +66,9 @@ TEST(Remove, NeverUndercountsWhatIsLeft)
 					now += between(random, 0, hour);
 					if (random() % 2 == 0 || left.empty())
 					{
-						left.push_back({random() % 30, between(random, now - 3 * hour, now),
-										random() % 3 == 0 ? uniform(random) * 4 : static_cast<double>(between(random, 1, 9))});
+						left.push_back(
+							{random() % 30, between(random, now - 3 * hour, now),
+							 random() % 3 == 0 ? uniform(random) * 4 : static_cast<double>(between(random, 1, 9))});
 						filter = added(filter, left.back());
 					}
 					else
@@ -124,7 +125,8 @@ TEST(Remove, LeavesAtMostAUnit)
 		std::vector<Hit> hits = {{1, 960 * hour, 5}, {2, 970 * hour, 0.3}};
 		Tbf before = stored(like, hits);
 		bool whole = round % 2 == 0;
-		Hit hit{random(), whole ? 960 * hour : between(random, 960 * hour, 970 * hour), whole ? 3 : uniform(random) * 9};
+		Hit hit{random(), whole ? 960 * hour : between(random, 960 * hour, 970 * hour),
+				whole ? 3 : uniform(random) * 9};
 		Removed result = removed(added(before, hit), hit);
 		ASSERT_EQ(result.status, SB_OK);
 		ASSERT_EQ(result.filter.parameters.base, before.parameters.base);

@@ -82,7 +82,8 @@ TEST(TbfPlan, RefusesParametersOutOfRange)
 	{
 		for (double fpr : {0.0, 1.0, 2.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, 0.9e-6, 0.51})
 			EXPECT_EQ(sb_tbf_plan(1000, fpr, hour, hour, power, &tbf), SB_OUT_OF_RANGE) << fpr;
-		EXPECT_EQ(sb_tbf_plan(0, 0.01, hour, hour, power, &tbf), power ? SB_OK : SB_OUT_OF_RANGE) << "one that sizes itself is exact";
+		EXPECT_EQ(sb_tbf_plan(0, 0.01, hour, hour, power, &tbf), power ? SB_OK : SB_OUT_OF_RANGE)
+			<< "one that sizes itself is exact";
 		for (int64_t bad : {INT64_C(-1), longest + 1, INT64_MAX, INT64_MIN})
 		{
 			EXPECT_EQ(sb_tbf_plan(1000, 0.01, bad, hour, power, &tbf), SB_OUT_OF_RANGE) << bad;
@@ -120,7 +121,8 @@ TEST(TbfPlan, HoldsTheItemsItWasAskedFor)
 			for (bool power : {false, true})
 			{
 				sb_tbf tbf = planned(items, fpr, power);
-				EXPECT_LE(sb_blocked_fpr(tbf.block_cells, tbf.hash_count, static_cast<double>(items) / tbf.block_count), fpr * 1.000001)
+				EXPECT_LE(sb_blocked_fpr(tbf.block_cells, tbf.hash_count, static_cast<double>(items) / tbf.block_count),
+						  fpr * 1.000001)
 					<< items << " at " << fpr << ", " << sb_tbf_cells(&tbf) << " cells";
 			}
 }
@@ -199,8 +201,10 @@ TEST(TbfEstimate, CountsDistinctItems)
 				touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 		}
 		auto count = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
-		double estimate = streambloom::items_for_fill(&tbf, static_cast<double>(count) / static_cast<double>(sb_tbf_cells(&tbf)));
-		EXPECT_NEAR(estimate / static_cast<double>(items), 1, 4 / std::sqrt(static_cast<double>(items)) + 0.005) << items;
+		double estimate = streambloom::items_for_fill(&tbf, static_cast<double>(count) /
+																static_cast<double>(sb_tbf_cells(&tbf)));
+		EXPECT_NEAR(estimate / static_cast<double>(items), 1, 4 / std::sqrt(static_cast<double>(items)) + 0.005)
+			<< items;
 	}
 	sb_tbf tbf = planned(1000, 0.01);
 	EXPECT_EQ(streambloom::items_for_fill(&tbf, 0), 0);
@@ -274,8 +278,7 @@ TEST(TbfPlaces, AreUniform)
 		for (size_t k = 0; k < 16; k++)
 			seen[k][positions[k] / 64]++;
 	}
-	auto chi_square = [](const std::vector<int> &counts)
-	{
+	auto chi_square = [](const std::vector<int> &counts) {
 		double expected = static_cast<double>(items) / static_cast<double>(counts.size());
 		double sum = 0;
 		for (int count : counts)
@@ -322,7 +325,8 @@ TEST(TbfBlocks, FollowEachOtherToTheEndOfTheValue)
 			for (uint32_t block = 0; block < tbf.block_count; block++)
 			{
 				/* the first hash of the block */
-				auto hash = static_cast<uint64_t>(((static_cast<sb_u128>(block) << 64) + tbf.block_count - 1) / tbf.block_count);
+				auto hash = static_cast<uint64_t>(((static_cast<sb_u128>(block) << 64) + tbf.block_count - 1) /
+												  tbf.block_count);
 				ASSERT_EQ(sb_lookup_item(&lookup, hash), SB_NEED_BYTES);
 				EXPECT_EQ(lookup.need.offset, next);
 				next += lookup.need.size;

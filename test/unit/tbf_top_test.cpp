@@ -1,6 +1,6 @@
 /*
- * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever happened
- * to the list; against the exact sums of the hits.
+ * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever
+ * happened to the list; against the exact sums of the hits.
  */
 #include "support.h"
 #include "tbf/tbf_top.hpp"
@@ -16,12 +16,15 @@ namespace {
 constexpr int64_t hour = INT64_C(3600000000);
 __extension__ using u128 = unsigned __int128;
 
-std::string name_of(uint64_t hash) { return std::string(hash % 11, 'x') + std::to_string(hash); }
+std::string name_of(uint64_t hash)
+{
+	return std::string(hash % 11, 'x') + std::to_string(hash);
+}
 
 /* A list in memory of its own. */
 class List
 {
-  public:
+public:
 	streambloom::top_list list{};
 
 	explicit List(uint32_t limit) { list.limit = limit; }
@@ -56,10 +59,7 @@ class List
 		if (hit.weight != 0)
 			add(hit.hash, moment.half_lives, least, lost, name_of(hit.hash));
 	}
-	void add(const List &other)
-	{
-		EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK);
-	}
+	void add(const List &other) { EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK); }
 
 	/* Stored for a filter of this base, checked, and read again. */
 	List reread(int64_t base, uint64_t total = UINT64_MAX)
@@ -90,11 +90,12 @@ class List
 	{
 		for (uint32_t i = 0; i < list.count; i++)
 			if (list.entries[i].hash == hash)
-				return std::string(reinterpret_cast<const char *>(list.bytes) + list.entries[i].offset, list.entries[i].length);
+				return std::string(reinterpret_cast<const char *>(list.bytes) + list.entries[i].offset,
+								   list.entries[i].length);
 		return "not listed";
 	}
 
-  private:
+private:
 	std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
@@ -104,14 +105,18 @@ long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
 	long double distance = 0;
 	if (tbf.half_life != 0)
 	{
-		long double start = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch);
+		long double start = static_cast<long double>(floor_quotient(at, tbf.epoch)) *
+							static_cast<long double>(tbf.epoch);
 		distance = static_cast<long double>(base) - start / static_cast<long double>(tbf.half_life);
 	}
 	return static_cast<long double>(amount) * exp2l(distance - streambloom::top_fraction_bits);
 }
 
-/* steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all. */
-::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at, double steps = 0)
+/*
+ * steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all.
+ */
+::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at,
+								 double steps = 0)
 {
 	std::map<uint64_t, long double> sums;
 	long double total = 0;
@@ -126,11 +131,14 @@ long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
 	}
 	const long double noise = 1e-15L * total;
 	long double error = hits_at(tbf, list.list.error, list.list.base, at);
-	long double rounding = total * 0x1p-29L + hits_at(tbf, static_cast<u128>(static_cast<double>(2 * hits.size()) + 2 * steps + 2), newest, at);
+	long double rounding = total * 0x1p-29L +
+						   hits_at(tbf, static_cast<u128>(static_cast<double>(2 * hits.size()) + 2 * steps + 2), newest,
+								   at);
 	if (tbf.half_life == 0)
 		rounding = hits_at(tbf, static_cast<u128>(steps), 0, 0); /* these tests' weights without decay are whole */
 	if (error > total / (list.list.limit + 1) + rounding + noise)
-		return ::testing::AssertionFailure() << "the error " << error << " exceeds W / (c + 1), W " << total << ", c " << list.list.limit;
+		return ::testing::AssertionFailure()
+			   << "the error " << error << " exceeds W / (c + 1), W " << total << ", c " << list.list.limit;
 
 	auto listed = list.all();
 	long double all_listed = 0;
@@ -171,7 +179,10 @@ std::vector<Hit> zipf(Random &random, size_t count, uint64_t items, int64_t from
 	return hits;
 }
 
-sb_tbf decaying(int64_t half_life) { return shape(64, 2, half_life, half_life == 0 ? 0 : std::max<int64_t>(half_life / 7, 1)); }
+sb_tbf decaying(int64_t half_life)
+{
+	return shape(64, 2, half_life, half_life == 0 ? 0 : std::max<int64_t>(half_life / 7, 1));
+}
 
 std::vector<Hit> operator+(std::vector<Hit> a, const std::vector<Hit> &b)
 {
@@ -197,12 +208,15 @@ TEST(TbfTop, AHitIsBoundedFromBothSides)
 		sb_tbf_moment(tbf.half_life, tbf.epoch, at, &moment);
 		streambloom::top_hit(&moment, weight, &least, &lost);
 		ASSERT_EQ(sb_tbf_hit(&moment, weight, &counted), SB_OK);
-		long double x = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch) / static_cast<long double>(half_life);
-		long double exact = static_cast<long double>(weight) * exp2l(x - static_cast<long double>(moment.half_lives) + streambloom::top_fraction_bits);
+		long double x = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch) /
+						static_cast<long double>(half_life);
+		long double exact = static_cast<long double>(weight) *
+							exp2l(x - static_cast<long double>(moment.half_lives) + streambloom::top_fraction_bits);
 		EXPECT_LE(static_cast<long double>(least), exact * (1 + 1e-15L));
 		EXPECT_GE(static_cast<long double>(least + lost), exact * (1 - 1e-15L));
 		EXPECT_LE(static_cast<long double>(lost), exact * 0x1p-28L + 2);
-		EXPECT_TRUE(least <= u128{counted} << (streambloom::top_fraction_bits - SB_TBF_HIT_BITS)) << "the counters count less";
+		EXPECT_TRUE(least <= u128{counted} << (streambloom::top_fraction_bits - SB_TBF_HIT_BITS))
+			<< "the counters count less";
 	}
 }
 
@@ -245,7 +259,8 @@ TEST(TbfTop, HoldsInAnyOrderOfTime)
 		for (int order = 0; order < 3; order++)
 		{
 			if (order < 2)
-				std::sort(hits.begin(), hits.end(), [&](const Hit &a, const Hit &b) { return (a.at < b.at) == (order == 0) && a.at != b.at; });
+				std::sort(hits.begin(), hits.end(),
+						  [&](const Hit &a, const Hit &b) { return (a.at < b.at) == (order == 0) && a.at != b.at; });
 			else
 				std::shuffle(hits.begin(), hits.end(), random);
 			for (uint32_t limit : {1u, 9u, 60u})
@@ -253,7 +268,9 @@ TEST(TbfTop, HoldsInAnyOrderOfTime)
 				List list(limit);
 				for (const Hit &hit : hits)
 					list.add(tbf, hit);
-				int64_t newest = std::max_element(hits.begin(), hits.end(), [](const Hit &a, const Hit &b) { return a.at < b.at; })->at;
+				int64_t newest = std::max_element(hits.begin(), hits.end(), [](const Hit &a, const Hit &b) {
+									 return a.at < b.at;
+								 })->at;
 				EXPECT_EQ(list.list.base, floor_quotient(floor_quotient(newest, tbf.epoch) * tbf.epoch, half_life));
 				EXPECT_TRUE(holds(tbf, list, hits, newest)) << limit << " in order " << order;
 				EXPECT_TRUE(holds(tbf, list, hits, newest - 3 * half_life)) << limit << " in order " << order;
@@ -301,7 +318,8 @@ TEST(TbfTop, HoldsHoweverItWasSplitStoredMergedAndDecayed)
 					if (half_life != 0)
 						for (const Hit &hit : hits[i])
 							oldest = std::max(oldest, floor_quotient(hit.at, half_life));
-					List again = lists[i].reread(half_life == 0 ? 0 : std::min(lists[i].list.base, oldest - between(random, 0, 32)));
+					List again = lists[i].reread(
+						half_life == 0 ? 0 : std::min(lists[i].list.base, oldest - between(random, 0, 32)));
 					lists[i].swap(again);
 					break;
 				}
@@ -397,7 +415,8 @@ TEST(TbfTop, WhatLLosesTheErrorGains)
 	streambloom::top_turn(&turned.list, 11);
 	EXPECT_TRUE(least_of(turned, 1) == 500 && least_of(turned, 2) == 500 && turned.list.error == 1);
 	streambloom::top_turn(&turned.list, 12);
-	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.error == 1) << "half of the old one, rounded up; nothing new is lost";
+	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.error == 1)
+		<< "half of the old one, rounded up; nothing new is lost";
 	streambloom::top_turn(&turned.list, 5);
 	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.base == 12) << "never back";
 
@@ -465,7 +484,9 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 				EXPECT_LE(from, exact * (1 + 1e-15L)) << at;
 				EXPECT_GE(to, exact * (1 - 1e-15L)) << at;
 				EXPECT_GE(to, from);
-				EXPECT_GE(from * (1 + 1e-8), hits_at(tbf, streambloom::top_amount(&section, item.least), base, at) * (1 - 1e-15L)) << "much is given away at " << at;
+				EXPECT_GE(from * (1 + 1e-8),
+						  hits_at(tbf, streambloom::top_amount(&section, item.least), base, at) * (1 - 1e-15L))
+					<< "much is given away at " << at;
 			}
 		}
 		/* so long ago that no double holds it */
@@ -499,7 +520,8 @@ static Bytes with_list(const sb_tbf &like, const std::vector<Hit> &hits, uint32_
 }
 
 /* Asks for the list by pieces; the piece that holds it stays in *piece. */
-static sb_status look_up_list(const Bytes &value, size_t first, Bytes *piece, sb_lookup *lookup, std::vector<sb_top_item> *items)
+static sb_status look_up_list(const Bytes &value, size_t first, Bytes *piece, sb_lookup *lookup,
+							  std::vector<sb_top_item> *items)
 {
 	*piece = Bytes(value.data(), std::min(first, value.size()));
 	sb_status status = sb_lookup_open(lookup, SB_LOOKUP_TBF, piece->data(), piece->size(), value.size());
@@ -544,7 +566,8 @@ TEST(TbfTop, ALookUpReadsTheListAndBoundsTheCounts)
 				EXPECT_LE(to, count);
 				EXPECT_LE(from, to);
 				EXPECT_TRUE(i == 0 || items[i].least <= items[i - 1].least);
-				EXPECT_EQ(std::string(reinterpret_cast<const char *>(items[i].bytes), items[i].length), name_of(items[i].hash));
+				EXPECT_EQ(std::string(reinterpret_cast<const char *>(items[i].bytes), items[i].length),
+						  name_of(items[i].hash));
 			}
 		}
 	}
@@ -656,7 +679,8 @@ TEST(TbfTop, RefusesWhatNoListIs)
 	EXPECT_EQ(status(with(7, 1)), SB_BAD_LIST);
 	EXPECT_EQ(status(with(15, 128)), SB_BAD_LIST) << "error";
 	EXPECT_EQ(status(with(entry + 15, 128)), SB_BAD_LIST) << "L";
-	EXPECT_EQ(status(with(entry + streambloom::top_entry_size, 100)), SB_BAD_LIST) << "hashes 100 and 256 + 100 - ... out of order";
+	EXPECT_EQ(status(with(entry + streambloom::top_entry_size, 100)), SB_BAD_LIST)
+		<< "hashes 100 and 256 + 100 - ... out of order";
 	Bytes same = with(0, 4);
 	std::memcpy(same.data() + entry + streambloom::top_entry_size, same.data() + entry, 8);
 	EXPECT_EQ(status(same), SB_BAD_LIST) << "twice the same hash";
@@ -691,8 +715,8 @@ TEST(TbfTop, RefusesWhatNoListIs)
 }
 
 /*
- * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and with all
- * fraction bits, and whatever number of items falls out.
+ * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and
+ * with all fraction bits, and whatever number of items falls out.
  */
 TEST(TbfTop, AStoredListDecaysAsTheGrowingOneTurns)
 {

@@ -1,12 +1,6 @@
--- 1-load.sql: access_log, in partitions by time, out of the lines in log_line; and the filters. Variables: source (text).
+-- 1-load.sql: access_log, in partitions by time, out of demo.hit, which the recipes of docs/logs.md have filled from log_line; and the
+-- filters. Variables: source (text).
 
--- A time that the calendar does not know (31/Feb) makes the line one that does not parse.
-CREATE FUNCTION demo.log_time(text) RETURNS timestamptz LANGUAGE plpgsql AS $$
-BEGIN
-	RETURN $1::timestamptz;
-EXCEPTION WHEN data_exception THEN
-	RETURN NULL;
-END $$;
 CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
 	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
 CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
@@ -14,31 +8,9 @@ CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
 CREATE FUNCTION demo.in_column(numeric) RETURNS text LANGUAGE sql
 	RETURN to_char($1, '99,999,999,990');
 
--- A line: host ident user [time] "request" status bytes "referrer" "agent"; the last two may be missing. One regexp says
--- whether it is one. The fields are then taken apart at the quotes, which is faster by far than nine groups of a regexp;
--- the quotes and backslashes inside of fields, which are \" and \\, are put aside as bytes that a line does not hold.
-CREATE FUNCTION demo.put_aside(text) RETURNS text LANGUAGE sql
-	RETURN replace(replace($1, '\\', E'\x01'), '\"', E'\x02');
-CREATE FUNCTION demo.put_back(text) RETURNS text LANGUAGE sql
-	RETURN replace(replace($1, E'\x01', '\\'), E'\x02', '\"');
-
-CREATE UNLOGGED TABLE demo.hit AS
-SELECT demo.log_time(split_part(split_part(part[1], '[', 2), ']', 1)) AS at,
-	split_part(part[1], ' ', 1) AS host,
-	demo.put_back(split_part(part[2], ' ', 1)) AS method,
-	demo.put_back(coalesce(nullif(split_part(part[2], ' ', 2), ''), part[2])) AS url,
-	split_part(part[3], ' ', 2)::int AS status,
-	nullif(split_part(part[3], ' ', 3), '-')::bigint AS bytes,
-	demo.put_back(part[4]) AS referrer,
-	demo.put_back(part[6]) AS agent
-FROM (
-	-- The user may be "", which is not to be taken for a quoted field.
-	SELECT string_to_array(demo.put_aside(regexp_replace(line, '^([^ "]+ [^ "]+) "" \[', '\1 - [')), '"') AS part
-	FROM log_line
-	WHERE line ~ ('^[^ "]+ [^ "]+ ([^ "]+|"") \[\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]'
-		|| ' "(?:[^"\\]|\\.)*" \d{3} (?:\d{1,18}|-)(?: "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*")?')
-	OFFSET 0
-) p;
+-- What the recipes have made of a line that is broken is not a hit; nor is a comment of the W3C's format a line of the log.
+DELETE FROM demo.hit WHERE at IS NULL OR host IS NULL OR url IS NULL;
+SELECT count(*) AS lines FROM log_line WHERE (line ~ '^#(Software|Version|Date|Start-Date|End-Date|Fields|Remark):') IS NOT TRUE \gset
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
@@ -54,16 +26,15 @@ ORDER BY first
 INSERT INTO access_log SELECT * FROM demo.hit WHERE at <= now() + interval '1 day';
 VACUUM ANALYZE access_log;
 
-SELECT (SELECT count(*) FROM log_line) AS lines,
-	(SELECT count(*) FROM log_line) - (SELECT count(at) FROM demo.hit) AS unparsed,
+SELECT :lines - (SELECT count(*) FROM demo.hit) AS unparsed,
 	(SELECT count(*) FROM demo.hit WHERE at > now() + interval '1 day') AS future,
 	(SELECT count(*) FROM access_log) AS hits
 \gset
 SELECT count(*) AS partitions, :hits = 0 AS no_hits FROM pg_partition_tree('access_log') WHERE isleaf \gset
 DROP TABLE demo.hit;
 \if :no_hits
-	\warn No line of this is a line of an access log in Apache combined format, such as
-	\warn '  192.0.2.7 - - [20/Feb/2016:00:02:13 -0500] "GET /index.html HTTP/1.1" 200 28486 "-" "Mozilla/5.0"'
+	\warn 'No line of this is a whole line of its format: each lacks a time that the calendar has, a client or a URL.'
+	\warn 'docs/logs.md has the formats, and tells how to load another one.'
 	DO $$ BEGIN RAISE EXCEPTION 'there is nothing to show'; END $$;
 \endif
 

@@ -1,7 +1,7 @@
 /*
- * bit_stream.hpp: numbers written as strings of bits, and read again: the lowest bit of a byte comes first. A number of a fixed
- * width begins with its lowest bit, too. The gamma code (Elias 1975) of a number of z + 1 digits is z zeros, a one, and the z lower
- * bits. For the core only.
+ * bit_stream.hpp: numbers written as strings of bits, and read again: the lowest bit of a byte comes first. A number of
+ * a fixed width begins with its lowest bit, too. The gamma code (Elias 1975) of a number of z + 1 digits is z zeros, a
+ * one, and the z lower bits. For the core only.
  */
 #ifndef STREAMBLOOM_BIT_STREAM_HPP
 #define STREAMBLOOM_BIT_STREAM_HPP
@@ -21,7 +21,7 @@ constexpr uint64_t lower_bits(uint64_t value, int count)
 /* Bits on their way into bytes. */
 class bit_writer
 {
-  public:
+public:
 	explicit bit_writer(unsigned char *out) : out_(out) {}
 
 	/* REQUIRES: count <= 56, value < 2^count */
@@ -64,7 +64,7 @@ class bit_writer
 		return out_;
 	}
 
-  private:
+private:
 	unsigned char *out_;
 	uint64_t pending_ = 0;
 	int used_ = 0;
@@ -76,10 +76,13 @@ constexpr size_t gamma_bits(uint64_t value)
 	return 2 * static_cast<size_t>(std::bit_width(value)) - 1;
 }
 
-/* Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was taken. */
+/*
+ * Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was
+ * taken.
+ */
 class bit_reader
 {
-  public:
+public:
 	bit_reader(const unsigned char *begin, const unsigned char *end) : begin_(begin), end_(end) {}
 
 	/* The number of the next `count` bits, 0 .. 63. */
@@ -131,7 +134,7 @@ class bit_reader
 		return skip == 0 || byte + 8 >= size ? low : low | static_cast<uint64_t>(begin_[byte + 8]) << (64 - skip);
 	}
 
-  private:
+private:
 	uint64_t next_64() const { return word_at(bit_); }
 
 	const unsigned char *begin_;

@@ -27,7 +27,10 @@ struct hash_digits
 	{
 	}
 	uint32_t blocks() const { return UINT32_C(1) << of_block; }
-	uint32_t block(uint64_t hash) const { return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (lower + of_bucket)); }
+	uint32_t block(uint64_t hash) const
+	{
+		return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (lower + of_bucket));
+	}
 	uint32_t buckets() const { return UINT32_C(1) << of_bucket; }
 	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower) & (buckets() - 1); }
 
@@ -54,7 +57,7 @@ inline void store_end(unsigned char *entry, uint32_t end)
 /* Strings of bits that begin at the first byte of a block. */
 class block_bits
 {
-  public:
+public:
 	block_bits(const unsigned char *begin, size_t size) : begin_(begin), end_(begin + size) {}
 
 	/* 64 bits from any one in the block on, with zeros after the last byte. REQUIRES: the bit is in the block. */
@@ -68,7 +71,7 @@ class block_bits
 	}
 	SB_KERNEL uint64_t digits(size_t bit, int count) const { return lower_bits(word(bit), count); }
 
-  private:
+private:
 	const unsigned char *begin_;
 	const unsigned char *end_;
 };
@@ -98,7 +101,8 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
  * whether item i is the last one of its bucket. false: there are not so many buckets.
  */
 template <sb_simd variant>
-SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin, uint32_t *end)
+SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,
+							   uint32_t *end)
 {
 	uint32_t first = 0;
 	uint64_t last = bits.word(last_at);

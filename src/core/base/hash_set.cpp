@@ -135,7 +135,7 @@ sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t ha
 {
 	const sb_status status = hash_set_make_room(set, memory);
 	if (status == SB_OK)
-		(void)hash_set_insert(set, hash);
+		(void) hash_set_insert(set, hash);
 	return status;
 }
 
@@ -191,7 +191,7 @@ SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, si
 							  insert_loop<variant>(set, set->beside, mask, hashes, count);
 }
 static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask);
-SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask),
+SB_VARIANTS(size_t, insert_many, (sb_hash_set * set, const uint64_t *hashes, size_t count, uint64_t mask),
 			(set, hashes, count, mask))
 
 size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
@@ -267,7 +267,7 @@ uint64_t streambloom::farthest_search(const sb_hash_set *set)
 	uint64_t farthest = 0;
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
 		for (size_t i = 0; i < count; i++)
-			(void)slot_for<SB_SIMD_PORTABLE>(set->slots, order, set->beside, hashes[i], &farthest);
+			(void) slot_for<SB_SIMD_PORTABLE>(set->slots, order, set->beside, hashes[i], &farthest);
 	});
 	return farthest;
 }

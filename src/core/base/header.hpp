@@ -3,7 +3,7 @@
  *
  *   offset size
  *    0      2   'S' 'B'
- *    2      1   type: 1 bf, 2 sbf, 3 ibf, 4 tbf
+ *    2      1   type: 1 bf, 2 sbf, 3 ibf, 4 tbf, 5 abf
  *    3      1   format version: 1
  *    4      2   flags of the type; unknown bits are zero
  *    6      2   item kind (sb_kind_code)
@@ -26,7 +26,8 @@ enum class value_type : uint8_t
 	bf = 1,
 	sbf = 2,
 	ibf = 3,
-	tbf = 4
+	tbf = 4,
+	abf = 5
 };
 
 /* Writes the first 40 bytes. */

@@ -15,9 +15,8 @@ sb_status allocate_zeroed(const sb_memory *memory, size_t size, void **out)
 	*out = bytes;
 	if (bytes == nullptr)
 		return SB_NO_MEMORY;
-	const sb_status status = in_pieces(size, bytes_at_once, [&](size_t first, size_t count) {
-		std::memset(bytes + first, 0, count);
-	});
+	const sb_status status = in_pieces(size, bytes_at_once,
+									   [&](size_t first, size_t count) { std::memset(bytes + first, 0, count); });
 	if (status != SB_OK)
 	{
 		memory->release(memory->context, bytes);

@@ -12,7 +12,7 @@ static bool processor_has_avx2()
 #if SB_HAS_AVX2_CODE
 	__builtin_cpu_init();
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-		__builtin_cpu_supports("popcnt");
+		   __builtin_cpu_supports("popcnt");
 #else
 	return false;
 #endif

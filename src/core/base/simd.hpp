@@ -91,12 +91,24 @@ SB_KERNEL uint32_t ones_of(uint64_t word)
  */
 #if SB_HAS_AVX2_CODE
 #define SB_VARIANTS(result, name, parameters, arguments) \
-	SB_AVX2 static result name##_avx2 parameters { return name##_kernel<SB_SIMD_AVX2> arguments; } \
-	static result name##_portable parameters { return name##_kernel<SB_SIMD_PORTABLE> arguments; } \
-	result name parameters { return use_avx2() ? name##_avx2 arguments : name##_portable arguments; }
+	SB_AVX2 static result name##_avx2 parameters \
+	{ \
+		return name##_kernel<SB_SIMD_AVX2> arguments; \
+	} \
+	static result name##_portable parameters \
+	{ \
+		return name##_kernel<SB_SIMD_PORTABLE> arguments; \
+	} \
+	result name parameters \
+	{ \
+		return use_avx2() ? name##_avx2 arguments : name##_portable arguments; \
+	}
 #else
 #define SB_VARIANTS(result, name, parameters, arguments) \
-	result name parameters { return name##_kernel<SB_SIMD_PORTABLE> arguments; }
+	result name parameters \
+	{ \
+		return name##_kernel<SB_SIMD_PORTABLE> arguments; \
+	}
 #endif
 
 #endif

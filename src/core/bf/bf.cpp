@@ -322,9 +322,12 @@ static double error_of_items(const sb_bf *bf, double items, int halvings)
 }
 
 /*
- * If the filter is widened, each bit of its smaller part stands in 2^j lines. So the lines are first united to the size
- * of the smallest part, where each item counts once. If all bits are set there, the next larger size is tried, and so
- * on; then the estimate is too large.
+ * Estimates the number of items from the bits that are set.
+ *
+ * A filter that was widened j times has each bit of the small filter it was made of in 2^j lines; an item that was added since has its
+ * bits in one. So the lines are folded to the size of the small filter, at which each item has its bits once. If all bits are set at
+ * that size, they tell nothing: then twice the size is tried, and so on. At such a size items of the small filter count several times,
+ * and the estimate is too large.
  */
 static sb_status count_items(const sb_bf *bf, const void *lines, double *out, double *error)
 {

@@ -24,7 +24,10 @@ inline size_t line_bytes(const sb_bf *bf)
 /* Adds the items of an exact filter to lines. SB_BAD_CELLS, SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored);
 
-/* How many items a line of the filter holds on average, estimated from the fill; infinite if all bits are set. SB_INTERRUPTED. */
+/*
+ * How many items a line of the filter holds on average, estimated from the fill; infinite if all bits are set.
+ * SB_INTERRUPTED.
+ */
 [[nodiscard]] sb_status load_of_lines(const sb_bf *bf, const void *lines, double *out);
 
 /*

@@ -255,7 +255,8 @@ sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, 
 /* ------------------------------------------------------------- stored filters */
 
 /* The filters with lines of a builder become their union with this one. */
-static sb_status unite_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored, sb_difference *difference)
+static sb_status unite_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
+							  sb_difference *difference)
 {
 	sb_bf *have = &builder->filters;
 	const bool first = have->line_count == 0;
@@ -288,24 +289,28 @@ static sb_status add_list(sb_bf_builder *builder, const sb_bf *filter, const voi
 	if (builder->form == SB_BF_OWNS_SET && builder->set.count == 0 && capacity > builder->set.capacity)
 		if (const sb_status status = grow_set(builder, capacity); status != SB_OK)
 			return status;
-	return for_each_hash(filter, stored, [&](const uint64_t *hashes, size_t count) { return add_hashes(builder, hashes, count); });
+	return for_each_hash(filter, stored,
+						 [&](const uint64_t *hashes, size_t count) { return add_hashes(builder, hashes, count); });
 }
 
-sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored, sb_difference *difference) noexcept
+sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
+								   sb_difference *difference) noexcept
 {
 	*difference = {};
 	if (builder->form == SB_BF_HAS_NOTHING || !sizes_itself(builder))
 		return SB_OUT_OF_RANGE;
 	if (builder->plan.hash_count != filter->hash_count)
 	{
-		*difference = {"hashes", static_cast<double>(builder->plan.hash_count), static_cast<double>(filter->hash_count)};
+		*difference = {"hashes", static_cast<double>(builder->plan.hash_count),
+					   static_cast<double>(filter->hash_count)};
 		return SB_DIFFERENT;
 	}
 	sb_status status = own(builder);
 	if (status == SB_OK)
 		status = settle(builder);
 	if (status == SB_OK)
-		status = sb_bf_is_exact(filter) ? add_list(builder, filter, stored) : unite_filter(builder, filter, stored, difference);
+		status = sb_bf_is_exact(filter) ? add_list(builder, filter, stored) :
+										  unite_filter(builder, filter, stored, difference);
 	if (status != SB_OK)
 		return status;
 	if (builder->plan.kind.code == SB_KIND_NONE)
@@ -488,11 +493,13 @@ static sb_status write_exact(const sb_bf_builder *builder, const sb_bf *plan, un
 	if (!is_exact(builder) || builder->set.count != plan->item_count)
 		return SB_OUT_OF_RANGE;
 	const sb_memory *memory = &builder->memory;
-	auto *sorted = static_cast<uint64_t *>(memory->allocate(memory->context, (plan->item_count + size_t{1}) * sizeof(uint64_t)));
+	auto *sorted = static_cast<uint64_t *>(
+		memory->allocate(memory->context, (plan->item_count + size_t{1}) * sizeof(uint64_t)));
 	if (sorted == nullptr)
 		return SB_NO_MEMORY;
 	uint64_t *end = sorted;
-	in_batches(&builder->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
+	in_batches(&builder->set,
+			   [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
 	sort_neighbours(sorted, plan->item_count);
 	list_write(sorted, plan->item_count, out);
 	memory->release(memory->context, sorted);
@@ -567,18 +574,22 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) noexcept
 {
 	const sb_status status = plan_for_content(builder, plan);
-	if (status == SB_OK && with_room && sizes_itself(builder) && !sb_bf_is_exact(plan) && builder->filters.line_count == 0)
+	if (status == SB_OK && with_room && sizes_itself(builder) && !sb_bf_is_exact(plan) &&
+		builder->filters.line_count == 0)
 		plan->line_count = std::min(plan->line_count * 4, self_sized_lines);
 	return status;
 }
 
-/* The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added. */
+/*
+ * The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added.
+ */
 static sb_status write_with_filters(const sb_bf_builder *builder, const sb_bf *plan, void *lines)
 {
 	const sb_status status = sb_bf_combine(plan, lines, &builder->filters, builder->filter_lines, false);
 	if (status != SB_OK)
 		return status;
-	return builder->form == SB_BF_OWNS_SET ? add_set(plan, lines, &builder->set) : map_lines(plan, lines, &builder->plan, builder->lines);
+	return builder->form == SB_BF_OWNS_SET ? add_set(plan, lines, &builder->set) :
+											 map_lines(plan, lines, &builder->plan, builder->lines);
 }
 
 sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) noexcept

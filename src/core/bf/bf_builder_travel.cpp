@@ -75,9 +75,8 @@ static sb_status choose_form(const sb_bf_builder *builder, travel_form *form, si
 
 static sb_status copy(unsigned char *to, const unsigned char *from, size_t size)
 {
-	return in_pieces(size, bytes_at_once, [&](size_t first, size_t count) {
-		std::memcpy(to + first, from + first, count);
-	});
+	return in_pieces(size, bytes_at_once,
+					 [&](size_t first, size_t count) { std::memcpy(to + first, from + first, count); });
 }
 
 static sb_status write_items(const sb_bf_builder *builder, travel_form form, size_t size, unsigned char *out)
@@ -133,7 +132,8 @@ sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, s
 
 static sb_status check_plan(const sb_bf *plan)
 {
-	if (sb_bf_is_exact(plan) || plan->widened != 0 || (plan->expected_items == 0 && plan->line_count != self_sized_lines))
+	if (sb_bf_is_exact(plan) || plan->widened != 0 ||
+		(plan->expected_items == 0 && plan->line_count != self_sized_lines))
 		return SB_BAD_HEADER;
 	return SB_OK;
 }

@@ -102,7 +102,8 @@ struct block_parts
 };
 
 /* false: so many items cannot be in a block of this size. */
-SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter, block_parts *out)
+SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
+						  block_parts *out)
 {
 	if (size < block_header)
 		return false;
@@ -114,8 +115,8 @@ SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_di
 
 } // namespace
 
-sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, uint32_t block, const unsigned char *begin,
-						   const unsigned char *end)
+sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, uint32_t block,
+						   const unsigned char *begin, const unsigned char *end)
 {
 	block_parts parts;
 	if (!read_parts(begin, static_cast<size_t>(end - begin), digits, items_of_filter, &parts))
@@ -236,7 +237,8 @@ sb_status streambloom::list_check(const sb_bf *bf, const void *stored)
 		size_t size = 0;
 		const uint32_t begin = end;
 		end = load_end(bytes + directory_entry * block);
-		sb_status status = block % 64 == 63 && stop_wanted() ? SB_INTERRUPTED : range_of(bf, begin, end, &offset, &size);
+		sb_status status = block % 64 == 63 && stop_wanted() ? SB_INTERRUPTED :
+															   range_of(bf, begin, end, &offset, &size);
 		list_block reader;
 		if (status == SB_OK && size != 0)
 			status = reader.open(digits, bf->item_count, block, bytes + offset, bytes + offset + size);
@@ -265,7 +267,8 @@ void streambloom::list_directory_range(const sb_bf *bf, uint64_t hash, size_t *o
 	*offset += directory_entry * (block == 0 ? 0 : block - 1);
 }
 
-sb_status streambloom::list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset, size_t *size)
+sb_status streambloom::list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset,
+										size_t *size)
 {
 	*offset = SB_BF_HEADER;
 	*size = 0;
@@ -285,7 +288,8 @@ size_t streambloom::list_head(const sb_bf *bf)
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found)
+SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *block, size_t have, size_t size,
+										uint64_t hash, bool *found)
 {
 	const hash_digits digits = list_digits(bf->item_count);
 	const uint64_t of_hash = to_digits(hash);
@@ -307,7 +311,8 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 
 	uint32_t begin;
 	uint32_t end;
-	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
+	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin,
+								  &end))
 		return SB_BAD_CELLS;
 	const auto lower_digits = static_cast<size_t>(digits.lower);
 	if (have * 8 < parts.lower + end * lower_digits)
@@ -325,12 +330,14 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 	*found = bits.digits(parts.lower + item * lower_digits, digits.lower) == lower;
 	return SB_OK;
 }
-static sb_status find_in_list(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found);
+static sb_status find_in_list(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash,
+							  bool *found);
 SB_VARIANTS(sb_status, find_in_list,
 			(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found),
 			(bf, block, have, size, hash, found))
 
-sb_status streambloom::list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash, bool *found)
+sb_status streambloom::list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash,
+								 bool *found)
 {
 	*found = false;
 	return size == 0 ? SB_OK : find_in_list(bf, static_cast<const unsigned char *>(block), have, size, hash, found);
@@ -344,12 +351,14 @@ static sb_status find_one(const sb_bf *bf, const unsigned char *stored, uint64_t
 	if (bf->payload < directory_entry * blocks_of(bf))
 		return SB_BAD_CELLS;
 	list_directory_range(bf, hash, &offset, &size);
-	if (sb_status status = list_block_range(bf, hash, stored + (offset - SB_BF_HEADER), &offset, &size); status != SB_OK)
+	if (sb_status status = list_block_range(bf, hash, stored + (offset - SB_BF_HEADER), &offset, &size);
+		status != SB_OK)
 		return status;
 	return list_find(bf, stored + (offset - SB_BF_HEADER), size, size, hash, found);
 }
 
-sb_status streambloom::list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found)
+sb_status streambloom::list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
+									  bool *found)
 {
 	sb_status status = SB_OK;
 	for (size_t i = 0; i < count && status == SB_OK; i++)
@@ -362,7 +371,8 @@ sb_status streambloom::list_find_many(const sb_bf *bf, const void *stored, const
 namespace {
 
 /* Collects the hashes of `list` that `other` has. */
-sb_status collect_common(const sb_bf *list, const void *stored, const sb_bf *other, const void *other_stored, uint64_t *out, uint32_t *count)
+sb_status collect_common(const sb_bf *list, const void *stored, const sb_bf *other, const void *other_stored,
+						 uint64_t *out, uint32_t *count)
 {
 	*count = 0;
 	return for_each_hash(list, stored, [&](const uint64_t *hashes, size_t many) {
@@ -379,8 +389,9 @@ sb_status collect_common(const sb_bf *list, const void *stored, const sb_bf *oth
 
 } // namespace
 
-sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_bf *b, const void *b_stored, const sb_memory *to,
-								size_t in_front, sb_bf *out, void **value, sb_difference *difference) noexcept
+sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_bf *b, const void *b_stored,
+								const sb_memory *to, size_t in_front, sb_bf *out, void **value,
+								sb_difference *difference) noexcept
 {
 	*value = nullptr;
 	if (a->hash_count != b->hash_count)
@@ -394,11 +405,13 @@ sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_b
 	const sb_bf *list = first ? a : b;
 	if (!sb_bf_is_exact(list))
 		return SB_OUT_OF_RANGE;
-	auto *hashes = static_cast<uint64_t *>(to->allocate(to->context, (size_t{list->item_count} + 1) * sizeof(uint64_t)));
+	auto *hashes = static_cast<uint64_t *>(
+		to->allocate(to->context, (size_t{list->item_count} + 1) * sizeof(uint64_t)));
 	if (hashes == nullptr)
 		return SB_NO_MEMORY;
 	uint32_t count;
-	sb_status status = first ? collect_common(a, a_stored, b, b_stored, hashes, &count) : collect_common(b, b_stored, a, a_stored, hashes, &count);
+	sb_status status = first ? collect_common(a, a_stored, b, b_stored, hashes, &count) :
+							   collect_common(b, b_stored, a, a_stored, hashes, &count);
 	if (status == SB_OK)
 	{
 		list_sizer sizer(count);

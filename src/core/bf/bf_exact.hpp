@@ -48,31 +48,37 @@ inline uint64_t to_digits(uint64_t hash)
 /* The bytes of a list; it is told how many items each block has, in any order. REQUIRES: items <= SB_BF_EXACT_ITEMS. */
 class list_sizer
 {
-  public:
+public:
 	explicit list_sizer(uint32_t items) : items_(items) {}
 	void add(uint64_t hash) { of_block_[list_digits(items_).block(to_digits(hash))]++; }
 	size_t size() const;
 
 	static constexpr size_t most_blocks = SB_BF_EXACT_ITEMS / 128;
 
-  private:
+private:
 	uint32_t items_;
 	uint32_t of_block_[most_blocks] = {};
 };
 
-/* Makes *bf the header of a list of so many items that takes so many bytes after the header; kind, hash_count and fpr stay. */
+/*
+ * Makes *bf the header of a list of so many items that takes so many bytes after the header; kind, hash_count and fpr
+ * stay.
+ */
 void plan_list(sb_bf *bf, uint32_t items, size_t payload);
 
-/* Writes what follows the header. REQUIRES: the hashes ascend, no two have the same digits, and the bits after those are 0. */
+/*
+ * Writes what follows the header. REQUIRES: the hashes ascend, no two have the same digits, and the bits after those
+ * are 0.
+ */
 void list_write(const uint64_t *hashes, uint32_t count, unsigned char *out);
 
 /* A block, which may be any bytes. */
 class list_block
 {
-  public:
+public:
 	/* REQUIRES: begin < end. SB_BAD_CELLS: the block cannot have that many items. */
-	[[nodiscard]] sb_status open(const hash_digits &digits, uint32_t items_of_filter, uint32_t block, const unsigned char *begin,
-								 const unsigned char *end);
+	[[nodiscard]] sb_status open(const hash_digits &digits, uint32_t items_of_filter, uint32_t block,
+								 const unsigned char *begin, const unsigned char *end);
 
 	/* Its hashes, one after the other. REQUIRES: left() > 0. */
 	uint32_t left() const { return items_ - next_; }
@@ -81,7 +87,7 @@ class list_block
 	/* After the last item: is there nothing but zeros up to the next whole byte, which is the end? */
 	bool is_at_end() const { return bits_.is_at_end(); }
 
-  private:
+private:
 	void find_taken();
 
 	bit_reader bits_{nullptr, nullptr};
@@ -89,7 +95,7 @@ class list_block
 	uint32_t next_ = 0;
 	uint64_t first_digits_ = 0;
 	uint32_t buckets_ = 0;
-	uint32_t bucket_ = 0; /* of the next item, or before it */
+	uint32_t bucket_ = 0;	/* of the next item, or before it */
 	uint64_t at_least_ = 0; /* the lower digits of the next item, if it is in the same bucket as the one before */
 	size_t last_ = 0;
 	size_t lower_ = 0; /* of the next item */
@@ -99,20 +105,23 @@ class list_block
 /* The hashes of a stored list in ascending order. Trusts nothing; never gives more than item_count of them. */
 class list_reader
 {
-  public:
+public:
 	static constexpr size_t at_once = 256;
 
 	/* stored: what follows the header */
 	list_reader(const sb_bf *bf, const void *stored) : bf_(bf), stored_(static_cast<const unsigned char *>(stored)) {}
 
-	/* The next hashes; 0: there are no more, or the rest cannot be read: see status(). They are there until the next call. */
+	/*
+	 * The next hashes; 0: there are no more, or the rest cannot be read: see status(). They are there until the next
+	 * call.
+	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 
 	/* SB_BAD_CELLS if the list is damaged; SB_INTERRUPTED. */
 	sb_status status() const { return status_; }
 
-  private:
+private:
 	bool open_block();
 
 	const sb_bf *bf_;
@@ -146,12 +155,15 @@ template <typename Take>
  * list_head() of them often are, all of them always are. SB_BAD_CELLS.
  */
 void list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size);
-[[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset, size_t *size);
+[[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset,
+										 size_t *size);
 size_t list_head(const sb_bf *bf);
-[[nodiscard]] sb_status list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash, bool *found);
+[[nodiscard]] sb_status list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash,
+								  bool *found);
 
 /* The same of many, for whom all bytes after the header are at hand. SB_INTERRUPTED. */
-[[nodiscard]] sb_status list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found);
+[[nodiscard]] sb_status list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
+									   bool *found);
 
 } // namespace streambloom
 

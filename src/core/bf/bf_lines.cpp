@@ -63,8 +63,7 @@ struct alignas(32) probe_constants
 
 } // namespace
 
-static constexpr probe_constants constants = []
-{
+static constexpr probe_constants constants = [] {
 	probe_constants c{};
 	uint32_t power = 1;
 	for (auto &p : c.power)
@@ -249,7 +248,8 @@ void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t
 	add_many(bf, static_cast<unsigned char *>(lines), hashes, count);
 }
 
-sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found) noexcept
+sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
+							  bool *found) noexcept
 {
 	if (sb_bf_is_exact(bf))
 		return list_find_many(bf, stored, hashes, count, found);

@@ -73,16 +73,16 @@ SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t
 
 /*
  * Checks everything after the header, `stored`. To be called once for each value that comes from outside; no other
- * function of the core depends on it for its safety. SB_BAD_CELLS: bits are set although there is no kind, or the items of
- * an exact filter are not written as they have to be. SB_INTERRUPTED.
+ * function of the core depends on it for its safety. SB_BAD_CELLS: bits are set although there is no kind, or the items
+ * of an exact filter are not written as they have to be. SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
 /*
- * The first function adds hashes to the lines of a filter, which is not exact. The second one looks hashes up in any filter:
- * found[i] says whether hashes[i] is in it. `lines` and `stored` are what follows the header. Both prefetch the lines of later
- * hashes, so one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks up one hash in a
- * stored value.) SB_BAD_CELLS, of an exact filter only: see sb_bf_check().
+ * The first function adds hashes to the lines of a filter, which is not exact. The second one looks hashes up in any
+ * filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are what follows the header. Both prefetch the
+ * lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks
+ * up one hash in a stored value.) SB_BAD_CELLS, of an exact filter only: see sb_bf_check().
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
@@ -95,16 +95,16 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
  * each of its lines stands for 2^j lines. expected_items and fpr are the larger ones. The kinds are not compared: the
  * caller does that first. If one kind is none, the result has the other one.
  *
- * If one filter is exact, the plan has the other one's lines, which is right for a union. If both are exact, what the result
- * has depends on the items: the plan is that of an exact filter without items, for sb_bf_exact_plan().
+ * If one filter is exact, the plan has the other one's lines, which is right for a union. If both are exact, what the
+ * result has depends on the items: the plan is that of an exact filter without items, for sb_bf_exact_plan().
  */
 SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
 										sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst |= src, or if `intersect` is true dst &= src, line by line. A smaller src is widened. The src of a union may be exact:
- * then its items are added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as in the
- * result of sb_bf_plan_union(); no other filter is exact.
+ * dst |= src, or if `intersect` is true dst &= src, line by line. A smaller src is widened. The src of a union may be
+ * exact: then its items are added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as
+ * in the result of sb_bf_plan_union(); no other filter is exact.
  */
 SB_NODISCARD sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
 									 bool intersect) SB_NOEXCEPT;
@@ -121,8 +121,10 @@ typedef struct sb_bf_stats
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
-	double		items_error;	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
-	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
+	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
+	double		items_error;
+	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
+	double		current_fpr;
 } sb_bf_stats;
 
 /*
@@ -135,9 +137,9 @@ double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * The current rate, as sb_bf_stats.current_fpr, but from 32 lines of the filter, and so off by some ten percent. Who only
- * asks whether it is above a rate gives that as `above`, else 0: if the rate is clearly below it, the result may be 0, which
- * nearly always costs less than a tenth of a union.
+ * The current rate, as sb_bf_stats.current_fpr, but from 32 lines of the filter, and so off by some ten percent. Who
+ * only asks whether it is above a rate gives that as `above`, else 0: if the rate is clearly below it, the result may
+ * be 0, which nearly always costs less than a tenth of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 

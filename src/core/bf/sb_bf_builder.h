@@ -71,7 +71,8 @@ typedef struct sb_bf_builder
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
 	const unsigned char *borrowed;	/* of the borrowed forms: the items, and how many bytes they take */
 	size_t		borrowed_bytes;
-	sb_bf		filters;		/* the union of the filters with lines that were added; line_count is 0 if there are none */
+	/* the union of the filters with lines that were added; line_count is 0 if there are none */
+	sb_bf		filters;
 	const unsigned char *filter_lines;	/* theirs */
 	bool		filters_borrowed;
 	sb_memory	memory;
@@ -79,7 +80,8 @@ typedef struct sb_bf_builder
 
 /*
  * Begins a builder of a filter with the parameters of a plan. If plan->expected_items is 0 the filter sizes itself, and
- * plan->line_count and whether the plan is exact are ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing is allocated.
+ * plan->line_count and whether the plan is exact are ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing
+ * is allocated.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory,
 										   const sb_bf *plan) SB_NOEXCEPT;
@@ -88,7 +90,8 @@ SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memo
  * The same for a filter that sizes itself and takes stored filters: rate and number of hashes are those of `like`,
  * which may be any of these filters.
  */
-SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory, const sb_bf *like) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory,
+												 const sb_bf *like) SB_NOEXCEPT;
 
 /* Releases all memory of a builder. To release it again does nothing. */
 void		sb_bf_builder_release(sb_bf_builder *builder) SB_NOEXCEPT;
@@ -149,17 +152,17 @@ SB_NODISCARD sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t h
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 
 /*
- * The parameters of the result. The builder stays as it is, and more items can be added later. `with_room` is for a filter
- * that sizes itself and will get more items: if it is not exact, it has room for at least four times its items, as long as it
- * has at most 2^19 lines. If filters with lines were added, the result has as many lines as the largest of them; or
- * 2^j times as many, if the other items would lift its rate above the one asked for. SB_NO_MEMORY, SB_INTERRUPTED.
+ * The parameters of the result. The builder stays as it is, and more items can be added later. `with_room` is for a
+ * filter that sizes itself and will get more items: if it is not exact, it has room for at least four times its items,
+ * as long as it has at most 2^19 lines. If filters with lines were added, the result has as many lines as the largest
+ * of them; or 2^j times as many, if the other items would lift its rate above the one asked for. SB_NO_MEMORY,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * Writes the lines of the result, or the items of an exact one. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes from
- * sb_bf_builder_plan(), and no item was added after that; `lines` has room for what
- * follows the header, all zeros.
+ * Writes the lines of the result, or the items of an exact one. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes
+ * from sb_bf_builder_plan(), and no item was added after that; `lines` has room for what follows the header, all zeros.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;
 
@@ -171,7 +174,8 @@ SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 {
-	return builder->form == SB_BF_OWNS_LINES && builder->filters.line_count == 0 && builder->plan.line_count == plan->line_count ?
+	return builder->form == SB_BF_OWNS_LINES && builder->filters.line_count == 0 &&
+		builder->plan.line_count == plan->line_count ?
 		builder->lines : NULL;
 }
 

@@ -39,7 +39,8 @@ SB_NODISCARD sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_store
  * filter is not exact; SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_plan_compact(const sb_bf *bf, double fpr, sb_bf *plan) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan, void *lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan,
+											void *lines) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

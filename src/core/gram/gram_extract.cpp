@@ -9,10 +9,13 @@
 namespace streambloom {
 namespace {
 
-/* The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is written first. */
+/*
+ * The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is
+ * written first.
+ */
 class recent_grams
 {
-  public:
+public:
 	explicit recent_grams(uint64_t first)
 	{
 		for (uint64_t &slot : slots_)
@@ -26,7 +29,7 @@ class recent_grams
 		return same;
 	}
 
-  private:
+private:
 	uint64_t slots_[256];
 };
 
@@ -42,7 +45,9 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	const unsigned char *const end = from + size;
 	gram_roller roller(length);
 	size_t count = 0;
-	auto swallows = [&](uint32_t character) { return gram_roller::can_swallow(text, fold) && roller.swallows(character); };
+	auto swallows = [&](uint32_t character) {
+		return gram_roller::can_swallow(text, fold) && roller.swallows(character);
+	};
 	auto push = [&](uint32_t character) {
 		if (!swallows(character) && roller.push(character))
 			grams[count++] = roller.gram();
@@ -62,7 +67,8 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 			};
 			while (from < end)
 			{
-				const unsigned char *const pause = from + std::min(static_cast<size_t>(end - from), bytes_between_stops);
+				const unsigned char *const pause = from +
+												   std::min(static_cast<size_t>(end - from), bytes_between_stops);
 				while (from < pause)
 					from += emit_character<text, fold>(from, end, push_new);
 				if (stop_wanted())
@@ -88,20 +94,21 @@ size_t sb_gram_most(size_t size) noexcept
 	return size + size / 2 + 2;
 }
 
-sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams, size_t *count) noexcept
+sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
+						  size_t *count) noexcept
 {
 	using namespace streambloom;
 	const auto *from = static_cast<const unsigned char *>(text);
 	switch (form->text)
 	{
-	case SB_GRAM_UTF8:
-		return form->fold ? extract<SB_GRAM_UTF8, true>(form->length, from, size, grams, count) :
-							extract<SB_GRAM_UTF8, false>(form->length, from, size, grams, count);
-	case SB_GRAM_ONE_BYTE:
-		return form->fold ? extract<SB_GRAM_ONE_BYTE, true>(form->length, from, size, grams, count) :
-							extract<SB_GRAM_ONE_BYTE, false>(form->length, from, size, grams, count);
-	case SB_GRAM_BYTES:
-		break;
+		case SB_GRAM_UTF8:
+			return form->fold ? extract<SB_GRAM_UTF8, true>(form->length, from, size, grams, count) :
+								extract<SB_GRAM_UTF8, false>(form->length, from, size, grams, count);
+		case SB_GRAM_ONE_BYTE:
+			return form->fold ? extract<SB_GRAM_ONE_BYTE, true>(form->length, from, size, grams, count) :
+								extract<SB_GRAM_ONE_BYTE, false>(form->length, from, size, grams, count);
+		case SB_GRAM_BYTES:
+			break;
 	}
 	return extract<SB_GRAM_BYTES, false>(form->length, from, size, grams, count);
 }

@@ -1,12 +1,12 @@
 /*
  * gram_fold.hpp: folds letters, so that texts which some comparison takes for alike but for case have the same grams.
  *
- * PostgreSQL compares s ILIKE p as lower(s) LIKE lower(p), and a character of a regular expression that ignores case matches the
- * lower and the upper case of itself. What lower case is depends on the collation: on its provider, on its version of Unicode, on
- * the language (Turkish I becomes ı), and on the characters beside (a final Σ becomes ς). An index must not depend on any of it. So
- * letters fold by a table of our own (scripts/generate-gram-fold) that is coarser than all of these: for each text s and each
- * lower case L of it, fold(L(s)) = fold(s), and fold(st) = fold(s) fold(t). Therefore, if lower(s) has a part r, fold(s) has
- * the part fold(r).
+ * PostgreSQL compares s ILIKE p as lower(s) LIKE lower(p), and a character of a regular expression that ignores case
+ * matches the lower and the upper case of itself. What lower case is depends on the collation: on its provider, on its
+ * version of Unicode, on the language (Turkish I becomes ı), and on the characters beside (a final Σ becomes ς). An
+ * index must not depend on any of it. So letters fold by a table of our own (scripts/generate-gram-fold) that is
+ * coarser than all of these: for each text s and each lower case L of it, fold(L(s)) = fold(s), and fold(st) = fold(s)
+ * fold(t). Therefore, if lower(s) has a part r, fold(s) has the part fold(r).
  *
  *  - All characters that simple case mappings connect become one: I, i, ı and İ; K, k and the Kelvin sign; Σ, σ and ς.
  *  - A character that some mapping makes several of becomes these: ß becomes ss, ǰ becomes j and a caron.

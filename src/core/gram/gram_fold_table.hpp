@@ -1,6 +1,6 @@
 /*
- * gram_fold_table.hpp: how letters fold (gram_fold.hpp). Written by scripts/generate-gram-fold from the Unicode Character
- * Database, version 17.0.0. Do not edit.
+ * gram_fold_table.hpp: how letters fold (gram_fold.hpp). Written by scripts/generate-gram-fold from the Unicode
+ * Character Database, version 17.0.0. Do not edit.
  */
 #ifndef STREAMBLOOM_GRAM_FOLD_TABLE_HPP
 #define STREAMBLOOM_GRAM_FOLD_TABLE_HPP

@@ -20,7 +20,7 @@ inline constexpr size_t most_grams = 768;
 template <typename T>
 class growing
 {
-  public:
+public:
 	explicit growing(const sb_memory *memory) : memory_(memory) {}
 	growing(const growing &) = delete;
 	growing &operator=(const growing &) = delete;
@@ -54,7 +54,7 @@ class growing
 		return items;
 	}
 
-  private:
+private:
 	void release(T *items)
 	{
 		if (items != nullptr)
@@ -67,12 +67,12 @@ class growing
 };
 
 /*
- * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where memory is
- * wanting everything is ignored from then on, and failed() is true.
+ * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where
+ * memory is wanting everything is ignored from then on, and failed() is true.
  */
 class gram_program
 {
-  public:
+public:
 	gram_program(const sb_gram_form &form, size_t pattern_size, const sb_memory *memory)
 		: form_(form), roller_(form.length), grams_(memory), steps_(memory), one_of_(pattern_size / most_grams + 1)
 	{
@@ -119,7 +119,10 @@ class gram_program
 		return emit_character_of(form_, from, end, [this](uint32_t each) { push(each); });
 	}
 
-	/* Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is required. */
+	/*
+	 * Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is
+	 * required.
+	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }
 
@@ -134,7 +137,7 @@ class gram_program
 	}
 	uint32_t step_count() const { return steps_.count(); }
 
-  private:
+private:
 	void push(uint32_t character)
 	{
 		if (gram_roller::can_swallow(form_.text, form_.fold) && roller_.swallows(character))
@@ -173,8 +176,8 @@ class gram_program
 };
 
 /*
- * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood: then nothing is
- * known of what matches. SB_INTERRUPTED is told by *stopped.
+ * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood:
+ * then nothing is known of what matches. SB_INTERRUPTED is told by *stopped.
  */
 bool read_regex(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped);
 

@@ -36,29 +36,29 @@ bool read_like(gram_program *program, const unsigned char *from, const unsigned 
 }
 
 /* Adds the answer that the pattern gives. Returns false if it gives none. */
-bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from, const unsigned char *end,
-				  bool *stopped)
+bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from,
+				  const unsigned char *end, bool *stopped)
 {
 	const gram_program::place before = program->here();
 	switch (comparison)
 	{
-	case SB_GRAM_EQUAL:
-		program->beginning_of_text();
-		read_text(program, from, end);
-		program->end_of_text(true);
-		break;
-	case SB_GRAM_STARTS_WITH:
-		program->beginning_of_text();
-		read_text(program, from, end);
-		break;
-	case SB_GRAM_LIKE_ANY_CASE:
-	case SB_GRAM_LIKE:
-		if (!read_like(program, from, end))
-			return false;
-		break;
-	case SB_GRAM_REGEX_ANY_CASE:
-	case SB_GRAM_REGEX:
-		return read_regex(program, from, end, stopped);
+		case SB_GRAM_EQUAL:
+			program->beginning_of_text();
+			read_text(program, from, end);
+			program->end_of_text(true);
+			break;
+		case SB_GRAM_STARTS_WITH:
+			program->beginning_of_text();
+			read_text(program, from, end);
+			break;
+		case SB_GRAM_LIKE_ANY_CASE:
+		case SB_GRAM_LIKE:
+			if (!read_like(program, from, end))
+				return false;
+			break;
+		case SB_GRAM_REGEX_ANY_CASE:
+		case SB_GRAM_REGEX:
+			return read_regex(program, from, end, stopped);
 	}
 	program->all(before);
 	return true;

@@ -1,5 +1,6 @@
 /*
- * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax: "ARE").
+ * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax:
+ * "ARE").
  *
  * It reads the expression by recursive descent and gives up where it would have to guess. What it takes from it:
  *  - characters that follow each other are a run; each of its grams is required;
@@ -19,19 +20,35 @@ namespace {
 /* Parentheses inside each other beyond this are not understood: the stack has its limits. */
 constexpr int most_parentheses = 100;
 
-constexpr bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+constexpr bool is_letter(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
-/* More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams. */
+/*
+ * More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams.
+ */
 constexpr int most_joined = 16;
 
 /* How often an atom occurs. */
-enum class quantity { once, perhaps, repeatedly };
+enum class quantity
+{
+	once,
+	perhaps,
+	repeatedly
+};
 
 class regex_reader
 {
-  public:
-	regex_reader(gram_program *program, const unsigned char *from, const unsigned char *end) : program_(program), at_(from), end_(end) {}
+public:
+	regex_reader(gram_program *program, const unsigned char *from, const unsigned char *end)
+		: program_(program), at_(from), end_(end)
+	{
+	}
 
 	/* Reads all of it, or gives up. */
 	bool read()
@@ -51,7 +68,7 @@ class regex_reader
 	}
 	bool stopped() const { return stopped_; }
 
-  private:
+private:
 	bool at(char c) const { return at_ < end_ && *at_ == static_cast<unsigned char>(c); }
 	bool take(char c)
 	{
@@ -96,8 +113,8 @@ class regex_reader
 	}
 
 	/*
-	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they occur once, they
-	 * are joined with what is before and behind them.
+	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they
+	 * occur once, they are joined with what is before and behind them.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
@@ -149,7 +166,10 @@ class regex_reader
 		at_ = before;
 	}
 
-	/* Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or nullptr. */
+	/*
+	 * Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or
+	 * nullptr.
+	 */
 	const unsigned char *behind_joined() const
 	{
 		int alternatives = 1;
@@ -185,34 +205,34 @@ class regex_reader
 	{
 		switch (*at_)
 		{
-		case '^':
-			at_++;
-			program_->beginning_of_text();
-			return !quantifier_follows();
-		case '$':
-			at_++;
-			program_->end_of_text(false);
-			return !quantifier_follows();
-		case '(':
-			return read_group(depth);
-		case '[':
-			return read_bracket();
-		case '\\':
-			return read_escape();
-		case '.':
-			at_++;
-			return read_unknown_atom();
-		case '*':
-		case '+':
-		case '?':
-			return false;
-		case '{':
-			/* Before anything but a digit it stands for itself. */
-			if (at_ + 1 < end_ && is_digit(at_[1]))
+			case '^':
+				at_++;
+				program_->beginning_of_text();
+				return !quantifier_follows();
+			case '$':
+				at_++;
+				program_->end_of_text(false);
+				return !quantifier_follows();
+			case '(':
+				return read_group(depth);
+			case '[':
+				return read_bracket();
+			case '\\':
+				return read_escape();
+			case '.':
+				at_++;
+				return read_unknown_atom();
+			case '*':
+			case '+':
+			case '?':
 				return false;
-			break;
-		default:
-			break;
+			case '{':
+				/* Before anything but a digit it stands for itself. */
+				if (at_ + 1 < end_ && is_digit(at_[1]))
+					return false;
+				break;
+			default:
+				break;
 		}
 		const unsigned char *from = at_;
 		size_t bytes;
@@ -288,17 +308,17 @@ class regex_reader
 			return false;
 		switch (quantity)
 		{
-		case quantity::once:
-			program_->character(character, end_);
-			break;
-		case quantity::perhaps:
-			program_->break_run();
-			break;
-		case quantity::repeatedly:
-			program_->character(character, end_);
-			program_->break_run();
-			program_->character(character, end_);
-			break;
+			case quantity::once:
+				program_->character(character, end_);
+				break;
+			case quantity::perhaps:
+				program_->break_run();
+				break;
+			case quantity::repeatedly:
+				program_->character(character, end_);
+				program_->break_run();
+				program_->character(character, end_);
+				break;
 		}
 		return true;
 	}
@@ -320,7 +340,8 @@ class regex_reader
 			if (!take('=') && !take('!'))
 				return false;
 		}
-		if (!read_alternatives(depth + 1, constraint ? nullptr : behind_joined()) || !take(')') || !read_quantifier(&quantity))
+		if (!read_alternatives(depth + 1, constraint ? nullptr : behind_joined()) || !take(')') ||
+			!read_quantifier(&quantity))
 			return false;
 		program_->break_run();
 		if (constraint || quantity == quantity::perhaps)
@@ -328,7 +349,10 @@ class regex_reader
 		return true;
 	}
 
-	/* A set of characters. One that has a single character, in one case or more, is that character. A few are alternatives. */
+	/*
+	 * A set of characters. One that has a single character, in one case or more, is that character. A few are
+	 * alternatives.
+	 */
 	bool read_bracket()
 	{
 		const unsigned char *characters[most_joined];
@@ -341,7 +365,8 @@ class regex_reader
 		for (bool first = true; first || !at(']'); first = false)
 		{
 			/* Ranges and classes begin within the set, too; escapes are the same inside and outside. */
-			if (at_ == end_ || *at_ == '\\' || (*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
+			if (at_ == end_ || *at_ == '\\' ||
+				(*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
 				return read_complex_bracket();
 			if (*at_ == '-' || count == most_joined)
 				unknown = true;
@@ -439,38 +464,38 @@ class regex_reader
 		at_++;
 		switch (c)
 		{
-		case 't':
-			return read_control(&controls[0]);
-		case 'n':
-			return read_control(&controls[1]);
-		case 'r':
-			return read_control(&controls[2]);
-		case 'f':
-			return read_control(&controls[3]);
-		case 'v':
-			return read_control(&controls[4]);
-		case 'd':
-		case 's':
-		case 'w':
-		case 'D':
-		case 'S':
-		case 'W':
-			return read_unknown_atom();
-		case 'A':
-			program_->beginning_of_text();
-			return !quantifier_follows();
-		case 'Z':
-			program_->end_of_text(false);
-			return !quantifier_follows();
-		case 'm':
-		case 'M':
-		case 'y':
-		case 'Y':
-			program_->break_run();
-			return !quantifier_follows();
-		default:
-			/* characters by number, backward references */
-			return false;
+			case 't':
+				return read_control(&controls[0]);
+			case 'n':
+				return read_control(&controls[1]);
+			case 'r':
+				return read_control(&controls[2]);
+			case 'f':
+				return read_control(&controls[3]);
+			case 'v':
+				return read_control(&controls[4]);
+			case 'd':
+			case 's':
+			case 'w':
+			case 'D':
+			case 'S':
+			case 'W':
+				return read_unknown_atom();
+			case 'A':
+				program_->beginning_of_text();
+				return !quantifier_follows();
+			case 'Z':
+				program_->end_of_text(false);
+				return !quantifier_follows();
+			case 'm':
+			case 'M':
+			case 'y':
+			case 'Y':
+				program_->break_run();
+				return !quantifier_follows();
+			default:
+				/* characters by number, backward references */
+				return false;
 		}
 	}
 

@@ -13,16 +13,21 @@
 
 namespace streambloom {
 
-/* What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no characters. */
-inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END, mark_of_short_text = 0x110002;
+/*
+ * What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no
+ * characters.
+ */
+inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END,
+						  mark_of_short_text = 0x110002;
 
 /* A byte that is not part of a character of UTF-8 becomes this plus the byte: surrogates, which no text has. */
 inline constexpr uint32_t stray_byte = 0xdc00;
 
 /*
- * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case of which is
- * not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character that the encoding lacks
- * a substitute: small letters may be one, or two, of these. So repetitions of this letter are one (gram_roller::swallows()).
+ * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case
+ * of which is not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character
+ * that the encoding lacks a substitute: small letters may be one, or two, of these. So repetitions of this letter are
+ * one (gram_roller::swallows()).
  */
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;
@@ -70,17 +75,19 @@ inline size_t emit_character(const unsigned char *from, const unsigned char *end
 
 /* The same for a form that is known at run time only. */
 template <typename Emit>
-inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *from, const unsigned char *end, Emit &&emit)
+inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *from, const unsigned char *end,
+								Emit &&emit)
 {
 	switch (form.text)
 	{
-	case SB_GRAM_UTF8:
-		return form.fold ? emit_character<SB_GRAM_UTF8, true>(from, end, emit) : emit_character<SB_GRAM_UTF8, false>(from, end, emit);
-	case SB_GRAM_ONE_BYTE:
-		return form.fold ? emit_character<SB_GRAM_ONE_BYTE, true>(from, end, emit) :
-						   emit_character<SB_GRAM_ONE_BYTE, false>(from, end, emit);
-	case SB_GRAM_BYTES:
-		break;
+		case SB_GRAM_UTF8:
+			return form.fold ? emit_character<SB_GRAM_UTF8, true>(from, end, emit) :
+							   emit_character<SB_GRAM_UTF8, false>(from, end, emit);
+		case SB_GRAM_ONE_BYTE:
+			return form.fold ? emit_character<SB_GRAM_ONE_BYTE, true>(from, end, emit) :
+							   emit_character<SB_GRAM_ONE_BYTE, false>(from, end, emit);
+		case SB_GRAM_BYTES:
+			break;
 	}
 	return emit_character<SB_GRAM_BYTES, false>(from, end, emit);
 }
@@ -91,7 +98,7 @@ inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *f
  */
 class gram_roller
 {
-  public:
+public:
 	explicit gram_roller(uint32_t length) : length_(length)
 	{
 		for (uint32_t i = 0; i < length; i++)
@@ -132,7 +139,7 @@ class gram_roller
 	/* The gram of a whole text with fewer than n characters, all of which have been pushed. */
 	uint64_t gram_of_short_text() const { return mix(value_ * factor + mark_of_short_text); }
 
-  private:
+private:
 	static constexpr uint64_t factor = random_step;
 	uint64_t leaving_ = 1, value_ = 0;
 	uint64_t window_[SB_GRAM_MAX_LENGTH] = {};

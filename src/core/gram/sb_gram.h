@@ -1,11 +1,11 @@
 /*
  * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
  *
- * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its *grams* are all
- * runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A sequence with fewer than n
- * characters is one gram.
- * A pattern (of LIKE, of a regular expression) gives grams that every text has which matches it; where it has alternatives,
- * one of several sets of grams. So a text that lacks them cannot match. Nothing is promised the other way round.
+ * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
+ * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A sequence
+ * with fewer than n characters is one gram. A pattern (of LIKE, of a regular expression) gives grams that every text
+ * has which matches it; where it has alternatives, one of several sets of grams. So a text that lacks them cannot
+ * match. Nothing is promised the other way round.
  *
  * With `fold`, letters are folded before (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */
@@ -43,8 +43,8 @@ typedef struct sb_gram_form
 size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
 
 /*
- * The grams of a text, of which there is at least one; their number goes to *count. Most repetitions are left out. REQUIRES: room
- * for sb_gram_most(size) in *grams. SB_INTERRUPTED.
+ * The grams of a text, of which there is at least one; their number goes to *count. Most repetitions are left out.
+ * REQUIRES: room for sb_gram_most(size) in *grams. SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
 									   size_t *count) SB_NOEXCEPT;
@@ -54,10 +54,11 @@ SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *tex
 #define SB_GRAM_END 0x110001
 
 /*
- * The characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how many there are.
- * REQUIRES: room for sb_gram_most(size) in *characters.
+ * The characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how many there
+ * are. REQUIRES: room for sb_gram_most(size) in *characters.
  */
-size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters) SB_NOEXCEPT;
+size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size,
+							   uint32_t *characters) SB_NOEXCEPT;
 
 /* How a text is compared with a pattern. */
 typedef enum sb_gram_comparison
@@ -71,8 +72,8 @@ typedef enum sb_gram_comparison
 } sb_gram_comparison;
 
 /*
- * What a pattern requires: grams, and a program over them. Each step of the program pushes the answer of one gram to a stack, or
- * replaces the topmost answers by one.
+ * What a pattern requires: grams, and a program over them. Each step of the program pushes the answer of one gram to a
+ * stack, or replaces the topmost answers by one.
  */
 typedef struct sb_gram_query
 {
@@ -84,10 +85,11 @@ typedef struct sb_gram_query
 } sb_gram_query;
 
 /*
- * Takes a pattern apart. A pattern that is not understood requires nothing, and so does one that the comparison refuses with an
- * error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
+ * Takes a pattern apart. A pattern that is not understood requires nothing, and so does one that the comparison refuses
+ * with an error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
-SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern, size_t size,
+SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
+										  size_t size,
 										  const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;

@@ -1,19 +1,168 @@
 /*
  * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): the
- * values to which importances are mapped, and eviction by value (IBF-H).
+ * values to which importances are mapped, by a range or by their ranks in a sample, and eviction by value (IBF-H).
+ *
+ * The sample stands behind the cells: 8 bytes that say how many importances it has seen, then up to SB_STABLE_SAMPLE
+ * of them as IEEE 754 doubles, sorted, and zeros after the last one. -0 is stored as 0.
  */
 #include "stable/stable.hpp"
 
+#include <bit>
+#include <cmath>
+
 using namespace streambloom;
+
+/* ------------------------------------------------------------------ the sample */
+
+namespace {
+
+constexpr size_t entry = sizeof(double);
+
+/* A sample inside the bytes of a filter. */
+struct Sample
+{
+	const unsigned char *bytes;
+
+	Sample(const sb_stable *stable, const void *cells)
+		: bytes(static_cast<const unsigned char *>(cells) + stable_payload(stable))
+	{
+	}
+	uint64_t seen() const { return load_le<uint64_t>(bytes); }
+	const unsigned char *entries() const { return bytes + entry; }
+	unsigned count() const { return static_cast<unsigned>(std::min<uint64_t>(seen(), SB_STABLE_SAMPLE)); }
+	double at(unsigned i) const { return std::bit_cast<double>(load_le<uint64_t>(entries() + i * entry)); }
+
+	/* How many are lower than this importance, or at most it. */
+	template <bool or_equal> unsigned lower(double importance) const
+	{
+		unsigned first = 0;
+		for (unsigned left = count(); left > 0;)
+		{
+			const unsigned half = left / 2;
+			const double here = at(first + half);
+			const bool is_lower = or_equal ? here <= importance : here < importance;
+			first = is_lower ? first + half + 1 : first;
+			left = is_lower ? left - half - 1 : half;
+		}
+		return first;
+	}
+};
+
+/* The same sample, to be changed. */
+struct ChangingSample : Sample
+{
+	unsigned char *to;
+
+	ChangingSample(const sb_stable *stable, void *cells)
+		: Sample(stable, cells), to(static_cast<unsigned char *>(cells) + stable_payload(stable))
+	{
+	}
+	unsigned char *entries_to_change() { return to + entry; }
+};
+
+} // namespace
+
+/* The place of the importance that gives way to the next one, or SB_STABLE_SAMPLE if none does. */
+static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
+{
+	const uint64_t among = std::min<uint64_t>(seen + 1, SB_STABLE_SAMPLED_ITEMS);
+	/* not the numbers that evictions are drawn with */
+	return std::min<uint64_t>(multiply_high(mix(mix(~stable->seed) + seen), among), SB_STABLE_SAMPLE);
+}
+
+void sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) noexcept
+{
+	if (!stable->ranked)
+		return;
+	ChangingSample sample(stable, cells);
+	const uint64_t seen = sample.seen();
+	unsigned count = sample.count();
+	const uint64_t place = count < SB_STABLE_SAMPLE ? count : place_of_next(stable, seen);
+
+	store_le(sample.to, counted(seen, 1));
+	if (place == SB_STABLE_SAMPLE)
+		return;
+	unsigned char *entries = sample.entries_to_change();
+	if (count == SB_STABLE_SAMPLE)
+	{
+		count--;
+		std::memmove(entries + place * entry, entries + (place + 1) * entry, (count - place) * entry);
+	}
+	unsigned at = count;
+	for (; at > 0 && sample.at(at - 1) > importance; at--)
+		std::memcpy(entries + at * entry, entries + (at - 1) * entry, entry);
+	store_le(entries + at * entry, std::bit_cast<uint64_t>(importance + 0.0)); /* not -0 */
+}
+
+namespace streambloom {
+
+bool sample_is_valid(const sb_stable *stable, const unsigned char *cells)
+{
+	if (!stable->ranked)
+		return true;
+	const Sample sample(stable, cells);
+	if (sample.seen() > stable->items)
+		return false;
+	for (unsigned i = 0; i < SB_STABLE_SAMPLE; i++)
+	{
+		const uint64_t bits = load_le<uint64_t>(sample.entries() + i * entry);
+		if (i >= sample.count() ? bits != 0 : std::isnan(sample.at(i)) || bits == std::bit_cast<uint64_t>(-0.0))
+			return false;
+		if (i > 0 && i < sample.count() && sample.at(i) < sample.at(i - 1))
+			return false;
+	}
+	return true;
+}
+
+void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src)
+{
+	if (!stable->ranked)
+		return;
+	const ChangingSample to(stable, dst);
+	const Sample from(stable, src);
+	if (from.seen() > to.seen() || (from.seen() == to.seen() && std::memcmp(from.bytes, to.bytes, SB_STABLE_SAMPLE_BYTES) > 0))
+		std::memcpy(to.to, from.bytes, SB_STABLE_SAMPLE_BYTES);
+}
+
+} // namespace streambloom
+
+/* ---------------------------------------------------------- values of importances */
+
+/*
+ * Entry j of a sample of `count` would have the value 1 + floor((2j + 1) / (2 count) * Max) if all were different. Equal
+ * importances share the mean of their values, rounded down. So the values of a stream never have a higher mean than uniform
+ * ones, and are not spread more widely; by the concavity of log(1 + k_i / p') the stable point has at least as many zeros.
+ */
+static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
+{
+	const unsigned max = sb_stable_max(stable);
+	const bool two_class = stable->scheme == SB_TWO_CLASS;
+	if (cells == nullptr || Sample(stable, cells).count() == 0)
+		return static_cast<uint8_t>(two_class ? max / 2 : 1 + max / 2);
+	const Sample sample(stable, cells);
+	const unsigned count = sample.count();
+	const unsigned below = sample.lower<false>(importance);
+	const unsigned to = sample.lower<true>(importance);
+	if (two_class)
+		return static_cast<uint8_t>(below + to > count ? max : max / 2);
+	if (to == below)
+		return static_cast<uint8_t>(std::min(max, 1 + below * max / count));
+	unsigned sum = 0;
+	for (unsigned j = below; j < to; j++)
+		sum += 1 + (2 * j + 1) * max / (2 * count);
+	return static_cast<uint8_t>(sum / (to - below));
+}
 
 /*
  * This is the only place where a calculation with doubles decides what is stored. All machines get the same result:
  * IEEE 754 rounds each subtraction, division and multiplication in one way, and there is no addition to a product,
  * which a compiler might turn into a fused multiply-add.
  */
-uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
+uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) noexcept
 {
 	const int max = (1 << stable->bits) - 1;
+	if (stable->ranked)
+		return value_by_rank(stable, cells, importance);
 	switch (stable->scheme)
 	{
 		case SB_STABLE:
@@ -31,6 +180,8 @@ uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
 	int step = static_cast<int>(share * max); /* it is not negative, so the cast is floor() */
 	return static_cast<uint8_t>(std::min(max, step + 1));
 }
+
+/* -------------------------------------------------------------- eviction by value */
 
 namespace streambloom {
 

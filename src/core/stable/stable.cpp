@@ -20,24 +20,24 @@ static constexpr size_t groups_at_once = bytes_at_once / 8;
 
 size_t sb_stable_size(const sb_stable *stable) noexcept
 {
-	return SB_STABLE_HEADER + (stable->items != 0 ? stable_payload(stable) : 0);
+	return SB_STABLE_HEADER + (stable->items != 0 ? sb_stable_cell_bytes(stable) : 0);
 }
 
 size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 {
-	return stable_payload(stable);
+	return stable_payload(stable) + sample_bytes(stable);
 }
 
 /*
  * Value-weighted eviction never takes from zero cells. So if the stream raises cells by less than P evictions lower
  * them, the filter empties, until a step does not find P cells to lower in its 32 P tries. In that state a cell of Max
  * lasts Max (Max + 1) / 2 / (32 P) times m steps, and with multi_class Max / P. With few bits this is shorter for every P
- * that keeps the rate. With four bits and the fewer hashes below it is longer, so that the important items are missed less
- * often than with multi_class in as many bytes, for all rates up to 0.2: for uniform importances, and for streams in which
- * they are mostly low or mostly high. The share missed of the highest seventh of the importances, in 64 kB at 1 %, with
- * uniform importances and after 6,000 items:
+ * that keeps the rate. With four bits and the fewer hashes below it is longer than with multi_class and the evictions of an
+ * sbf, for all rates up to 0.2: for uniform importances, and for streams in which they are mostly low or mostly high. The
+ * share missed of the highest seventh of the importances, in 64 kB at 1 %, with uniform importances and after 6,000 items:
  *
- *   multi_class, 3 bits, K 6, P 65                                        4.3 %
+ *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
+ *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
  *   value_weighted, 3 bits, K 6, P 28: 1 % whatever the importances      99.6 %
  *   value_weighted, 4 bits, K 2, P 27: 1 % if they are uniform            0.5 %
  *
@@ -50,8 +50,8 @@ static int default_bits(sb_scheme scheme)
 
 /*
  * The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes. For
- * value-weighted eviction: the fewest with which important items are missed less often than with multi_class. The rate
- * then rises least if the importances are higher than planned.
+ * value-weighted eviction: the fewest with which important items are missed less often than with multi_class and the
+ * evictions of an sbf. The rate then rises least if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -64,23 +64,31 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 }
 
 /*
- * P as a number that may be too large or NaN. sbf, two_class and multi_class keep the rate whatever the importances are.
- * With value-weighted eviction no P does this and remembers, so it is planned for uniform importances.
+ * P as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps the rate whatever the
+ * importances are, but it forgets important items sooner than the sbf does: its less important items do not refresh the
+ * cells that they share with them. With the fewer evictions that keep the rate for uniform importances it forgets them
+ * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. What share of the items
+ * two_class takes for important is not known, so it keeps the rate whatever the importances are.
  */
-static double best_evictions(double fpr, sb_scheme scheme, double cells, int hash_count, int max)
+static double best_evictions(double fpr, const sb_stable &plan)
 {
+	const auto scheme = static_cast<sb_scheme>(plan.scheme);
+	const int max = sb_stable_max(&plan);
 	/* values just above an integer are rounding noise between C libraries: they are treated as that integer */
-	if (scheme != SB_VALUE_WEIGHTED)
-		return std::ceil(sb_stable_evictions(fpr, hash_count, max, cells) - 1e-9);
+	if (scheme == SB_STABLE || scheme == SB_TWO_CLASS)
+		return std::ceil(sb_stable_evictions(fpr, plan.hash_count, max, plan.cell_count) - 1e-9);
 	double shares[SB_STABLE_MAX_VALUE];
 	sb_stable_uniform_shares(scheme, max, shares);
-	const sb_stable_chain uniform = {cells, static_cast<double>(hash_count), 0, max, true, shares};
+	const sb_stable_chain uniform = {static_cast<double>(plan.cell_count), static_cast<double>(plan.hash_count), 0, max,
+									 scheme == SB_VALUE_WEIGHTED, shares};
 	return sb_stable_fitting_evictions(&uniform, fpr);
 }
 
-static bool range_is_valid(uint8_t scheme, double low, double high)
+static bool range_is_valid(const sb_stable *stable)
 {
-	switch (scheme)
+	const double low = stable->low;
+	const double high = stable->high;
+	switch (stable->ranked ? static_cast<uint8_t>(SB_STABLE) : stable->scheme)
 	{
 		case SB_STABLE:
 			return low == 0 && high == 0 && !std::signbit(low) && !std::signbit(high);
@@ -101,7 +109,8 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 						 int bits, int64_t evictions, uint64_t seed, sb_stable *out) noexcept
 {
 	*out = {};
-	if (bytes > SB_STABLE_MAX_BYTES)
+	out->ranked = scheme != SB_STABLE && std::isnan(low) && std::isnan(high);
+	if (bytes > SB_STABLE_MAX_BYTES - sample_bytes(out))
 		return SB_TOO_LARGE;
 	if (bytes < SB_STABLE_MIN_BYTES || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
 		return SB_OUT_OF_RANGE;
@@ -123,13 +132,13 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	out->seed = seed;
 	out->random = seed;
 	out->fpr = fpr;
-	out->low = low + 0.0; /* not -0 */
-	out->high = high + 0.0;
-	if (!range_is_valid(out->scheme, out->low, out->high))
+	out->low = out->ranked ? 0.0 : low + 0.0; /* not -0 */
+	out->high = out->ranked ? 0.0 : high + 0.0;
+	if (!range_is_valid(out))
 		return SB_OUT_OF_RANGE;
 	if (evictions == SB_STABLE_CHOOSE)
 	{
-		double wanted = best_evictions(fpr, scheme, out->cell_count, hash_count, sb_stable_max(out));
+		double wanted = best_evictions(fpr, *out);
 		if (!(wanted <= SB_STABLE_MAX_EVICTIONS))
 			return SB_OUT_OF_RANGE;
 		evictions = static_cast<int64_t>(wanted);
@@ -148,7 +157,7 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
  *   44      1   bits of a cell (d)
  *   45      1   hashes (K)
  *   46      1   scheme: 0 for an sbf, 1 .. 3 for an ibf
- *   47      1   zero
+ *   47      1   1 for an ibf that ranks importances, otherwise zero
  *   48      4   evictions (P)
  *   52      4   zero
  *   56      8   seed
@@ -156,10 +165,12 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
  *   72      8   items
  *   80      8   steps
  *   88      8   fpr, IEEE 754
- *   96      8   low, IEEE 754; zero for an sbf
+ *   96      8   low, IEEE 754; zero for an sbf, and if importances are ranked
  *  104      8   high
  *  112     16   zero
- *  128          cells, d bits each; nothing if no items have arrived
+ *  128          cells, d bits each; nothing if no items have arrived. Then, if importances are ranked:
+ *          8   how many importances the sample has seen
+ *        512   the sample: sorted, IEEE 754; zeros after the last one
  */
 void sb_stable_encode_header(const sb_stable *stable, void *out) noexcept
 {
@@ -170,6 +181,7 @@ void sb_stable_encode_header(const sb_stable *stable, void *out) noexcept
 	bytes[44] = stable->bits;
 	bytes[45] = stable->hash_count;
 	bytes[46] = stable->scheme;
+	bytes[47] = stable->ranked;
 	store_le(bytes + 48, stable->evictions);
 	store_le(bytes + 56, stable->seed);
 	store_le(bytes + 64, stable->random);
@@ -197,6 +209,7 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	out->bits = bytes[44];
 	out->hash_count = bytes[45];
 	out->scheme = bytes[46];
+	out->ranked = bytes[47] == 1;
 	out->evictions = load_le<uint32_t>(bytes + 48);
 	out->seed = load_le<uint64_t>(bytes + 56);
 	out->random = load_le<uint64_t>(bytes + 64);
@@ -206,7 +219,8 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	out->low = std::bit_cast<double>(load_le<uint64_t>(bytes + 96));
 	out->high = std::bit_cast<double>(load_le<uint64_t>(bytes + 104));
 
-	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED || bytes[47] != 0 ||
+	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED ||
+		bytes[47] > (out->scheme == SB_STABLE ? 0 : 1) ||
 		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 ||
 		load_le<uint64_t>(bytes + 120) != 0)
 		return SB_BAD_HEADER;
@@ -214,12 +228,12 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 		out->hash_count > SB_STABLE_MAX_HASHES || out->evictions > out->cell_count ||
 		out->evictions > SB_STABLE_MAX_EVICTIONS ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
-		!range_is_valid(out->scheme, out->low, out->high) || is_negative_zero(out->low) || is_negative_zero(out->high))
+		!range_is_valid(out) || is_negative_zero(out->low) || is_negative_zero(out->high))
 		return SB_BAD_HEADER;
 
 	/* a filter has as many cells as its bytes hold */
 	size_t payload = stable_payload(out);
-	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES || out->cell_count != payload * 8 / out->bits)
+	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES - sample_bytes(out) || out->cell_count != payload * 8 / out->bits)
 		return SB_BAD_HEADER;
 
 	/* a filter has a kind if and only if it has items */
@@ -304,6 +318,7 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 		{"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)},
 		{"evictions", static_cast<double>(a->evictions), static_cast<double>(b->evictions)},
 		{"scheme", static_cast<double>(a->scheme), static_cast<double>(b->scheme)},
+		{"ranges", a->ranked ? 0.0 : 1.0, b->ranked ? 0.0 : 1.0},
 		{"low", a->low, b->low},
 		{"high", a->high, b->high},
 	};
@@ -347,6 +362,7 @@ sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) n
 	for (unsigned i = 0; i < group; i++)
 		(i % 2 == 0 ? even : odd) |= uint64_t{1} << (i * bits);
 
+	unite_samples(stable, to, from);
 	return in_pieces(stable->cell_count, group * groups_at_once, [&](size_t first, size_t count) {
 		for (uint64_t cell = first; cell < first + count; cell += group)
 		{
@@ -392,6 +408,8 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 
 	uint64_t after = static_cast<uint64_t>(stable->cell_count) * bits;
 	if (after % 8 != 0 && bytes[size - 1] >> after % 8 != 0)
+		return SB_BAD_CELLS;
+	if (!sample_is_valid(stable, bytes))
 		return SB_BAD_CELLS;
 
 	uint64_t set = 0;

@@ -21,6 +21,12 @@ inline size_t stable_payload(const sb_stable *stable)
 	return static_cast<size_t>((static_cast<uint64_t>(stable->cell_count) * stable->bits + 7) / 8);
 }
 
+/* The bytes behind the cells: the sample of importances of an ibf that ranks them. */
+inline size_t sample_bytes(const sb_stable *stable)
+{
+	return stable->ranked ? SB_STABLE_SAMPLE_BYTES : 0;
+}
+
 /* The number of the i-th cell of an item, 0 <= i < K. The cells are drawn independently, so two may be the same. */
 inline uint32_t cell_of(const sb_stable *stable, uint64_t hash, int i)
 {
@@ -165,6 +171,10 @@ inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint
 /* The two ways to evict in a step: at random (sbf.cpp), and by value (ibf.cpp). */
 void evict_run(sb_stable *stable, unsigned char *cells);
 void evict_by_value(sb_stable *stable, unsigned char *cells);
+
+/* The sample of importances behind the cells (ibf.cpp): whether it may be one, and how two become one. */
+bool sample_is_valid(const sb_stable *stable, const unsigned char *cells);
+void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src);
 
 /* Evicts at random as in the paper, P cells drawn one by one. For tests, which compare it with evict_run(). */
 void evict_scattered(sb_stable *stable, unsigned char *cells);

@@ -16,9 +16,8 @@ static bool is_valid(const sb_stable_chain &chain)
 {
 	if (!(chain.cell_count >= 1) || !std::isfinite(chain.cell_count) ||
 		!(chain.hash_count >= 1 && chain.hash_count <= SB_STABLE_MAX_HASHES) ||
-		!(chain.hash_count < chain.cell_count) ||
-		!(chain.evictions >= 0 && chain.evictions <= chain.cell_count) || chain.max < 1 ||
-		chain.max > SB_STABLE_MAX_VALUE)
+		!(chain.hash_count < chain.cell_count) || !(chain.evictions >= 0 && chain.evictions <= chain.cell_count) ||
+		chain.max < 1 || chain.max > SB_STABLE_MAX_VALUE)
 		return false;
 	if (chain.shares == nullptr)
 		return true;
@@ -33,10 +32,10 @@ static bool is_valid(const sb_stable_chain &chain)
 }
 
 /*
- * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to evict
- * with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is binomial: the
- * number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than the smaller mean
- * where 32 s is near 1, and defaults are planned near there.)
+ * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to
+ * evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is
+ * binomial: the number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than
+ * the smaller mean where 32 s is near 1, and defaults are planned near there.)
  */
 static double haste(const sb_stable_chain &chain, double s)
 {
@@ -50,7 +49,7 @@ static double haste(const sb_stable_chain &chain, double s)
 	double z = (p - found) / deviation;
 	/* P - E[max(0, P - X)]; erfc() is twice the upper tail of the normal distribution, so that this one is up to z */
 	double lowered = p - (p - found) * 0.5 * std::erfc(-z / std::numbers::sqrt2) -
-		deviation * std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+					 deviation * std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 	return std::clamp(lowered / (p * s), 1.0, static_cast<double>(SB_STABLE_TRIES));
 }
 
@@ -95,7 +94,7 @@ static double mean_inverse(const sb_stable_chain &chain)
 	{
 		double middle = (low + high) / 2;
 		double inverse;
-		(void)stable_state(chain, middle, &inverse);
+		(void) stable_state(chain, middle, &inverse);
 		(inverse > middle ? low : high) = middle;
 	}
 	return high;
@@ -127,8 +126,7 @@ double sb_stable_evictions(double fpr, double hash_count, int max, double cells)
 double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noexcept
 {
 	sb_stable_chain with = *chain;
-	auto fits = [&](double evictions)
-	{
+	auto fits = [&](double evictions) {
 		with.evictions = evictions;
 		return sb_stable_bound(&with) <= fpr;
 	};
@@ -166,10 +164,7 @@ struct Triangle
 	double *entries; /* max rows of max + 2 */
 	int max;
 
-	double *row(int i) const
-	{
-		return entries + static_cast<ptrdiff_t>(i) * (max + 2);
-	}
+	double *row(int i) const { return entries + static_cast<ptrdiff_t>(i) * (max + 2); }
 };
 
 } // namespace
@@ -266,7 +261,7 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 				if (first[l] != 0)
 					for (int j = l; j < max + 2; j++)
 						next[j] += first[l] * power.row(l)[j];
-			(void)settle_row(next, 0, max);
+			(void) settle_row(next, 0, max);
 			std::copy_n(next, max + 2, first);
 		}
 		if (!moves)

@@ -23,8 +23,7 @@ struct alignas(32) run_patterns
 {
 	uint64_t of[SB_STABLE_MAX_BITS + 1][8][4];
 };
-inline constexpr run_patterns patterns = []
-{
+inline constexpr run_patterns patterns = [] {
 	run_patterns table{};
 	for (unsigned bits = 1; bits <= SB_STABLE_MAX_BITS; bits++)
 		for (unsigned shift = 0; shift < 8; shift++)

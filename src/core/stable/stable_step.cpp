@@ -34,8 +34,8 @@ struct alignas(8) place
 };
 
 constexpr size_t lanes = 4;		   /* steps that are prepared together */
-constexpr size_t groups_known = 4;  /* more than groups_ahead */
-constexpr size_t groups_ahead = 2;  /* of prefetching */
+constexpr size_t groups_known = 4; /* more than groups_ahead */
+constexpr size_t groups_ahead = 2; /* of prefetching */
 /*
  * Filters with so many bytes of cells are prefetched. It is more than a level-1 cache; the level-2 cache also serves
  * the scan.
@@ -134,10 +134,9 @@ SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, k
 	}
 
 	uint64_t state = c.random + group * lanes * random_step;
-	__m256i states = _mm256_setr_epi64x(static_cast<long long>(state + random_step),
-										static_cast<long long>(state + 2 * random_step),
-										static_cast<long long>(state + 3 * random_step),
-										static_cast<long long>(state + 4 * random_step));
+	__m256i states = _mm256_setr_epi64x(
+		static_cast<long long>(state + random_step), static_cast<long long>(state + 2 * random_step),
+		static_cast<long long>(state + 3 * random_step), static_cast<long long>(state + 4 * random_step));
 	_mm256_store_si256(reinterpret_cast<__m256i *>(known.runs[group % groups_known]), bits_of_cells<bits>(states, n));
 }
 
@@ -313,13 +312,14 @@ SB_KERNEL void steps_kernel(sb_stable *stable, unsigned char *cells, const step_
 static void steps(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
 				  bool *duplicates);
 SB_VARIANTS(void, steps,
-			(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates),
+			(sb_stable * stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
+			 bool *duplicates),
 			(stable, cells, c, values, duplicates))
 
 void sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 					 bool *duplicates) noexcept
 {
-	const step_constants c = {hashes,			  count, stable->random, stable->cell_count,
-							  stable->hash_count, stable_payload(stable)};
+	const step_constants c = {
+		hashes, count, stable->random, stable->cell_count, stable->hash_count, stable_payload(stable)};
 	steps(stable, static_cast<unsigned char *>(cells), c, values, duplicates);
 }

@@ -124,8 +124,8 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 	if (degree > 0)
 	{
 		double relative = past / degree;
-		growth = degree * (relative > -0.5 ? std::log1p(relative)
-										   : std::log(static_cast<double>(at) / static_cast<double>(peak)));
+		growth = degree * (relative > -0.5 ? std::log1p(relative) :
+											 std::log(static_cast<double>(at) / static_cast<double>(peak)));
 	}
 	double weight = std::exp(growth - past) * (1 + half_ulp * (4 + 12 * (std::fabs(growth) + std::fabs(past))));
 	return weight < 1 ? weight : 1;

@@ -1,12 +1,13 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp, its
- * counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp,
+ * its counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times
+ * in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two), and an item has all its cells
- * in one block, so that a look-up in a stored
- * filter reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
- * again. Two positions of an item may be the same cell: then that cell gets the hit twice, and it still does after folding.
- * (If positions were made distinct, folding would break: a look-up would read cells that nothing was added to.)
+ * in one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64); the
+ * positions in it are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell: then that
+ * cell gets the hit twice, and it still does after folding. (If positions were made distinct, folding would break: a
+ * look-up would read cells that nothing was added to.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -24,8 +25,9 @@ using namespace streambloom;
 /* ---------------------------------------------------------------- parameters */
 
 /*
- * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but an item
- * touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that are not 0.
+ * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but
+ * an item touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that
+ * are not 0.
  */
 static uint8_t hashes_for(double fpr)
 {
@@ -47,10 +49,11 @@ static const known_load &load_for(double fpr)
 	return last_search;
 }
 
-sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized, sb_tbf *out) noexcept
+sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized,
+					  sb_tbf *out) noexcept
 {
-	if ((items == 0 && !self_sized) || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
-		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
+	if ((items == 0 && !self_sized) || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR) || half_life < 0 ||
+		half_life > SB_TBF_MAX_TIME || (half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
 		return SB_OUT_OF_RANGE;
 
 	const double load = load_for(fpr).load;
@@ -80,7 +83,8 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 		count = std::bit_ceil(count);
 
 	/* The load was calculated for 4,096 cells. In a smaller block more of an item's own positions coincide. */
-	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
+	while (count < SB_TBF_BLOCK &&
+		   sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
 		count *= 2;
 	uint64_t blocks = 1;
 	if (count > SB_TBF_BLOCK)
@@ -244,10 +248,11 @@ static bool clock_is_valid(const sb_tbf *tbf)
 static bool shape_is_valid(const sb_tbf *tbf)
 {
 	if (is_exact(tbf))
-		return tbf->item_count <= SB_TBF_EXACT_ITEMS && tbf->block_cells == 0 && tbf->widened == 0 && tbf->expected_items == 0;
-	if (tbf->block_count == 0 || tbf->block_count > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
-		tbf->block_cells > SB_TBF_BLOCK || !std::has_single_bit(tbf->block_cells) ||
-		(tbf->block_count > 1 && tbf->block_cells != SB_TBF_BLOCK))
+		return tbf->item_count <= SB_TBF_EXACT_ITEMS && tbf->block_cells == 0 && tbf->widened == 0 &&
+			   tbf->expected_items == 0;
+	if (tbf->block_count == 0 || tbf->block_count > SB_TBF_MAX_CELLS / SB_TBF_BLOCK ||
+		tbf->block_cells < SB_TBF_MIN_BLOCK || tbf->block_cells > SB_TBF_BLOCK ||
+		!std::has_single_bit(tbf->block_cells) || (tbf->block_count > 1 && tbf->block_cells != SB_TBF_BLOCK))
 		return false;
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
@@ -256,11 +261,13 @@ static bool shape_is_valid(const sb_tbf *tbf)
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
-	if (recurring && (is_exact(tbf) || tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+	if (recurring &&
+		(is_exact(tbf) || tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
 	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;
-	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
+	return tbf->top <= SB_TBF_MAX_TOP &&
+		   (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
 }
 
 /* The payload is empty, or longer than its directory: so a look-up can ask for any entry of the directory. */
@@ -282,7 +289,8 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 	*out = {};
 	if (sb_status status = decode_common(data, have, SB_TBF_HEADER, value_type::tbf,
-										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS | SB_TBF_EXACT, &flags, &out->kind);
+										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS | SB_TBF_EXACT, &flags,
+										 &out->kind);
 		status != SB_OK)
 		return status;
 	out->flags = flags;
@@ -312,8 +320,8 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
 		bytes[51] != 0 || load_le<uint16_t>(bytes + 54) != 0 || !options_are_valid(out) || !payload_is_valid(out) ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||
-		out->total >> 63 || out->expected_items >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
-		(hits && out->kind.code == SB_KIND_NONE))
+		out->total >> 63 || out->expected_items >> 63 ||
+		(!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) || (hits && out->kind.code == SB_KIND_NONE))
 		return SB_BAD_HEADER;
 	if (sb_tbf_size(out) > SB_MAX_BYTES)
 		return SB_TOO_LARGE;

@@ -274,7 +274,10 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 		return status;
 	end_run(builder);
 
-	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
+	/*
+	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending items are added. With
+	 * minimum increase they are not, because an item raises its counters to a minimum over all planes: so it is done before.
+	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);
 	if (status != SB_OK)
@@ -283,7 +286,7 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	builder->run.moment = *moment;
 	builder->run.digits = 0;
 
-	/* of a plane that had fallen out before any plane will do that has, too */
+	/* If the hit's plane has fallen out already, any number of a plane that has fallen out will do. */
 	builder->run.plane = builder->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
 	return make_plane(builder, index);
 }

@@ -34,7 +34,8 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 	return SB_OK;
 }
 
-sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight)
+sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+										const filter_weight *weight)
 {
 	int planes;
 	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);

@@ -159,7 +159,7 @@ static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **
 	return sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, out);
 }
 
-/* *both is to be released, unless it is NULL. */
+/* Adds cells and items up in a new builder, *both. The caller releases it unless it is NULL, also after an error. */
 static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 {
 	sb_difference difference;
@@ -169,7 +169,7 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 	if (status != SB_OK)
 		return status;
 
-	/* by minimum increase cells would depend on the order of the items */
+	/* The items are added without minimum increase: with it, the cells would depend on the order in which the set has them. */
 	const uint16_t flags = (*both)->plan.flags;
 	(*both)->plan.flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
 	sums_combine_notes(&(*both)->sums, &builder->sums);

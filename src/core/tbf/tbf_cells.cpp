@@ -201,7 +201,8 @@ static bool any_byte(const unsigned char *bytes, size_t size)
 	return any != 0;
 }
 
-sb_status streambloom::unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty)
+sb_status streambloom::unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters,
+									   bool *empty)
 {
 	size_t offset;
 	size_t size;
@@ -241,7 +242,8 @@ sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32
 	if (sb_status status = block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
 	out->count = 0;
-	return size == 0 || take_apart(bytes + (offset - SB_TBF_HEADER), size, tbf->block_cells, out) ? SB_OK : SB_BAD_CELLS;
+	return size == 0 || take_apart(bytes + (offset - SB_TBF_HEADER), size, tbf->block_cells, out) ? SB_OK :
+																									SB_BAD_CELLS;
 }
 
 /* ------------------------------------------------------------------ look-ups */
@@ -256,7 +258,8 @@ void streambloom::directory_range(const sb_tbf *tbf, uint32_t block, size_t *off
 	*offset += size_t{4} * (block == 0 ? 0 : block - 1);
 }
 
-sb_status streambloom::block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size)
+sb_status streambloom::block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
+								   size_t *size)
 {
 	if (tbf->layout == SB_TBF_FLAT)
 	{

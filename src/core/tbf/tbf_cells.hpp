@@ -1,6 +1,6 @@
 /*
- * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own files;
- * everybody else goes through sb_lookup.h.
+ * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own
+ * files; everybody else goes through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -25,16 +25,19 @@ inline size_t directory_size(const sb_tbf *tbf)
 /* The counters of one block, unpacked. */
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
-/* Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block < block_count. */
+/*
+ * Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block <
+ * block_count.
+ */
 [[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
 /*
- * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of them.
- * REQUIRES: add() is called for all blocks, in order.
+ * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of
+ * them. REQUIRES: add() is called for all blocks, in order.
  */
 class cell_meter
 {
-  public:
+public:
 	void add(const sb_tbf &shape, const uint64_t *counters);
 	void add_empty() {}
 
@@ -44,7 +47,7 @@ class cell_meter
 	 */
 	sb_status finish(sb_tbf *out) const;
 
-  private:
+private:
 	uint64_t largest_ = 0;
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
@@ -52,13 +55,13 @@ class cell_meter
 /* The second pass: writes the same blocks, which take counters_size() bytes. */
 class cell_writer
 {
-  public:
+public:
 	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 	void add_empty();
 
-  private:
+private:
 	const sb_tbf &planned_;
 	unsigned char *cells_;
 	uint32_t block_ = 0;
@@ -66,27 +69,31 @@ class cell_writer
 };
 
 /*
- * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room are only
- * measured.
+ * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room
+ * are only measured.
  */
 class cell_packer
 {
-  public:
+public:
 	/* room: bytes from `cells` on */
 	cell_packer(const sb_tbf &shape, void *cells, size_t room)
-		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room), directory_(size_t{4} * shape.block_count)
+		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room),
+		  directory_(size_t{4} * shape.block_count)
 	{
 	}
 	void add(const uint64_t *counters);
 	void add_empty() { end_block(); }
 
-	/* The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as many digits. */
+	/*
+	 * The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as
+	 * many digits.
+	 */
 	void add(gathered *block, uint64_t largest);
 
 	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
 	sb_status finish(sb_tbf *out) const;
 
-  private:
+private:
 	const sb_tbf &shape_;
 	unsigned char *cells_;
 	size_t room_;
@@ -105,8 +112,8 @@ class cell_packer
 };
 
 /*
- * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty). Where it sets
- * empty, which is false before, all counters are 0, and it need not fill them in.
+ * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty).
+ * Where it sets empty, which is false before, all counters are 0, and it need not fill them in.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -161,9 +168,11 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 }
 
 /*
- * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
+ * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are
+ * looked for.
  */
-[[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty);
+[[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters,
+										bool *empty);
 
 /* How many blocks of the extensible layout are not empty. */
 uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
@@ -172,19 +181,20 @@ uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /*
- * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The extensible
- * layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the flat layout these
- * are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
+ * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The
+ * extensible layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the
+ * flat layout these are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
-SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size);
+SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
+								   size_t *size);
 
 /* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits, whatever
- * its counters say.
+ * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits,
+ * whatever its counters say.
  */
 constexpr size_t recurring_entry_size = 16; /* bytes of a stored entry */
 

@@ -1,6 +1,6 @@
 /*
- * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored. There is one
- * form of each filter only, so that equal filters have equal bytes.
+ * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored.
+ * There is one form of each filter only, so that equal filters have equal bytes.
  */
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -20,7 +20,10 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	gather(counters, cells, &nonzero);
 	levels l = levels_of(&nonzero);
 
-	/* for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a head */
+	/*
+	 * for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a
+	 * head
+	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
 		return false;
@@ -74,14 +77,17 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
 		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
 			return status;
-		if (offset != next ||
-			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+		if (offset != next || !is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
 			return SB_BAD_CELLS;
 		next = offset + size;
 	}
 
-	/* Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is refused. */
-	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
+	/*
+	 * Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is
+	 * refused.
+	 */
+	if (tbf->layout == SB_TBF_EXTENSIBLE &&
+		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
 		return SB_BAD_CELLS;
 	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))

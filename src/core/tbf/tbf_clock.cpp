@@ -35,8 +35,7 @@ static constexpr uint64_t square_root(u128 n)
 static constexpr int fraction_bits = 32;
 
 /* roots[i] = 2^(2^-(i+1)) in Q62, rounded up: each is the square root of the one before. */
-static constexpr auto roots = []
-{
+static constexpr auto roots = [] {
 	std::array<uint64_t, fraction_bits> table{};
 	uint64_t value = 2 * one;
 	for (auto &root : table)
@@ -158,5 +157,6 @@ double streambloom::hits_at(const sb_tbf *tbf, double units, int64_t at)
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 	double distance = tbf->half_life == 0 ? 0 : static_cast<double>(tbf->base - moment.half_lives);
-	return units * std::exp2(std::clamp(distance, -1000.0, 1000.0) - tbf->unit_bits) * std::ldexp(static_cast<double>(moment.inverse), -63);
+	return units * std::exp2(std::clamp(distance, -1000.0, 1000.0) - tbf->unit_bits) *
+		   std::ldexp(static_cast<double>(moment.inverse), -63);
 }

@@ -1,11 +1,11 @@
 /*
  * tbf_decay.cpp: decay of a stored tbf by whole half-lives, in one pass over its counters.
  *
- * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is rounded up.
- * So two decays one after the other give the same bytes as a single one over both times.
+ * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is
+ * rounded up. So two decays one after the other give the same bytes as a single one over both times.
  *
- * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough, they are
- * narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
+ * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough,
+ * they are narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -65,7 +65,8 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 		std::memcpy(&q, from + i, at_once);
 		auto goes = reinterpret_cast<cells>(q <= half);
 		cells code = q - 1;
-		if constexpr (bits == 8) /* there are no shifts of bytes: shift pairs, and cut off what came from the neighbour */
+		if constexpr (bits ==
+					  8) /* there are no shifts of bytes: shift pairs, and cut off what came from the neighbour */
 			code = reinterpret_cast<cells>(reinterpret_cast<pairs>(code) >> half_lives) & below;
 		else
 			code = code >> 1 >> (half_lives - 1);
@@ -111,7 +112,8 @@ SB_KERNEL passed fade_flat_of(const unsigned char *from, size_t bytes, int half_
 }
 
 template <sb_simd variant>
-SB_KERNEL passed fade_flat_kernel(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to)
+SB_KERNEL passed fade_flat_kernel(const unsigned char *from, size_t bytes, int cell_bits, int half_lives,
+								  unsigned char *to)
 {
 	switch (cell_bits)
 	{
@@ -126,7 +128,8 @@ SB_KERNEL passed fade_flat_kernel(const unsigned char *from, size_t bytes, int c
 	}
 }
 static passed fade_flat(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to);
-SB_VARIANTS(passed, fade_flat, (const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
+SB_VARIANTS(passed, fade_flat,
+			(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
 			(from, bytes, cell_bits, half_lives, to))
 
 /* For more half-lives than a cell has bits, after which every counter is 0: was any counter not 0? */
@@ -172,7 +175,8 @@ SB_KERNEL void narrow_from(const unsigned char *from, size_t count, int to_bits,
 
 /* `to` may be `from`, or lie before it. REQUIRES: to_bits < from_bits, and all cells fit. */
 template <sb_simd variant>
-SB_KERNEL void narrow_flat_kernel(const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to)
+SB_KERNEL void narrow_flat_kernel(const unsigned char *from, size_t count, int from_bits, int to_bits,
+								  unsigned char *to)
 {
 	if (from_bits == 16)
 		narrow_from<uint16_t>(from, count, to_bits, to);
@@ -187,7 +191,8 @@ SB_VARIANTS(void, narrow_flat, (const unsigned char *from, size_t count, int fro
 
 static_assert(bytes_at_once % (SB_TBF_MIN_BLOCK * 8) == 0, "a piece is whole vectors, of cells of any width");
 
-static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
+static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint64_t half_lives, sb_tbf *out,
+							unsigned char *to)
 {
 	const size_t bytes = counters_size(tbf);
 	const unsigned width = tbf->cell_bits / 8u;
@@ -256,8 +261,8 @@ static sb_status write_list(const sb_tbf *tbf, const void *cells, uint64_t half_
 	return has_list(tbf) ? decay_list(tbf, list, half_lives, to + counters_size(out), &out->extra) : SB_OK;
 }
 
-static sb_status decay_exact(const sb_tbf *tbf, const void *cells, uint64_t half_lives, const sb_memory *to, size_t in_front,
-							 sb_tbf *out, void **value)
+static sb_status decay_exact(const sb_tbf *tbf, const void *cells, uint64_t half_lives, const sb_memory *to,
+							 size_t in_front, sb_tbf *out, void **value)
 {
 	value_block block(to, in_front);
 	const uint64_t far = std::min<uint64_t>(half_lives, 63);
@@ -288,15 +293,16 @@ static uint64_t half_lives_until(const sb_tbf *tbf, int64_t at)
 }
 
 /* REQUIRES: *out begins as *tbf, at its new base; room_for_counters(). */
-static sb_status decay_counters(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
+static sb_status decay_counters(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out,
+								unsigned char *to)
 {
 	if (tbf->layout == SB_TBF_EXTENSIBLE)
 		return tbf->payload == 0 ? SB_OK : decay_extensible(tbf, cells, half_lives, out, to);
 	return decay_flat(tbf, static_cast<const unsigned char *>(cells), half_lives, out, to);
 }
 
-sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to, size_t in_front, sb_tbf *out,
-					   void **value) noexcept
+sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to, size_t in_front,
+					   sb_tbf *out, void **value) noexcept
 {
 	*out = *tbf;
 	*value = nullptr;
@@ -305,9 +311,9 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		return SB_OK;
 
 	/*
-	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has decayed
-	 * since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and flag are the
-	 * same after two decays as after a single one.
+	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has
+	 * decayed since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and
+	 * flag are the same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);
 	out->slack = shift_right_up(tbf->slack, j);

@@ -1,6 +1,6 @@
 /*
- * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers may
- * be too small, so nothing may be skipped for them.
+ * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers
+ * may be too small, so nothing may be skipped for them.
  *
  * In all of them other items are taken to lie evenly over the cells of a block, as their hashes do.
  */
@@ -44,7 +44,8 @@ sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double ove
 		const sb_status status = stop_wanted() ? SB_INTERRUPTED : unpack_block(tbf, cells, block, counters);
 		if (status != SB_OK)
 			return status;
-		const auto larger = std::count_if(counters, counters + tbf->block_cells, [&](uint64_t counter) { return static_cast<double>(counter) > above; });
+		const auto larger = std::count_if(counters, counters + tbf->block_cells,
+										  [&](uint64_t counter) { return static_cast<double>(counter) > above; });
 		sum += std::pow(static_cast<double>(larger) / tbf->block_cells, tbf->hash_count);
 	}
 	*out = sum / tbf->block_count;
@@ -57,11 +58,11 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 }
 
 /*
- * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random:
- * sum over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
+ * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random: sum
+ * over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
  * thousands, to the power of k.) The textbook's correction, each cell less the mean of all and the median of that
- * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the
- * truth than the smallest counter itself.
+ * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the truth
+ * than the smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
@@ -145,7 +146,8 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 	for (uint32_t i = 0; i < blocks; i++)
 	{
 		const auto block = static_cast<uint32_t>(uint64_t{i} * tbf->block_count / blocks);
-		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add(tbf, cells, block, out->widths); status != SB_OK)
+		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add(tbf, cells, block, out->widths);
+			status != SB_OK)
 			return status;
 	}
 	const uint64_t measured = uint64_t{blocks} * tbf->block_cells;
@@ -158,8 +160,8 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of different items
- * k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
+ * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of
+ * different items k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {
@@ -178,22 +180,22 @@ static double block_product(const sb_tbf *shape, const double *left, const doubl
 
 namespace {
 
-/* The counters of a filter, block after block; of an exact one those that its items would have in cells of another filter's shape. */
+/*
+ * The counters of a filter, block after block; of an exact one those that its items would have in cells of another
+ * filter's shape.
+ */
 class product_side
 {
-  public:
+public:
 	product_side(const sb_tbf *filter, const void *cells, const sb_tbf *shape)
 		: filter_(filter), cells_(cells), shape_(shape), items_(filter, cells)
 	{
 	}
 
-	sb_status open(uint32_t block)
-	{
-		return is_exact(filter_) ? add_up(block) : unpack(block);
-	}
+	sb_status open(uint32_t block) { return is_exact(filter_) ? add_up(block) : unpack(block); }
 	const double *counters() const { return counters_; }
 
-  private:
+private:
 	const sb_tbf *filter_;
 	const void *cells_;
 	const sb_tbf *shape_;
@@ -237,7 +239,8 @@ class product_side
 } // namespace
 
 /* Sorted lists of items, gone through side by side. */
-static sb_status exact_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells, double *out)
+static sb_status exact_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
+							   double *out)
 {
 	exact_reader a(left, left_cells);
 	exact_reader b(right, right_cells);
@@ -264,8 +267,8 @@ static sb_status exact_product(const sb_tbf *left, const void *left_cells, const
 }
 
 /* The sum in the units of the one times the units of the other. */
-static sb_status product_of_units(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
-								  double *out)
+static sb_status product_of_units(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
+								  const void *right_cells, double *out)
 {
 	*out = 0;
 	if (is_exact(left) && is_exact(right))
@@ -289,8 +292,8 @@ static sb_status product_of_units(const sb_tbf *left, const void *left_cells, co
 	return SB_OK;
 }
 
-sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells, int64_t at,
-							   double *out) noexcept
+sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
+							   int64_t at, double *out) noexcept
 {
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
 	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* in this order 0 stays 0 */

@@ -21,7 +21,7 @@ namespace {
 /* The k of a block's counts, from how many of them have how many digits. */
 class order_of_counts
 {
-  public:
+public:
 	void add(uint64_t units)
 	{
 		of_width_[std::bit_width(units - 1)]++;
@@ -35,7 +35,7 @@ class order_of_counts
 		return k;
 	}
 
-  private:
+private:
 	uint32_t of_width_[64] = {};
 	uint32_t all_ = 0;
 };
@@ -59,7 +59,8 @@ static size_t block_size(const exact_item *items, size_t count, const hash_digit
 	return block_header + (bits + 7) / 8;
 }
 
-static unsigned char *write_block(const exact_item *items, size_t count, const hash_digits &digits, int k, unsigned char *out)
+static unsigned char *write_block(const exact_item *items, size_t count, const hash_digits &digits, int k,
+								  unsigned char *out)
 {
 	store_le(out, static_cast<uint16_t>(count - 1));
 	out[2] = static_cast<unsigned char>(k);
@@ -162,7 +163,8 @@ struct block_parts
 constexpr size_t taken_at = block_header * 8;
 
 /* false: so many items cannot be in a block of this size. */
-SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter, block_parts *out)
+SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
+						  block_parts *out)
 {
 	if (size < block_header)
 		return false;
@@ -292,8 +294,8 @@ size_t exact_reader::next()
 /* ------------------------------------------------------------------ checking */
 
 /* The items of a block, which has some: they fill it, and are written in the only way there is. */
-static sb_status check_block(const sb_tbf *filter, uint32_t block, const unsigned char *begin, size_t size, uint64_t *items,
-							 uint64_t *largest)
+static sb_status check_block(const sb_tbf *filter, uint32_t block, const unsigned char *begin, size_t size,
+							 uint64_t *items, uint64_t *largest)
 {
 	exact_block reader;
 	order_of_counts counts;
@@ -307,7 +309,8 @@ static sb_status check_block(const sb_tbf *filter, uint32_t block, const unsigne
 		*largest = std::max(*largest, item.units);
 		++*items;
 	}
-	return status == SB_OK && (!reader.is_at_end() || counts.order() != reader.order_of_counts()) ? SB_BAD_CELLS : status;
+	return status == SB_OK && (!reader.is_at_end() || counts.order() != reader.order_of_counts()) ? SB_BAD_CELLS :
+																									status;
 }
 
 sb_status streambloom::exact_check(const sb_tbf *filter, const void *cells)
@@ -332,9 +335,9 @@ sb_status streambloom::exact_check(const sb_tbf *filter, const void *cells)
 			return status;
 	}
 	return items == filter->item_count && directory_entry * blocks + end == filter->payload &&
-				   narrowest_cell(largest) == filter->cell_bits
-			   ? SB_OK
-			   : SB_BAD_CELLS;
+				   narrowest_cell(largest) == filter->cell_bits ?
+			   SB_OK :
+			   SB_BAD_CELLS;
 }
 
 /* ------------------------------------------------------------------ look-ups */
@@ -350,7 +353,8 @@ void streambloom::exact_directory_range(const sb_tbf *filter, uint64_t hash, siz
 	*offset += directory_entry * (block == 0 ? 0 : block - 1);
 }
 
-sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size)
+sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset,
+										 size_t *size)
 {
 	*offset = SB_TBF_HEADER;
 	*size = 0;
@@ -368,8 +372,8 @@ namespace {
 
 /* What the rests say of an item that has one. */
 template <sb_simd variant>
-SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts, uint32_t item,
-							uint64_t *rest)
+SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts,
+							uint32_t item, uint64_t *rest)
 {
 	bit_reader rests(block, block + size);
 	rests.seek(parts.rest);
@@ -380,8 +384,8 @@ SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash,
-										 uint64_t *units)
+SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size,
+										 uint64_t hash, uint64_t *units)
 {
 	const hash_digits digits(filter->item_count);
 	const uint32_t bucket = digits.bucket(hash);
@@ -401,12 +405,14 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 
 	uint32_t begin;
 	uint32_t end;
-	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
+	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin,
+								  &end))
 		return SB_BAD_CELLS;
 	if (have * 8 < parts.records + end * parts.record)
 		return SB_NEED_BYTES;
 	const uint64_t lower = lower_bits(hash, digits.lower);
-	const auto lower_of = [&](uint32_t item) __attribute__((always_inline)) {
+	const auto lower_of = [&](uint32_t item) __attribute__((always_inline))
+	{
 		return bits.digits(parts.records + item * parts.record, digits.lower);
 	};
 	uint32_t item = end - 1;
@@ -433,7 +439,8 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 	return put_together(low, rest, parts.order_of_counts, units);
 }
 SB_VARIANTS(sb_status, find_in_block,
-			(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash, uint64_t *units),
+			(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash,
+			 uint64_t *units),
 			(filter, block, have, size, hash, units))
 
 } // namespace
@@ -443,10 +450,12 @@ size_t streambloom::exact_head(const sb_tbf *filter)
 	return block_header + (hash_digits(filter->item_count).buckets() + 7) / 8;
 }
 
-sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units)
+sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash,
+								  uint64_t *units)
 {
 	*units = 0;
-	return size == 0 ? SB_OK : find_in_block(filter, static_cast<const unsigned char *>(block), have, size, hash, units);
+	return size == 0 ? SB_OK :
+					   find_in_block(filter, static_cast<const unsigned char *>(block), have, size, hash, units);
 }
 
 sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units)
@@ -456,7 +465,8 @@ sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint
 	size_t size;
 	*units = 0;
 	exact_directory_range(filter, hash, &offset, &size);
-	if (sb_status status = exact_block_range(filter, hash, bytes + (offset - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+	if (sb_status status = exact_block_range(filter, hash, bytes + (offset - SB_TBF_HEADER), &offset, &size);
+		status != SB_OK)
 		return status;
 	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, size, hash, units);
 }

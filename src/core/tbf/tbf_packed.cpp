@@ -54,7 +54,7 @@ namespace {
 /* Writes bit strings one after the other. */
 class bit_writer
 {
-  public:
+public:
 	explicit bit_writer(unsigned char *to) : to_(to) {}
 
 	/* width: 1 .. 64; value < 2^width */
@@ -80,7 +80,7 @@ class bit_writer
 		return to_;
 	}
 
-  private:
+private:
 	unsigned char *to_;
 	uint64_t held_ = 0;
 	int count_ = 0;
@@ -142,7 +142,8 @@ SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *cod
 	for (uint32_t i = 0; i < 64; i += 4)
 	{
 		__m256i four = load(counters + i);
-		auto zero = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
+		auto zero = static_cast<uint32_t>(
+			_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
 		uint32_t wanted = zero ^ 15;
 		*any = _mm256_or_si256(*any, four);
 		four = _mm256_add_epi64(four, _mm256_set1_epi64x(-1));
@@ -207,8 +208,8 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 
 /*
  * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
- * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that equal
- * neighbours do not wait for each other.
+ * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that
+ * equal neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {
@@ -237,7 +238,8 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 /*
  * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
  * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
- * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
+ * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is
+ * taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
@@ -312,7 +314,9 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 	return levels_of_counters(counters, cells);
 }
 
-/* The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last. */
+/*
+ * The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last.
+ */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {
 	const uint64_t mask = (UINT64_C(1) << width) - 1;
@@ -412,7 +416,7 @@ SB_KERNEL void pack_kernel(gathered *block, uint32_t cells, const levels *l, uns
 			out = write_more<variant>(block->codes, &count, l->width[i], out);
 	}
 }
-SB_VARIANTS(void, pack, (gathered *block, uint32_t cells, const levels *l, unsigned char *out), (block, cells, l, out))
+SB_VARIANTS(void, pack, (gathered * block, uint32_t cells, const levels *l, unsigned char *out), (block, cells, l, out))
 
 /* ---------------------------------------------------------------- unpacking */
 
@@ -502,7 +506,9 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;
-	read_codes(codes, block->end, count, shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
+	read_codes(
+		codes, block->end, count,
+		shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
 	for (int i = 1; i < block->l.count; i++)
 	{
 		const unsigned char *more = more_of(*block, codes, i - 1);
@@ -523,9 +529,10 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 			return false;
 		count = going_on;
 		const uint16_t *to = place;
-		read_codes(codes, block->end, count, block->l.width[i], [values, to, shift](uint32_t j, uint64_t code) __attribute__((always_inline)) {
-			values[to[j]] += code << shift;
-		});
+		read_codes(
+			codes, block->end, count, block->l.width[i],
+			[ values, to, shift ](uint32_t j, uint64_t code)
+				__attribute__((always_inline)) { values[to[j]] += code << shift; });
 		shift += block->l.width[i];
 	}
 	return true;
@@ -601,7 +608,8 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 	using four = uint64_t __attribute__((vector_size(32)));
 	const uint64_t half = UINT64_C(1) << (half_lives - 1);
 	const uint32_t count = block->count;
-	uint64_t stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
+	uint64_t
+		stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
 	uint64_t *codes = block->codes;
 	uint32_t left = 0;
 	four most = {};
@@ -654,7 +662,7 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 	}
 	return true;
 }
-SB_VARIANTS(bool, fade, (gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest),
+SB_VARIANTS(bool, fade, (gathered * block, uint32_t cells, uint64_t half_lives, uint64_t *largest),
 			(block, cells, half_lives, largest))
 
 } // namespace streambloom

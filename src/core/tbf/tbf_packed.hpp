@@ -1,9 +1,9 @@
 /*
- * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packing the counters of a block, taking a
- * packed block apart again, and reading one counter of it. For the core's own files.
+ * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packing the counters of a block, taking
+ * a packed block apart again, and reading one counter of it. For the core's own files.
  *
- * Between the two a block is a list of the codes of those counters that are not zero. To halve such counters is to shift
- * their codes: so decay needs nothing else, and never sees the zeros, which are most.
+ * Between the two a block is a list of the codes of those counters that are not zero. To halve such counters is to
+ * shift their codes: so decay needs nothing else, and never sees the zeros, which are most.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP
@@ -30,7 +30,7 @@ struct levels
 struct gathered
 {
 	uint32_t count = 0;
-	uint64_t codes[SB_TBF_BLOCK]; /* each one less by 1 */
+	uint64_t codes[SB_TBF_BLOCK];		/* each one less by 1 */
 	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
 	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
 };
@@ -39,14 +39,15 @@ struct gathered
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
- * How much larger a block can become by decay. The widths of its levels are chosen by a cost that decay cannot raise (no code
- * gets longer), and which for each level after the first is off by -6 .. 8 bits of what that takes, for the first by 7.
+ * How much larger a block can become by decay. The widths of its levels are chosen by a cost that decay cannot raise
+ * (no code gets longer), and which for each level after the first is off by -6 .. 8 bits of what that takes, for the
+ * first by 7.
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 
 /*
- * Result: a number of as many digits as the largest counter. Where that is SB_TBF_MAX_CELL or more nothing may be done with what
- * was gathered: all other functions REQUIRE smaller counters.
+ * Result: a number of as many digits as the largest counter. Where that is SB_TBF_MAX_CELL or more nothing may be done
+ * with what was gathered: all other functions REQUIRE smaller counters.
  */
 uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out);
 void scatter(const gathered *block, uint32_t cells, uint64_t *counters);

@@ -20,7 +20,8 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 	return static_cast<uint32_t>(multiply_high(hash, blocks));
 }
 
-[[gnu::always_inline]] inline void positions_of(uint32_t block_cells, int hash_count, uint64_t hash, uint16_t *positions)
+[[gnu::always_inline]] inline void positions_of(uint32_t block_cells, int hash_count, uint64_t hash,
+												uint16_t *positions)
 {
 	uint64_t pieces = 0;
 	for (int i = 0; i < hash_count; i++)

@@ -1,9 +1,10 @@
 /*
  * tbf_plane.cpp: see tbf_plane.hpp.
  *
- * The words of blocks lie in pieces of memory, each for a fourth of the blocks held before and for at most `most_blocks`: so few
- * allocations are made for many blocks, and a plane takes at most a fourth more than its blocks. Lists lie in other pieces, which
- * grow in the same way; what a list leaves when it grows is for the next list of that size.
+ * The words of blocks lie in pieces of memory, each for a fourth of the blocks held before and for at most
+ * `most_blocks`: so few allocations are made for many blocks, and a plane takes at most a fourth more than its blocks.
+ * Lists lie in other pieces, which grow in the same way; what a list leaves when it grows is for the next list of that
+ * size.
  */
 #include "tbf/tbf_plane.hpp"
 

@@ -1,15 +1,16 @@
 /*
- * tbf_recurring.cpp: the table of a filter with recurring minimum (Cohen, Matias 2003, section 3.3), while the filter is built.
+ * tbf_recurring.cpp: the table of a filter with recurring minimum (Cohen, Matias 2003, section 3.3), while the filter
+ * is built.
  *
- * If only one of an item's cells holds its smallest value, chance had to spare that one cell, and may not have spared it.
- * In the paper such an item moves to a secondary filter, and a Bloom filter of the items moved says where to look. An
- * item which that filter holds by mistake would be looked for where its hits are not, and undercounted. Here both are one
- * exact table of hashes and counts.
+ * If only one of an item's cells holds its smallest value, chance had to spare that one cell, and may not have spared
+ * it. In the paper such an item moves to a secondary filter, and a Bloom filter of the items moved says where to look.
+ * An item which that filter holds by mistake would be looked for where its hits are not, and undercounted. Here both
+ * are one exact table of hashes and counts.
  *
- * A hit is added to all the item's cells, and to its entry if it has one; if not, and its minimum does not recur then, it
- * gets an entry with that minimum. So it never undercounts: cells count all hits, so the minimum is at least the item's
- * hits when the entry is made, and from then on both get the same; and entries are exact, nothing else is added to them.
- * For the same reason an entry is never above the minimum of the cells.
+ * A hit is added to all the item's cells, and to its entry if it has one; if not, and its minimum does not recur then,
+ * it gets an entry with that minimum. So it never undercounts: cells count all hits, so the minimum is at least the
+ * item's hits when the entry is made, and from then on both get the same; and entries are exact, nothing else is added
+ * to them. For the same reason an entry is never above the minimum of the cells.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -32,7 +33,8 @@ sb_status streambloom::make_recurring(sb_tbf_builder *builder)
 	return hash_set_make(&builder->recurring, &builder->memory, hash_set_capacity_for(1), 1);
 }
 
-sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives,
+									 uint64_t value)
 {
 	sb_hash_set *recurring = &builder->recurring;
 	bool recurs;

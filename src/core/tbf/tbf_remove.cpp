@@ -1,15 +1,16 @@
 /*
  * tbf_remove.cpp: hits taken out again, the deletion of the Counting filter (Fan, Cao, Almeida, Broder 2000).
  *
- * Why the other items never undercount afterwards. As long as nothing was forgotten, each counter, as a number of hits at
- * the base, is at least the exact sum of the hits on its cell, where a hit counts once for each position that its item has there.
- * For sums are only rounded up; and decay that forgets nothing, merging and widening also round up, or repeat counters. The
- * hit that is taken out is part of that sum with the very value that is known here (sb_tbf_hit() rounds the same weight
- * at the same moment the same way), and what is subtracted is that value times the positions, rounded down to units. What
- * remains is at least the exact sum of the other hits: of other items', and of those that the item keeps. By the same
- * inequality, a counter that is below the hit's value proves that the hit is not there.
+ * Why the other items never undercount afterwards. As long as nothing was forgotten, each counter, as a number of hits
+ * at the base, is at least the exact sum of the hits on its cell, where a hit counts once for each position that its
+ * item has there. For sums are only rounded up; and decay that forgets nothing, merging and widening also round up, or
+ * repeat counters. The hit that is taken out is part of that sum with the very value that is known here (sb_tbf_hit()
+ * rounds the same weight at the same moment the same way), and what is subtracted is that value times the positions,
+ * rounded down to units. What remains is at least the exact sum of the other hits: of other items', and of those that
+ * the item keeps. By the same inequality, a counter that is below the hit's value proves that the hit is not there.
  *
- * So up to one unit of a hit that was taken out may stay in each counter. Whole hits that have not decayed are whole units.
+ * So up to one unit of a hit that was taken out may stay in each counter. Whole hits that have not decayed are whole
+ * units.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -36,7 +37,10 @@ static int64_t shift_to_units(const sb_tbf *tbf, const sb_moment *moment)
 	return moment->half_lives - tbf->base - (SB_TBF_HIT_BITS - tbf->unit_bits);
 }
 
-/* Takes the hit out of the counters of the item's block. false: the item has no such hit, only *most; nothing was changed. */
+/*
+ * Takes the hit out of the counters of the item's block. false: the item has no such hit, only *most; nothing was
+ * changed.
+ */
 static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, uint64_t value, uint64_t *counters,
 					 double *most)
 {
@@ -65,8 +69,8 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 }
 
 /* The same of an exact filter. */
-static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
-							  const sb_memory *to, value_block *block, sb_tbf *out, double *most)
+static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+							  uint64_t hit, const sb_memory *to, value_block *block, sb_tbf *out, double *most)
 {
 	const int64_t shift = shift_to_units(tbf, moment);
 	bool there = false;

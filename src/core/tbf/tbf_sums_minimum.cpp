@@ -19,13 +19,13 @@ namespace {
  * smallest cell so much larger, and of its other cells only those that would stay below that. A cell's value is its
  * words over all planes, read as one number.
  *
- * Why it never undercounts. For every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits. A hit
- * keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no cell
- * ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the plane's `loss`;
- * no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's words, none of which is,
- * and the hit, which sums_note_hit() adds to the loss as well. (To add the difference in the hit's plane would do too,
- * but it may have digits that only older planes have.) Storing, decay, merging and widening are monotone in each counter, or
- * add up counters, and so keep for each item what they keep of sums.
+ * Why it never undercounts. For every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits. A
+ * hit keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no
+ * cell ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the
+ * plane's `loss`; no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's
+ * words, none of which is, and the hit, which sums_note_hit() adds to the loss as well. (To add the difference in the
+ * hit's plane would do too, but it may have digits that only older planes have.) Storing, decay, merging and widening
+ * are monotone in each counter, or add up counters, and so keep for each item what they keep of sums.
  */
 struct cell_words
 {

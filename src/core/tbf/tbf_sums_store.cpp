@@ -302,7 +302,7 @@ sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *m
 	const u128 amount = std::min(u128{value} * count, too_much >> SB_TBF_PLANE) << place_in_plane(moment->half_lives);
 	(index >= 0 ? after.total[index] : after.dropped_total) += amount;
 
-	/* the newest base there can be has the smallest total */
+	/* The newer the base, the smaller the total. So if it is too large at the newest base that is possible, no base helps. */
 	totals_of_sums totals;
 	sb_tbf header = {};
 	const sb_status status = totals.read(&after);

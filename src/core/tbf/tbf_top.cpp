@@ -1,10 +1,10 @@
 /*
- * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What it
- * guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
+ * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What
+ * it guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
  *
- * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower bound, so
- * it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40 hits: in the
- * counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
+ * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower
+ * bound, so it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40
+ * hits: in the counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -27,7 +27,8 @@ static constexpr int stored_bits = 62;
 static int bit_width(u128 value)
 {
 	auto high = static_cast<uint64_t>(value >> 64);
-	return high ? 64 + static_cast<int>(std::bit_width(high)) : static_cast<int>(std::bit_width(static_cast<uint64_t>(value)));
+	return high ? 64 + static_cast<int>(std::bit_width(high)) :
+				  static_cast<int>(std::bit_width(static_cast<uint64_t>(value)));
 }
 
 /* By value: sb_u128 members are aligned to 8 bytes only, so std::min() must not take references to them. */
@@ -59,7 +60,9 @@ uint32_t streambloom::top_slots(uint32_t room)
 	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
 }
 
-/* The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen. */
+/*
+ * The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen.
+ */
 static uint32_t slot_of(const top_list *list, uint64_t hash)
 {
 	uint32_t mask = top_slots(list->room) - 1;
@@ -104,7 +107,9 @@ void streambloom::top_purge(top_list *list)
 	if (list->count <= list->limit)
 		return;
 
-	/* subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped */
+	/*
+	 * subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped
+	 */
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
 	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
@@ -196,7 +201,9 @@ void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 erro
 	list->error = sum_up_to_largest(list->error, shift_right_up(lesser(error, largest_amount), shift));
 }
 
-/* value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53. */
+/*
+ * value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53.
+ */
 static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
 {
 	/* 174 bits at most: high * 2^64 + low, low < 2^64 */
@@ -297,9 +304,10 @@ namespace {
 /* Writes a section from its beginning to its end. */
 class section_writer
 {
-  public:
+public:
 	section_writer(void *out, uint32_t count, int fraction_bits, u128 error)
-		: begin_(static_cast<unsigned char *>(out)), entry_(begin_ + top_section_size), item_(entry_ + top_entry_size * count)
+		: begin_(static_cast<unsigned char *>(out)), entry_(begin_ + top_section_size),
+		  item_(entry_ + top_entry_size * count)
 	{
 		std::memset(begin_, 0, top_section_size);
 		store_le(begin_, static_cast<uint16_t>(count));
@@ -320,7 +328,7 @@ class section_writer
 	}
 	uint32_t size() const { return static_cast<uint32_t>(item_ - begin_); }
 
-  private:
+private:
 	unsigned char *begin_;
 	unsigned char *entry_;
 	unsigned char *item_;
@@ -381,10 +389,12 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 }
 
 /*
- * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in the order
- * of hashes already. They are read three times: for the largest number, for the number of entries that stay, and to be written.
+ * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in
+ * the order of hashes already. They are read three times: for the largest number, for the number of entries that stay,
+ * and to be written.
  */
-sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out, uint32_t *size)
+sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
+								  uint32_t *size)
 {
 	top_section section;
 	if (sb_status status = top_open(list, filter->extra, filter->top, filter->total, &section); status != SB_OK)
@@ -431,8 +441,12 @@ sb_status streambloom::top_open(const void *data, size_t size, uint32_t limit, u
 	uint32_t count = load_le<uint16_t>(bytes);
 	if (size - top_section_size < size_t{top_entry_size} * count)
 		return SB_BAD_LENGTH;
-	*out = {count, bytes[2], load_le<uint64_t>(bytes + 8), bytes + top_section_size,
-			bytes + top_section_size + size_t{top_entry_size} * count, count};
+	*out = {count,
+			bytes[2],
+			load_le<uint64_t>(bytes + 8),
+			bytes + top_section_size,
+			bytes + top_section_size + size_t{top_entry_size} * count,
+			count};
 	if (count > limit || out->fraction_bits > top_fraction_bits || bytes[3] != 0 || load_le<uint32_t>(bytes + 4) != 0 ||
 		out->error >> 63 != 0)
 		return SB_BAD_LIST;
@@ -497,8 +511,8 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 	return value;
 }
 
-void streambloom::top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from,
-							 double *to)
+void streambloom::top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at,
+							 double *from, double *to)
 {
 	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives), the inverse rounded up by less than 1e-9 unless x is whole */
 	sb_moment moment;

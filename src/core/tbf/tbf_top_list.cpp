@@ -120,8 +120,8 @@ sb_status streambloom::insert_item(top_list *list, const sb_memory *memory, cons
 	return status;
 }
 
-static sb_status add_entry(top_list *list, const sb_memory *memory, uint64_t hash, int64_t base, sb_u128 least, const void *text,
-						   uint32_t length)
+static sb_status add_entry(top_list *list, const sb_memory *memory, uint64_t hash, int64_t base, sb_u128 least,
+						   const void *text, uint32_t length)
 {
 	if (top_add(list, hash, base, &least, 0))
 		return SB_OK;
@@ -158,13 +158,14 @@ sb_status streambloom::unite_lists(top_list *list, const sb_memory *memory, cons
 	for (uint32_t i = 0; i < other->count && status == SB_OK; i++)
 	{
 		const top_entry *entry = &other->entries[i];
-		status = add_entry(list, memory, entry->hash, other->base, entry->least, other->bytes + entry->offset, entry->length);
+		status = add_entry(list, memory, entry->hash, other->base, entry->least, other->bytes + entry->offset,
+						   entry->length);
 	}
 	return status;
 }
 
-sb_status streambloom::add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter, const void *cells,
-										 double weight)
+sb_status streambloom::add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
+										 const void *cells, double weight)
 {
 	if (weight == 0)
 		return SB_OK;

@@ -1,5 +1,6 @@
 /*
- * tbf_value.hpp: a stored tbf while it is made, in one block of the memory that the caller gave for it. For the core's own files.
+ * tbf_value.hpp: a stored tbf while it is made, in one block of the memory that the caller gave for it. For the core's
+ * own files.
  */
 #ifndef STREAMBLOOM_TBF_VALUE_HPP
 #define STREAMBLOOM_TBF_VALUE_HPP
@@ -11,10 +12,13 @@
 
 namespace streambloom {
 
-/* `in_front` bytes for the caller, the header, the counters, what follows the counters. Releases them unless handed over. */
+/*
+ * `in_front` bytes for the caller, the header, the counters, what follows the counters. Releases them unless handed
+ * over.
+ */
 class value_block
 {
-  public:
+public:
 	value_block(const sb_memory *memory, size_t in_front) : memory_(memory), in_front_(in_front) {}
 	value_block(const value_block &) = delete;
 	value_block &operator=(const value_block &) = delete;
@@ -51,16 +55,17 @@ class value_block
 		block_ = nullptr;
 	}
 
-  private:
+private:
 	const sb_memory *memory_;
 	size_t in_front_;
 	unsigned char *block_ = nullptr;
 };
 
 /*
- * Allocates a value with the counters that status = produce(block, counters, &empty) gives, which is called twice for each block, in
- * order; planned->extra bytes after the counters are left to the caller. Sets what the header says of the counters.
- * SB_TOO_LARGE: *planned says how large. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever `produce` returns.
+ * Allocates a value with the counters that status = produce(block, counters, &empty) gives, which is called twice for
+ * each block, in order; planned->extra bytes after the counters are left to the caller. Sets what the header says of
+ * the counters. SB_TOO_LARGE: *planned says how large. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever
+ * `produce` returns.
  */
 template <typename Produce>
 sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
@@ -71,7 +76,10 @@ sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
 	return status == SB_OK ? write_cells(*planned, value->cells(), produce) : status;
 }
 
-/* Allocates an exact value with these items, and sets what the header says of them; planned->extra bytes are left to the caller. */
+/*
+ * Allocates an exact value with these items, and sets what the header says of them; planned->extra bytes are left to
+ * the caller.
+ */
 inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exact_item *items, uint32_t count)
 {
 	describe_items(items, count, planned);
@@ -82,14 +90,15 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
 }
 
 /*
- * The same items with other counts: change(item) may change item->units, and those that it leaves at 0 go. SB_BAD_CELLS,
- * SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
+ * The same items with other counts: change(item) may change item->units, and those that it leaves at 0 go.
+ * SB_BAD_CELLS, SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
  */
 template <typename Change>
-sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value, sb_tbf *planned,
-							 Change change)
+sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value,
+							 sb_tbf *planned, Change change)
 {
-	auto *items = static_cast<exact_item *>(memory->allocate(memory->context, (size_t{filter->item_count} + 1) * sizeof(exact_item)));
+	auto *items = static_cast<exact_item *>(
+		memory->allocate(memory->context, (size_t{filter->item_count} + 1) * sizeof(exact_item)));
 	if (items == nullptr)
 		return SB_NO_MEMORY;
 	exact_reader reader(filter, cells);

@@ -71,9 +71,9 @@ extern MemoryContext result_memory(void);
 	name##_inside(PG_FUNCTION_ARGS)
 
 /*
- * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the ReturnSetInfo. The row
- * type is the one that the executor expects. To ask for it by get_call_result_type() would leave memory in the query's context with
- * each call, until the query ends.
+ * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the
+ * ReturnSetInfo. The row type is the one that the executor expects. To ask for it by get_call_result_type() would leave
+ * memory in the query's context with each call, until the query ends.
  */
 extern void begin_rows(FunctionCallInfo fcinfo);
 

@@ -146,6 +146,15 @@ sb_interval_infinity(const Interval *interval)
 #define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters)
 #endif
 
+/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
+#if PG_VERSION_NUM >= 190000
+#define SB_EXPLAIN_PARAMETER , ExplainState *explain
+#define SB_EXPLAIN_ARGUMENT , explain
+#else
+#define SB_EXPLAIN_PARAMETER
+#define SB_EXPLAIN_ARGUMENT
+#endif
+
 /* Does the statement change rows of the relation with this number in its range table? */
 #if PG_VERSION_NUM >= 190000
 #define sb_is_result_relation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)

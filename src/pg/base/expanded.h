@@ -31,7 +31,8 @@ struct ExpandedFilter
 	ExpandedObjectHeader hdr;
 	int			magic;
 	struct varlena *flat;		/* the stored form; NULL if it was not made yet from the state */
-	void	   *state;			/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
+	/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
+	void	   *state;
 	FlattenFilter flatten;
 	bool		is_state;		/* of an aggregate: it travels once, so its bytes are not kept */
 };

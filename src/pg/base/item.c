@@ -22,6 +22,8 @@
 #include "utils/typcache.h"
 #include "utils/uuid.h"
 
+#include "base/hints.h"
+#include "base/item_kind.h"
 #include "base/item_type.h"
 #include "base/own_types.h"
 
@@ -68,50 +70,6 @@ struct ItemHasher
 
 /* ------------------------------------------------------------------- kinds */
 
-static const char *const kind_names[] = {
-	[SB_KIND_NONE] = "none",
-	[SB_KIND_INTEGER] = "integer",
-	[SB_KIND_FLOAT] = "float",
-	[SB_KIND_TEXT] = "text",
-	[SB_KIND_CHARACTER] = "character",
-	[SB_KIND_BYTEA] = "bytea",
-	[SB_KIND_UUID] = "uuid",
-	[SB_KIND_BOOLEAN] = "boolean",
-	[SB_KIND_DATE] = "date",
-	[SB_KIND_TIME] = "time",
-	[SB_KIND_TIMESTAMP] = "timestamp",
-	[SB_KIND_TIMESTAMPTZ] = "timestamptz",
-};
-
-/* The detail of a named kind: of the whole name, so it tells whether the stored one is cut. */
-static uint32_t
-name_hash(const char *name)
-{
-	return (uint32_t) sb_hash_bytes(name, strlen(name));
-}
-
-char *
-item_kind_text(const sb_kind *kind)
-{
-	if (kind->code == SB_KIND_NAMED)
-	{
-		/* A name that was cut in the middle of a character must not reach the client. */
-		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
-		bool		whole = kind->detail == name_hash(kind->name);
-
-		if (!pg_verifymbstr(kind->name, length, true))
-			return pstrdup("(a type whose name is not valid in this encoding)");
-		return psprintf("%.*s%s", length, kind->name, whole ? "" : "...");
-	}
-	if (kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER)
-	{
-		const char *encoding = PG_VALID_BE_ENCODING(kind->detail) ? pg_encoding_to_char(kind->detail) : "unknown encoding";
-
-		return psprintf("%s (%s)", kind_names[kind->code], encoding);
-	}
-	return pstrdup(kind_names[kind->code]);
-}
-
 /*
  * Sets the kind's name, cut to the size that the header has for it, and a hash of the whole name. By this hash, names
  * that differ only behind the cut are different kinds.
@@ -126,7 +84,7 @@ set_named_kind(ItemHasher *hasher, const char *name)
 	hasher->kind_name = strlen(name) < SB_KIND_NAME_SIZE ? NULL : MemoryContextStrdup(GetMemoryChunkContext(hasher), name);
 	memset(kind, 0, sizeof *kind);
 	kind->code = SB_KIND_NAMED;
-	kind->detail = name_hash(name);
+	kind->detail = item_kind_name_hash(name);
 	memcpy(kind->name, name, pg_mbcliplen(name, strlen(name), SB_KIND_NAME_SIZE - 1));
 }
 
@@ -137,18 +95,6 @@ set_kind(sb_kind *kind, sb_kind_code code)
 	kind->code = code;
 	if (code == SB_KIND_TEXT || code == SB_KIND_CHARACTER)
 		kind->detail = GetDatabaseEncoding();
-}
-
-void
-item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *action)
-{
-	if (left->code == SB_KIND_NONE || right->code == SB_KIND_NONE || sb_kind_equal(left, right))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("cannot %s filters of different item kinds", action),
-			 errdetail("The left filter holds items of kind %s, the right one of kind %s.",
-					   item_kind_text(left), item_kind_text(right))));
 }
 
 /* ------------------------------------------------------------------ preparing */
@@ -336,7 +282,8 @@ item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
 		if (!OidIsValid(element))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("items must be given as an array, not as %s", format_type_be(array_type))));
+					 errmsg("items must be given as an array, not as %s", format_type_be(array_type)),
+					 errhint("Write ARRAY[...], or call the function for one item.")));
 		hasher = make_hasher(element, PG_GET_COLLATION(), flinfo->fn_mcxt);
 		get_typlenbyvalalign(element, &hasher->length, &hasher->by_value, &hasher->align);
 		flinfo->fn_extra = hasher;
@@ -354,8 +301,11 @@ ItemHasher *
 item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array)
 {
 	ItemHasher *reader = reader_for_kind(hasher, filter_kind);
+	ErrorHint	hint;
 
+	hint_begin(&hint, item_hint_of_untyped_array, filter_kind);
 	*array = InputFunctionCall(&reader->array_input, TextDatumGetCString(*array), reader->type, -1);
+	hint_end(&hint);
 	return reader;
 }
 
@@ -396,6 +346,7 @@ examine_record(ItemHasher *hasher, Datum item)
 		char	   *name;
 
 		refuse_unstable_columns(descriptor, RECORDOID);
+		refuse_untyped_fields(record, descriptor);
 		name = name_of_item_columns(descriptor);
 		set_named_kind(hasher, name);
 		pfree(name);
@@ -537,24 +488,18 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 	}
 	if (hasher->untyped && is_read(filter_kind))
 	{
+		ErrorHint	hint;
+
 		hasher->read_by = reader_for_kind(hasher, filter_kind);
+		hint_begin(&hint, item_hint_of_untyped, filter_kind);
 		hasher->read_item = InputFunctionCall(&hasher->read_by->input, TextDatumGetCString(item),
 											  hasher->read_by->input_parameter, -1);
+		hint_end(&hint);
 		return item_hash_for(hasher->read_by, hasher->read_item, filter_kind);
 	}
 	hash = item_hash(hasher, item);
 	if (filter_kind->code != SB_KIND_NONE && !sb_kind_equal(filter_kind, &hasher->kind))
-	{
-		char	   *holds = item_kind_text(filter_kind);
-		char	   *given = hasher->kind_name != NULL ? hasher->kind_name : item_kind_text(&hasher->kind);
-
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("the filter holds items of kind %s, not of kind %s", holds, given),
-				 filter_kind->code == hasher->kind.code && filter_kind->code != SB_KIND_NAMED ?
-				 errhint("Items are hashed in the encoding of the database that built the filter.") :
-				 errhint("Cast the item to the type of the items that the filter was built from.")));
-	}
+		item_refuse_kind(filter_kind, &hasher->kind, hasher->kind_name);
 	return hash;
 }
 

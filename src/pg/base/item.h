@@ -32,8 +32,8 @@ extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 extern bool item_is_untyped(const ItemHasher *hasher);
 
 /*
- * Reads an untyped array, for a filter of this kind: *array, a text, becomes an array of the type that the kind stands for.
- * Returns the hasher for its elements. Errors are those of the array's input function.
+ * Reads an untyped array, for a filter of this kind: *array, a text, becomes an array of the type that the kind stands
+ * for. Returns the hasher for its elements. Errors are those of the array's input function.
  */
 extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array);
 
@@ -44,9 +44,9 @@ extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kin
 extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
- * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they
- * differ. An untyped item is read as the type that the filter's kind stands for, by the input function of that type and
- * with its errors: as bigint for integers, double precision for floats. It is text for a filter of no kind, and of a kind
+ * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they differ.
+ * An untyped item is read as the type that the filter's kind stands for, by the input function of that type and with
+ * its errors: as bigint for integers, double precision for floats. It is text for a filter of no kind, and of a kind
  * that is the name of a type.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);

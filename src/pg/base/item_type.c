@@ -72,6 +72,25 @@ refuse_unstable_columns(TupleDesc columns, Oid within)
 }
 
 void
+refuse_untyped_fields(HeapTupleHeader record, TupleDesc columns)
+{
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
+
+	for (int i = 0; i < columns->natts; i++)
+		if (TupleDescAttr(columns, i)->atttypid == UNKNOWNOID)
+		{
+			bool		isnull;
+			Datum		field = heap_getattr(&tuple, i + 1, columns, &isnull);
+
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+					 errmsg("field %d of the row has no type: %s", i + 1,
+							isnull ? "NULL" : quote_literal_cstr(DatumGetCString(field))),
+					 errhint("Cast it, as in ROW(1, 'x'::text).")));
+		}
+}
+
+void
 refuse_unstable(Oid type, Oid within)
 {
 	Oid			base = getBaseType(type);

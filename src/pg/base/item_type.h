@@ -6,6 +6,8 @@
 
 #include "base/compat.h"
 
+#include "access/htup.h"
+
 #include "access/tupdesc.h"
 
 /* Raises an error if values of this type under this collation can be equal without having the same bytes. */
@@ -19,6 +21,9 @@ extern void refuse_unstable(Oid type, Oid within);
 
 /* The same for all columns of a composite type. */
 extern void refuse_unstable_columns(TupleDesc columns, Oid within);
+
+/* Raises an error if a row has a literal without a type, as ROW(1, 'x') does: its columns are `columns`. */
+extern void refuse_untyped_fields(HeapTupleHeader record, TupleDesc columns);
 
 /*
  * The row type that values of this type are, or contain at any depth; InvalidOid if there is none. A type that

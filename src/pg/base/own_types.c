@@ -59,6 +59,7 @@ extern Datum bf_in(PG_FUNCTION_ARGS);
 extern Datum sbf_in(PG_FUNCTION_ARGS);
 extern Datum ibf_in(PG_FUNCTION_ARGS);
 extern Datum tbf_in(PG_FUNCTION_ARGS);
+extern Datum abf_in(PG_FUNCTION_ARGS);
 
 void
 refuse_filter_as_item(Oid type)
@@ -71,6 +72,7 @@ refuse_filter_as_item(Oid type)
 		{bf_in, "Use | to unite two filters, and bf_union_agg() for those of many rows."},
 		{sbf_in, "Use | to unite two filters, and sbf_union_agg() for those of many rows."},
 		{ibf_in, "Use | to unite two filters, and ibf_union_agg() for those of many rows."},
+		{abf_in, "Use | to unite two filters for a window of time, and abf_union_agg() for those of many rows."},
 		{tbf_in, "Use + to merge two filters, and tbf_merge_agg() for those of many rows."},
 	};
 

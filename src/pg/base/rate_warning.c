@@ -9,8 +9,8 @@
 #include "utils/guc.h"
 
 /*
- * When the statement began that was the last one to raise the warning, and to raise it so that the client could see it. No statement
- * begins in infinity.
+ * When the statement began that was the last one to raise the warning, and to raise it so that the client could see it.
+ * No statement begins in infinity.
  */
 static TimestampTz raised_in = DT_NOBEGIN;
 static TimestampTz shown_in = DT_NOBEGIN;

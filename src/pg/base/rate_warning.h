@@ -9,9 +9,9 @@
 #include "base/compat.h"
 
 /*
- * May the warning still be raised? It is shown at most once in a statement of the client, and never raised in a parallel worker:
- * the leader knows the rate of what it makes of the workers' parts. Where neither the client nor the server's log takes warnings it is
- * not due. Who has to compute rates for it asks this first.
+ * May the warning still be raised? It is shown at most once in a statement of the client, and never raised in a
+ * parallel worker: the leader knows the rate of what it makes of the workers' parts. Where neither the client nor the
+ * server's log takes warnings it is not due. Who has to compute rates for it asks this first.
  */
 extern bool rate_warning_is_due(void);
 

@@ -21,7 +21,9 @@
 /* A slice of more chunks than this is not kept: no look-up needs so many. */
 #define MOST_TOAST_CHUNKS 8
 
-/* What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full. */
+/*
+ * What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full.
+ */
 #define BYTES_OF_CHUNK (TOAST_MAX_CHUNK_SIZE + 144)
 
 typedef struct ToastChunkKey
@@ -49,10 +51,14 @@ hash_of_key(const ToastChunkKey *key)
 static inline bool
 keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 {
-	return left->number == right->number && left->value == right->value && left->table == right->table && left->size == right->size;
+	return left->number == right->number && left->value == right->value && left->table == right->table &&
+		left->size == right->size;
 }
 
-/* A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of them. */
+/*
+ * A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of
+ * them.
+ */
 #define SH_PREFIX chunks
 #define SH_ELEMENT_TYPE ToastChunk
 #define SH_KEY_TYPE ToastChunkKey
@@ -216,7 +222,8 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 		else
 		{
 			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
-			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE), &have);
+			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE),
+								 &have);
 		}
 	}
 	status = sb_lookup_open(lookup, type, bytes, have, size);
@@ -230,7 +237,8 @@ look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status sta
 	while (status == SB_NEED_BYTES)
 	{
 		size_t		have;
-		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough, &have);
+		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough,
+										 &have);
 
 		status = sb_lookup_next(lookup, bytes, have);
 	}

@@ -28,7 +28,8 @@ static inline bool
 look_up_copies_all(sb_lookup_type type, Datum value)
 {
 	return is_compressed(value) ||
-		(type == SB_LOOKUP_STABLE && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < STABLE_SLICES_FROM);
+		(type == SB_LOOKUP_STABLE && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) &&
+		 value_size(value) < STABLE_SLICES_FROM);
 }
 
 /*

@@ -131,8 +131,8 @@ refuse_size(const char *type, int64 items, double fpr)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("a %s for " INT64_FORMAT " items at a false-positive rate of %g would be too large",
-					type, items, fpr),
+			 errmsg("%s %s for " INT64_FORMAT " items at a false-positive rate of %g would be too large",
+					type[0] == 'a' ? "an" : "a", type, items, fpr),
 			 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
 			 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
 	pg_unreachable();

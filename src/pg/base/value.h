@@ -1,5 +1,5 @@
 /*
- * value.h: what the four types have in common as PostgreSQL values: how they are read from text, binary and bytea and
+ * value.h: what all types have in common as PostgreSQL values: how they are read from text, binary and bytea and
  * written, and the errors for values and parameters that the core refuses.
  *
  * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is the stored form in

@@ -265,10 +265,21 @@ Datum
 bf_empty(PG_FUNCTION_ARGS)
 {
 	sb_bf		header;
+	sb_bf_builder builder = {0};
+	sb_memory	memory = memory_in(CurrentMemoryContext);
 	unsigned char *lines;
 
-	bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
-	return bf_make(&header, &lines);
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	if (!PG_ARGISNULL(0))
+	{
+		bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
+		return bf_make(&header, &lines);
+	}
+	/* a filter that sizes itself, as that of bf_agg() */
+	bf_plan(1, PG_GETARG_FLOAT8(1), true, &header);
+	must_finish(sb_bf_builder_begin(&builder, &memory, &header));
+	return bf_builder_store(&builder, &header, &lines);
 }
 
 /* bf_add(bf, "any") */

@@ -10,8 +10,8 @@
 #define BF_DEFAULT_FPR 0.01
 
 /*
- * A bf in memory: its decoded header, and its lines, or the stored items of an exact filter. They are inside the detoasted
- * value and must not be written.
+ * A bf in memory: its decoded header, and its lines, or the stored items of an exact filter. They are inside the
+ * detoasted value and must not be written.
  */
 typedef struct BfValue
 {

@@ -87,7 +87,8 @@ intersect_exact(const BfValue *left, const BfValue *right)
 	sb_difference difference;
 	sb_bf		header;
 	void	   *value;
-	sb_status	status = sb_bf_intersect_exact(&left->header, left->lines, &right->header, right->lines, &memory, VARHDRSZ, &header, &value,
+	sb_status	status = sb_bf_intersect_exact(&left->header, left->lines, &right->header, right->lines, &memory,
+											   VARHDRSZ, &header, &value,
 											   &difference);
 
 	if (status == SB_DIFFERENT)
@@ -115,7 +116,8 @@ intersect_arguments(FunctionCallInfo fcinfo, bool in_place)
 	plan_union(&left.header, &right.header, "intersect", &both);
 	if (sb_bf_is_exact(&left.header) || sb_bf_is_exact(&right.header))
 		return intersect_exact(&left, &right);
-	if (in_place && both.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
+	if (in_place && both.line_count == left.header.line_count && is_state_of_aggregate(fcinfo,
+																					   left.lines - SB_BF_HEADER))
 	{
 		result = PG_GETARG_DATUM(0);
 		lines = (unsigned char *) left.lines;
@@ -297,7 +299,8 @@ fold(const BfValue *bf, double fpr)
 	Datum		result;
 
 	must_finish(sb_bf_items(&bf->header, bf->lines, &items));
-	for (; folded.line_count % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hash_count, items / (folded.line_count / 2)) <= fpr; halvings++)
+	for (; folded.line_count % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hash_count,
+														items / (folded.line_count / 2)) <= fpr; halvings++)
 		folded.line_count /= 2;
 	if (halvings > 0)
 	{

@@ -12,6 +12,7 @@
 #include "utils/snapmgr.h"
 
 #include "index/functions.h"
+#include "index/handler.h"
 
 /* ----------------------------------------------------------------- verdicts */
 
@@ -163,6 +164,22 @@ chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict
 		return;
 	ask_open_index(asker, heap, index, oid, verdict);
 	relation_close(index, AccessShareLock);
+}
+
+bool
+chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column, BfPatience *patience,
+					BfSpans *spans)
+{
+	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
+	bool		asked;
+
+	if (index == NULL)
+		return false;
+	PredicateLockRelation(index, snapshot);
+	pgstat_count_index_scan(index);
+	asked = bf_index_ask_for_spans(search, column, index, heap, patience, spans);
+	relation_close(index, AccessShareLock);
+	return asked;
 }
 
 /* ---------------------------------------------------- one clause, many tables */

@@ -12,7 +12,7 @@
 
 #include "chunks/chunk_cache.h"
 #include "chunks/chunk_question.h"
-#include "index/bf_index.h"
+#include "index/scan.h"
 
 /* ----------------------------------------------------------------- verdicts */
 
@@ -86,6 +86,14 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
  * is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
+
+/*
+ * Asks an index in which pages of the heap rows may be that have one of the values of a hashed search in this column. The result
+ * is false if that cannot be told, because the index is gone, no longer usable, or not asked (bf_index_ask_for_spans()). Takes the
+ * predicate lock, and counts, as above. REQUIRES: the heap is locked.
+ */
+extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
+								BfPatience *patience, BfSpans *spans);
 
 /* A clause with one constant that is not NULL, and with varno 1 in its Var, about which many tables are asked. */
 typedef struct ChunkClause

@@ -9,7 +9,7 @@
 
 #include "utils/snapshot.h"
 
-#include "index/bf_index.h"
+#include "index/scan.h"
 
 typedef struct ChunkCache ChunkCache;
 
@@ -19,13 +19,15 @@ typedef struct ChunkCache ChunkCache;
  *
  * For plans (the node ChunkSkip) what is remembered is about an index, whatever table it belongs to: then `chunk` is the OID
  * of the index in the functions below. It is kept apart because a plan has locked its tables before, and does not compare
- * their storage with what the snapshot sees.
+ * their storage with what the snapshot sees. For the same reason what the node PartitionScan remembers is kept apart from what
+ * chunk_scan() does; like this, it is about the chunks of a parent.
  */
 typedef struct ChunkCacheKey
 {
 	Oid			parent;			/* InvalidOid: for plans */
 	AttrNumber	column;			/* of the parent; for plans, of the index */
 	bool		any;			/* = ANY (array) */
+	bool		locked_before;	/* for the node PartitionScan */
 	Oid			operator;		/* for plans, its function */
 	Oid			collation;
 } ChunkCacheKey;

@@ -170,6 +170,39 @@ open_chunk(ChunkScan *scan, Oid oid)
 	return chunk;
 }
 
+void
+chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value, const Oid *chunks, int count)
+{
+	List	   *sides;
+	Node	   *left;
+
+	memset(scan, 0, sizeof *scan);
+	scan->context = CurrentMemoryContext;
+	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
+	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
+	scan->parent = parent;
+	scan->locked_before = scan->stay_locked = true;
+	scan->count = count;
+	scan->chunks = memcpy(palloc(count * sizeof(Oid) + 1), chunks, count * sizeof(Oid));
+	scan->left_alone = palloc0(count * sizeof(bool) + 1);
+	scan->any = IsA(comparison, ScalarArrayOpExpr);
+	scan->clause = comparison = copyObject(comparison);
+	sides = scan->any ? castNode(ScalarArrayOpExpr, comparison)->args : castNode(OpExpr, comparison)->args;
+	left = linitial(sides);
+	while (IsA(left, RelabelType))
+		left = (Node *) ((RelabelType *) left)->arg;
+	scan->var = castNode(Var, left);
+	scan->column = scan->var->varattno;
+	scan->column_name = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(parent), scan->column - 1)->attname));
+	if (value->constisnull)
+	{
+		scan->clause = NULL;
+		return;
+	}
+	lsecond(sides) = scan->item = copyObject(unconstify(Const *, value));
+	chunk_prepare_clause(&scan->index_clause, (Node *) scan->clause, scan->item->constvalue);
+}
+
 /* ---------------------------------------------------------------- one after the other */
 
 void
@@ -183,6 +216,7 @@ chunk_use_cache(ChunkScan *scan)
 		return;
 	memset(&key, 0, sizeof key);
 	key.parent = RelationGetRelid(scan->parent);
+	key.locked_before = scan->locked_before;
 	key.column = scan->column;
 	key.any = scan->any;
 	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
@@ -212,7 +246,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	Relation	chunk;
 	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	bool		in_vain = false;
+	bool		in_vain = false;	/* an index named few pages, and no row that they have matches: the chunk need not be read */
 
 	CHECK_FOR_INTERRUPTS();
 	if (scan->left_alone[number])

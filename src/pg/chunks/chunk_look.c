@@ -16,6 +16,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/heap.h"
+
 /*
  * Finds the row versions on a page that the snapshot sees, and returns how many they are. Their values are looked at
  * later, without the lock: they may be stored out of line, and then they are read from other pages. The pin keeps the

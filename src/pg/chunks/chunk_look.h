@@ -13,7 +13,7 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-#include "index/bf_index.h"
+#include "index/scan.h"
 
 /*
  * May a row that the snapshot sees and that is searched for be in the chunk? The result is true, without a look, if the

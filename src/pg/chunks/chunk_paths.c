@@ -7,6 +7,8 @@
 
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
+#include "chunks/join_skip.h"
+#include "chunks/partition_scan.h"
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist;
 
@@ -16,13 +18,16 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
 	chunk_scan_add_path(root, rel, rte);
+	partition_scan_add_path(root, rel, rte);
 	chunk_skip_prefer(root, rel, rte);
+	join_skip_add_parameterized(root, rel, rte);
 }
 
 void
 chunk_paths_init(void)
 {
 	chunk_skip_paths_init();
+	join_skip_paths_init();
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = change_paths;
 }

@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 
 #include "index/functions.h"
+#include "index/handler.h"
 
 bool
 chunk_has_method(Oid index, Oid method)

@@ -10,6 +10,7 @@
 #include "chunks/chunk_scan.h"
 
 #include "access/attmap.h"
+#include "access/sysattr.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -39,8 +40,11 @@ chunk_all_columns(Relation parent)
 static Expr *
 make_column(TupleDesc columns, int number)
 {
-	Form_pg_attribute column = TupleDescAttr(columns, number - 1);
+	Form_pg_attribute column;
 
+	if (number == TableOidAttributeNumber)
+		return (Expr *) makeVar(1, number, OIDOID, -1, InvalidOid, 0);
+	column = TupleDescAttr(columns, number - 1);
 	if (column->attisdropped)
 		return (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
 	return (Expr *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
@@ -72,7 +76,7 @@ make_whole_row(Relation parent)
  *
  * If there are conditions, the clause becomes a security qual. So a condition that is not leakproof is tested only for
  * rows that satisfy the clause. Without this, a condition could raise an error for a row that chunk_scan() does not
- * return.
+ * return. In a plain query all conditions are alike, and PostgreSQL chooses in which order they are tested.
  */
 static Query *
 make_query(ChunkReader *reader)
@@ -94,8 +98,8 @@ make_query(ChunkReader *reader)
 	query->canSetTag = true;
 	query->rtable = list_make1(rte);
 	query->jointree = makeFromExpr(list_make1(from), NULL);
-	if (conditions == NIL)
-		query->jointree->quals = (Node *) scan->clause;
+	if (conditions == NIL || scan->locked_before)
+		query->jointree->quals = (Node *) make_ands_explicit(lcons(copyObject(scan->clause), conditions));
 	else
 	{
 		rte->securityQuals = list_make1(scan->clause);

@@ -5,8 +5,10 @@
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each
  *   chunk_read.c            reads the rows of the chunks that may hold some
+ *   chunk_counts.c          what was done, for EXPLAIN
  *
- * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all three.
+ * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node PartitionScan
+ * (partition_scan_exec.c) begins in another way.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -24,6 +26,8 @@
 #include "chunks/chunk_engine.h"
 #include "chunks/chunk_summary.h"
 
+struct ExplainState;
+
 /* What a scan has done, for EXPLAIN. */
 typedef struct ChunkCounts
 {
@@ -32,6 +36,11 @@ typedef struct ChunkCounts
 	int64		read_in_vain;	/* and those of them that had no row */
 	int64		because[CHUNK_REASONS];
 } ChunkCounts;
+
+extern void chunk_add_counts(ChunkCounts *sum, const ChunkCounts *counts);
+
+/* Shows what was done in the output of EXPLAIN ANALYZE. */
+extern void chunk_explain_counts(const ChunkCounts *counts, struct ExplainState *es);
 
 typedef struct ChunkScan
 {
@@ -47,6 +56,12 @@ typedef struct ChunkScan
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 	bool		explains;		/* this is chunk_scan_explain() */
+
+	/*
+	 * This is the node PartitionScan: the chunks were locked before the snapshot was taken, as those of a plain query are, and
+	 * what is read is the storage that they have now. So nothing is compared with what the snapshot sees.
+	 */
+	bool		locked_before;
 
 	/* chunk_judge.c */
 	MemoryContext context;		/* in which the scan lives */
@@ -67,6 +82,14 @@ typedef struct ChunkScan
  * which must live as long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
+
+/*
+ * Begins a scan of partitions that are known and locked already. `comparison` is that of a column of the parent, with
+ * varno 1, on the left side; `value` takes the place of the right side. `parent` is open; chunk_scan_end() closes it.
+ * Memory is taken as chunk_scan_begin() does it, the OIDs are copied.
+ */
+extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
+									const Oid *chunks, int count);
 
 /* Closes the parent, and frees the memory of its own that the scan has. */
 extern void chunk_scan_end(ChunkScan *scan);
@@ -97,7 +120,8 @@ extern void chunk_first(ChunkScan *scan);
 typedef struct ChunkReader
 {
 	ChunkScan  *scan;
-	List	   *columns;		/* the parent's columns, by number, that the rows have; 0 stands for the whole row */
+	/* the parent's columns, by number, that the rows have; 0 stands for the whole row, TableOidAttributeNumber for tableoid */
+	List	   *columns;
 
 	/*
 	 * Other conditions that the rows must satisfy: a list of expressions with varno 1 in their Vars, which have the

@@ -29,6 +29,7 @@
 #include "utils/rls.h"
 #include "utils/typcache.h"
 
+#include "base/hints.h"
 #include "base/own_types.h"
 #include "chunks/chunk_scan_node.h"
 
@@ -130,7 +131,8 @@ open_parent(FunctionCallInfo fcinfo)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					 errmsg("cannot scan the chunks of \"%s\"", RelationGetRelationName(parent)),
-					 errdetail_relkind_not_supported(parent->rd_rel->relkind)));
+					 errdetail_relkind_not_supported(parent->rd_rel->relkind),
+					 errhint("Name a table, a partitioned or foreign table, or a materialized view.")));
 	}
 	return parent;
 }
@@ -149,7 +151,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						scan->column_name, RelationGetRelationName(scan->parent))));
+						scan->column_name, RelationGetRelationName(scan->parent)),
+				 errhint("The second argument is the name of a column of the relation.")));
 	if (scan->column < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -269,6 +272,16 @@ require_comparison(Oid operator)
 				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
 }
 
+/* The hint for a value without a type that cannot be read. */
+static void
+say_column_type(const void *argument)
+{
+	const ChunkScan *scan = (const ChunkScan *) argument;
+	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
+
+	errhint("A value without a type is read as one for column \"%s\" of type %s.", scan->column_name, format_type_be(type));
+}
+
 /*
  * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
  * because neither a filter of the column's values nor an index on them could answer it.
@@ -289,11 +302,19 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	Expr	   *clause;
 	List	   *sides;
 	Node	   *left;
+	ErrorHint	hint;
 
+	if (scan->any && item_type != UNKNOWNOID && !OidIsValid(get_base_element_type(item_type)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("items must be given as an array, not as %s", format_type_be(item_type)),
+				 errhint("Write ARRAY[...], or ask for one value with chunk_scan().")));
+	hint_begin(&hint, say_column_type, scan);
 	if (scan->any)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
 	else
 		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
+	hint_end(&hint);
 	require_comparison(scan->any ? castNode(ScalarArrayOpExpr, clause)->opno : castNode(OpExpr, clause)->opno);
 	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);

@@ -32,22 +32,16 @@
 #include "utils/typcache.h"
 
 #include "base/own_types.h"
+#include "chunks/chunk_conditions.h"
 #include "chunks/chunk_scan.h"
 #include "chunks/chunk_snapshot.h"
-
-/* A parameter in the conditions. */
-typedef struct ConditionParameter
-{
-	Param	   *param;
-	ExprState  *expression;
-} ConditionParameter;
 
 typedef struct ChunkScanState
 {
 	CustomScanState css;
 	FuncExpr   *call;
 	bool		any;
-	List	   *conditions;		/* tested in the chunks; their Vars refer to the node's tuples */
+	ChunkConditions conditions; /* tested in the chunks */
 	List	   *columns;		/* the parent's columns in the node's tuples */
 	List	   *arguments;		/* ExprStates of the call's arguments */
 	Bitmapset  *parameters;		/* on which the arguments depend */
@@ -60,7 +54,6 @@ typedef struct ChunkScanState
 	bool		begun;			/* there is a scan */
 	ChunkScan	scan;
 	ChunkReader reader;
-	List	   *condition_parameters;	/* of ConditionParameter, in the order of their numbers in the chunks' queries */
 	ChunkCounts counts;			/* of earlier scans */
 } ChunkScanState;
 
@@ -135,8 +128,10 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 
 	(void) eflags;
 	state->call = list_nth_node(FuncExpr, plan->custom_exprs, CHUNK_SCAN_CALL);
-	state->conditions = list_nth(plan->custom_exprs, CHUNK_SCAN_CONDITIONS);
 	state->columns = list_nth(plan->custom_private, CHUNK_SCAN_COLUMNS);
+	state->conditions.conditions = list_nth(plan->custom_exprs, CHUNK_SCAN_CONDITIONS);
+	state->conditions.columns = state->columns;
+	state->conditions.node = &node->ss.ps;
 	state->any = linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_ANY));
 	state->rti = bms_singleton_member(plan->custom_relids);
 	require_execute(state->call->funcid);
@@ -146,7 +141,7 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 	{
 		TupleDesc	columns = lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1);
 
-		state->recheck = ExecInitQual(state->conditions, &node->ss.ps);
+		state->recheck = ExecInitQual(state->conditions.conditions, &node->ss.ps);
 		state->whole_row = ExecInitExtraTupleSlot(estate, columns, &TTSOpsVirtual);
 	}
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "ChunkScan", ALLOCSET_DEFAULT_SIZES);
@@ -177,86 +172,6 @@ require_planned_columns(ChunkScanState *state)
 			TupleDescAttr(columns, lfirst_int(number) - 1)->atttypid != exprType((Node *) planned))
 			chunk_report_changed(RelationGetRelationName(state->scan.parent));
 	}
-}
-
-/*
- * Gives a parameter of the chunks' queries its value when it is first needed: a parameter in a condition may stand for
- * a subquery that fails, or is never run because no row comes so far.
- */
-static ParamExternData *
-fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
-{
-	ParamExternData *result = &parameters->params[number - 1];
-
-	(void) speculative;
-	(void) workspace;
-	if (!OidIsValid(result->ptype))
-	{
-		ChunkScanState *state = parameters->paramFetchArg;
-		ConditionParameter *parameter = list_nth(state->condition_parameters, number - 1);
-		MemoryContext caller;
-		int16		length;
-		bool		by_value;
-
-		get_typlenbyval(parameter->param->paramtype, &length, &by_value);
-		result->value = ExecEvalExprSwitchContext(parameter->expression, state->css.ss.ps.ps_ExprContext,
-												  &result->isnull);
-		caller = MemoryContextSwitchTo(state->scan.query_context);
-		if (!result->isnull)
-			result->value = datumCopy(result->value, by_value, length);
-		MemoryContextSwitchTo(caller);
-		result->ptype = parameter->param->paramtype;
-	}
-	return result;
-}
-
-/* Turns a condition on the node's tuples into one on the parent, with parameters of its own. */
-static Node *
-adapt_condition(Node *node, ChunkScanState *state)
-{
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Var))
-	{
-		int			number = list_nth_int(state->columns, ((Var *) node)->varattno - 1);
-		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(state->scan.parent), number - 1);
-
-		return (Node *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
-	}
-	if (IsA(node, Param))
-	{
-		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
-		Param	   *param = copyObject((Param *) node);
-
-		parameter->param = (Param *) node;
-		parameter->expression = ExecInitExpr((Expr *) node, &state->css.ss.ps);
-		state->condition_parameters = lappend(state->condition_parameters, parameter);
-		param->paramkind = PARAM_EXTERN;
-		param->paramid = list_length(state->condition_parameters);
-		return (Node *) param;
-	}
-	return expression_tree_mutator(node, adapt_condition, state);
-}
-
-/* The conditions for a reader of chunks (chunk_scan.h). */
-static List *
-conditions_for_chunks(void *argument, ParamListInfo *parameters)
-{
-	ChunkScanState *state = argument;
-	List	   *conditions;
-	int			count;
-
-	state->condition_parameters = NIL;
-	conditions = (List *) adapt_condition((Node *) state->conditions, state);
-	count = list_length(state->condition_parameters);
-	if (count > 0)
-	{
-		*parameters = makeParamList(count);
-		memset((*parameters)->params, 0, count * sizeof(ParamExternData));
-		(*parameters)->paramFetch = fetch_parameter;
-		(*parameters)->paramFetchArg = state;
-	}
-	return conditions;
 }
 
 /* Evaluates the arguments and begins a scan. */
@@ -298,22 +213,14 @@ begin_scan(ChunkScanState *state)
 	memset(&state->reader, 0, sizeof state->reader);
 	state->reader.scan = &state->scan;
 	state->reader.columns = state->columns;
-	if (state->conditions != NIL)
+	if (state->conditions.conditions != NIL)
 	{
-		state->reader.conditions = conditions_for_chunks;
-		state->reader.argument = state;
+		state->conditions.parent = state->scan.parent;
+		state->conditions.context = state->scan.query_context;
+		state->reader.conditions = chunk_conditions_adapt;
+		state->reader.argument = &state->conditions;
 	}
 	MemoryContextSwitchTo(caller);
-}
-
-static void
-add_counts(ChunkCounts *sum, const ChunkCounts *counts)
-{
-	sum->asked += counts->asked;
-	sum->read += counts->read;
-	sum->read_in_vain += counts->read_in_vain;
-	for (int i = 0; i < CHUNK_REASONS; i++)
-		sum->because[i] += counts->because[i];
 }
 
 static void
@@ -323,7 +230,7 @@ end_scan(ChunkScanState *state)
 		return;
 	state->begun = false;
 	chunk_read_stop(&state->reader);
-	add_counts(&state->counts, &state->scan.counts);
+	chunk_add_counts(&state->counts, &state->scan.counts);
 	chunk_scan_end(&state->scan);
 	MemoryContextReset(state->context);
 }
@@ -486,18 +393,13 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 								 deparse_expression(operator, context, prefix, false), value), es);
 	if (!is_null(summaries))
 		ExplainPropertyText("Summaries", deparse_expression(summaries, context, prefix, false), es);
-	if (state->conditions != NIL)
+	if (state->conditions.conditions != NIL)
 		ExplainPropertyText("Filter in Chunks",
-							deparse_expression((Node *) make_ands_explicit(state->conditions), context, prefix, false),
-							es);
+							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context, prefix,
+											   false), es);
 	if (!es->analyze)
 		return;
 	if (state->begun)
-		add_counts(&counts, &state->scan.counts);
-	ExplainPropertyInteger("Partitions Asked", NULL, counts.asked, es);
-	ExplainPropertyInteger("Partitions Skipped", NULL, counts.asked - counts.read, es);
-	ExplainPropertyInteger("Partitions Read", NULL, counts.read, es);
-	if (counts.read > 0)
-		ExplainPropertyText("Read Because", chunk_reasons_text(counts.because), es);
-	ExplainPropertyInteger("Partitions Read in Vain", NULL, counts.read_in_vain, es);
+		chunk_add_counts(&counts, &state->scan.counts);
+	chunk_explain_counts(&counts, es);
 }

@@ -59,6 +59,9 @@ extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeT
 /* Has the parent of a query with * other columns behind the first ones, which there were when the query was analyzed? */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
+/* The columns of the relation with this number that an expression uses. They are added to a target list. */
+extern List *chunk_scan_add_columns(List *columns, Node *expression, Index relid);
+
 extern const CustomScanMethods chunk_scan_scan_methods;
 
 #endif

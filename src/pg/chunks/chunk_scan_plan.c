@@ -99,9 +99,8 @@ is_tested_in_chunks(RestrictInfo *condition, RelOptInfo *rel)
 	return result;
 }
 
-/* The columns of the function's rows that an expression uses. They are added to a target list. */
-static List *
-add_columns(List *columns, Node *expression, Index relid)
+List *
+chunk_scan_add_columns(List *columns, Node *expression, Index relid)
 {
 	List	   *variables = pull_var_clause(expression, PVC_RECURSE_PLACEHOLDERS);
 	ListCell   *cell;
@@ -275,10 +274,10 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 			others = lappend(others, condition->clause);
 	}
 	/* The planner may give the node another target list later, of whatever the nodes above need of the relation. */
-	columns = add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
-	columns = add_columns(columns, (Node *) target_list, rel->relid);
-	columns = add_columns(columns, (Node *) others, rel->relid);
-	columns = add_columns(columns, (Node *) conditions, rel->relid);
+	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
+	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);
+	columns = chunk_scan_add_columns(columns, (Node *) others, rel->relid);
+	columns = chunk_scan_add_columns(columns, (Node *) conditions, rel->relid);
 	foreach(cell, columns)
 		numbers = lappend_int(numbers, ((Var *) lfirst_node(TargetEntry, cell)->expr)->varattno);
 

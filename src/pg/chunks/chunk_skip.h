@@ -6,6 +6,7 @@
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
+ *   chunk_skip_hash.c    has arrays that sequential scans compare with tested by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -52,6 +53,9 @@ enum ChunkSkipPrivate
 	 */
 	CHUNK_SKIP_GUARDED,
 
+	/* Why the table did not get the node PartitionScan: a list of one string, empty if this was not tried. */
+	CHUNK_SKIP_NO_PARTITION_SCAN,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 
@@ -70,6 +74,15 @@ extern bool chunk_skip_is_expected(void);
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
+/* The same, although ChunkSkip may be off. */
+extern bool chunk_skip_is_noted(void);
+
+/*
+ * The descendants of a relation, a list of RelOptInfo: those that are scanned, or those that have children of their
+ * own. REQUIRES: root->append_rel_array is not NULL.
+ */
+extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
+
 /* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -81,6 +94,19 @@ extern void chunk_skip_paths_init(void);
  * WHERE CURRENT OF may refer to: then it is a copy whose plan lacks the node.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
+
+/* Is the statement that of the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by its name? */
+extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
+
+/*
+ * Has those of these nodes that are sequential scans test conditions "= ANY (expression)" by hash, for the expressions
+ * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second function finds
+ * what to undo. The memory is taken from the current context.
+ */
+struct PlanState;
+extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,
+									const bool *isnull, List *hashed);
+extern void chunk_skip_forget_hashed(List *hashed);
 
 extern const CustomScanMethods chunk_skip_scan_methods;
 

@@ -79,6 +79,8 @@ typedef struct ChunkSkipState
 	Bitmapset  *parameters;		/* on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
+	bool		may_hash;		/* arrays have the values of the first scan, and may be tested by hash */
+	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
 	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 
 	/* for EXPLAIN */
@@ -86,6 +88,7 @@ typedef struct ChunkSkipState
 	int			children_asked; /* how many children have an index to ask */
 	int64		scans_asked;	/* at run time: how many scans of children the indexes were asked about, */
 	int64		scans_skipped;	/* and how many of these scans were skipped */
+	int			scans_hashed;	/* how many children test an array by hash */
 	int64		because[CHUNK_REASONS]; /* why children were read; at run time: in how many scans */
 } ChunkSkipState;
 
@@ -474,6 +477,17 @@ with_fewer_children(const ChunkSkipState *state, Plan *append)
 	}
 }
 
+/* Is an index asked about an array? */
+static bool
+has_array(const ChunkSkipState *state)
+{
+	for (int i = 0; i < state->set_count; i++)
+		for (int k = 0; k < state->sets[i].count; k++)
+			if ((state->sets[i].keys[k].flags & SK_SEARCHARRAY) != 0)
+				return true;
+	return false;
+}
+
 static void
 chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -514,8 +528,42 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	else if (state->kept > 0)
 		outerPlanState(node) = ExecInitNode(with_fewer_children(state, append), estate, eflags);
 	state->ask_before_next_row = state->late && state->kept > 0;
+	state->may_hash = has_array(state) && !state->asks_nothing;
 	if (!state->late)
 		count_reasons(state, NULL);
+}
+
+static PlanState **
+children_below(PlanState *append, int *count)
+{
+	*count = IsA(append, AppendState) ? ((AppendState *) append)->as_nplans : ((MergeAppendState *) append)->ms_nplans;
+	return IsA(append, AppendState) ? ((AppendState *) append)->appendplans : ((MergeAppendState *) append)->mergeplans;
+}
+
+/* Has arrays tested by hash (chunk_skip_hash.c). All arguments are evaluated: the indexes were asked about them. */
+static void
+hash_arrays(ChunkSkipState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext caller = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	Datum	   *values = palloc(state->argument_count * sizeof(Datum));
+	bool	   *isnull = palloc(state->argument_count * sizeof(bool));
+	int			count;
+	PlanState **children = children_below(outerPlanState(state), &count);
+
+	for (int i = 0; i < state->argument_count; i++)
+	{
+		isnull[i] = true;
+		if (OidIsValid(get_element_type(exprType(list_nth(plan->custom_exprs, i)))))
+			values[i] = ExecEvalExprSwitchContext(state->arguments[i].expression, econtext, &isnull[i]);
+	}
+	state->hashed = chunk_skip_hash_arrays(children, count, plan->custom_exprs, values, isnull, state->hashed);
+	state->scans_hashed = list_length(state->hashed);
+	pfree(values);
+	pfree(isnull);
+	MemoryContextSwitchTo(caller);
+	ResetExprContext(econtext);
 }
 
 static TupleTableSlot *
@@ -530,6 +578,11 @@ chunk_skip_next(CustomScanState *node)
 	}
 	if (state->no_child_in_scan || outerPlanState(node) == NULL)
 		return NULL;
+	if (state->may_hash)
+	{
+		state->may_hash = false;
+		hash_arrays(state);
+	}
 	return ExecProcNode(outerPlanState(node));
 }
 
@@ -542,7 +595,12 @@ chunk_skip_rescan(CustomScanState *node)
 	if (append == NULL)
 		return;
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
+	{
 		state->ask_before_next_row = true;
+		state->may_hash = false;
+		chunk_skip_forget_hashed(state->hashed);
+		state->hashed = NIL;
+	}
 	/* If parameters have changed, the executor rescans it when its next row is wanted. */
 	if (append->chgParam == NULL)
 		ExecReScan(append);
@@ -614,9 +672,12 @@ static void
 chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ChunkSkipState *state = (ChunkSkipState *) node;
+	List	   *no_partition_scan = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, CHUNK_SKIP_NO_PARTITION_SCAN);
 	char	   *reasons;
 
 	(void) ancestors;
+	if (es->verbose && no_partition_scan != NIL)
+		ExplainPropertyText("No PartitionScan Because", strVal(linitial(no_partition_scan)), es);
 	if (state->stands_aside)
 		return;
 	ExplainPropertyText("bf Index on", columns_asked(state), es);
@@ -635,6 +696,8 @@ chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (!es->analyze || state->kept == 0)
 		return;
+	if (state->scans_hashed > 0)
+		ExplainPropertyInteger("Partitions Testing by Hash", NULL, state->scans_hashed, es);
 	reasons = chunk_reasons_text(state->because);
 	if (reasons[0] != '\0')
 		ExplainPropertyText("Read Because", reasons, es);

@@ -56,12 +56,8 @@ is_descendant(const PlannerInfo *root, Index relid, Index ancestor)
 	return false;
 }
 
-/*
- * The descendants of a relation, a list of RelOptInfo: those that are scanned, or those that have children of their
- * own.
- */
-static List *
-descendants(PlannerInfo *root, Index ancestor, bool scanned)
+List *
+chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned)
 {
 	List	   *result = NIL;
 
@@ -301,8 +297,8 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 		return;
 	serial = cheapest(rel->pathlist);
 	parallel = cheapest(rel->partial_pathlist) + parallel_setup_cost;
-	children = descendants(root, rel->relid, true);
-	parents = descendants(root, rel->relid, false);
+	children = chunk_skip_descendants(root, rel->relid, true);
+	parents = chunk_skip_descendants(root, rel->relid, false);
 	questions = list_length(children) * PAGES_PER_QUESTION * random_page_cost;
 	if (serial < 0 || list_length(children) < 2 || questions >= parallel || may_be_pruned_at_run_time(rel))
 		return;
@@ -329,6 +325,6 @@ chunk_skip_paths_init(void)
 {
 	DefineCustomBoolVariable("streambloom.prefer_chunk_skip",
 							 "Keeps the planner from parallel plans where ChunkSkip is expected to be faster.",
-							 "Only conditions that bf indexes answer, and few expected rows, have this effect.",
+							 "Only conditions that bf indexes answer, and few expected rows, have this effect. Hash joins get the cost that is expected of JoinSkip.",
 							 &chunk_skip_preferred, true, PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -30,6 +30,10 @@
 #include "utils/syscache.h"
 
 #include "chunks/ask.h"
+#include "chunks/finished_plan.h"
+#include "chunks/join_skip.h"
+#include "chunks/partition_scan.h"
+#include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
 
@@ -42,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* of the list */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_nodes;		/* the plan gets no nodes, because WHERE CURRENT OF may follow */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip, because this is off, or WHERE CURRENT OF may follow */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -55,18 +59,10 @@ typedef struct Planning
 } Planning;
 
 /*
- * The innermost statement that is being planned. NULL if there is none, or if ChunkSkip was off when its planning
+ * The innermost statement that is being planned. NULL if there is none, or if all nodes were off when its planning
  * began.
  */
 static Planning *planning = NULL;
-
-/* What is known of a finished statement while nodes are put into it. */
-typedef struct FinishedStatement
-{
-	PlannedStmt *statement;
-	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
-	Bitmapset  *by_leader;		/* the plan_ids of the sub-plans, of those met so far, that the leader alone runs */
-} FinishedStatement;
 
 /* ------------------------------------------------------------ what to ask */
 
@@ -79,70 +75,6 @@ scan_of_child(Plan *plan)
 	if (IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan))
 		return (Scan *) plan;
 	return NULL;
-}
-
-/* Clauses that all rows of the scan satisfy. */
-static List *
-clauses_of_scan(const Scan *scan)
-{
-	if (IsA(scan, IndexScan))
-		return list_concat_copy(((const IndexScan *) scan)->indexqualorig, scan->plan.qual);
-	if (IsA(scan, BitmapHeapScan))
-		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
-	return list_copy(scan->plan.qual);
-}
-
-/* The clauses that pass values of columns to leakproof functions only. */
-static List *
-leakproof_clauses(List *clauses)
-{
-	List	   *result = NIL;
-	ListCell   *cell;
-
-	foreach(cell, clauses)
-		if (!contain_leaked_vars(lfirst(cell)))
-			result = lappend(result, lfirst(cell));
-	return result;
-}
-
-/* Does this bitmap come from the index, or partly from it? */
-static bool
-bitmap_uses(Plan *plan, Oid index)
-{
-	ListCell   *cell;
-	List	   *children;
-
-	if (IsA(plan, BitmapIndexScan))
-		return ((BitmapIndexScan *) plan)->indexid == index;
-	if (IsA(plan, BitmapAnd))
-		children = ((BitmapAnd *) plan)->bitmapplans;
-	else if (IsA(plan, BitmapOr))
-		children = ((BitmapOr *) plan)->bitmapplans;
-	else
-		return false;
-	foreach(cell, children)
-		if (bitmap_uses(lfirst(cell), index))
-			return true;
-	return false;
-}
-
-/*
- * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one
- * row costs a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than
- * 3 if it finds two rows. A question reads one or two pages of the bf index.
- */
-#define PAGES_NOT_WORTH_A_QUESTION 2.5
-
-/*
- * Is the scan about as cheap as the question? A bitmap scan of the bf index itself never is: it does what the
- * question does, and then reads the table.
- */
-static bool
-is_cheap(const Scan *scan, const ChunkQuestion *question)
-{
-	if (IsA(scan, BitmapHeapScan) && bitmap_uses(outerPlan(scan), question->index))
-		return false;
-	return scan->plan.total_cost <= PAGES_NOT_WORTH_A_QUESTION * random_page_cost;
 }
 
 /* A key as a list, with its argument's number, so that it can be compared, copied, and sent to workers. */
@@ -186,56 +118,6 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 
 /* ------------------------------------------------------------- the new node */
 
-static int	largest_id(const Plan *plan);
-
-static int
-largest_id_of_list(List *plans)
-{
-	int			largest = 0;
-	ListCell   *cell;
-
-	foreach(cell, plans)
-		largest = Max(largest, largest_id(lfirst(cell)));
-	return largest;
-}
-
-/* The largest plan_node_id in a tree of plans. */
-static int
-largest_id(const Plan *plan)
-{
-	List	   *more = NIL;
-	int			largest;
-
-	if (plan == NULL)
-		return 0;
-	check_stack_depth();
-	if (IsA(plan, Append))
-		more = ((const Append *) plan)->appendplans;
-	else if (IsA(plan, MergeAppend))
-		more = ((const MergeAppend *) plan)->mergeplans;
-	else if (IsA(plan, BitmapAnd))
-		more = ((const BitmapAnd *) plan)->bitmapplans;
-	else if (IsA(plan, BitmapOr))
-		more = ((const BitmapOr *) plan)->bitmapplans;
-	else if (IsA(plan, CustomScan))
-		more = ((const CustomScan *) plan)->custom_plans;
-	else if (IsA(plan, SubqueryScan))
-		more = list_make1(((const SubqueryScan *) plan)->subplan);
-	largest = Max(plan->plan_node_id, largest_id_of_list(more));
-	largest = Max(largest, largest_id(outerPlan(plan)));
-	return Max(largest, largest_id(innerPlan(plan)));
-}
-
-/* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
-static int
-new_id(FinishedStatement *finished)
-{
-	if (finished->last_id < 0)
-		finished->last_id = Max(largest_id(finished->statement->planTree),
-								largest_id_of_list(finished->statement->subplans));
-	return ++finished->last_id;
-}
-
 /* Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further. */
 static bool
 scans_hypothetical_index(Plan *plan)
@@ -271,45 +153,21 @@ can_be_read_backward(Plan *append)
 	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
 }
 
-/*
- * Makes the node above an Append or MergeAppend. It passes the child's rows on as they are, so its target list is the
- * child's.
- */
-static Plan *
-make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *private)
+/* Why the table of an Append did not get the node PartitionScan, for EXPLAIN (VERBOSE). */
+static List *
+why_no_partition_scan(const PlannedStmt *statement, const Bitmapset *relids)
 {
-	CustomScan *skip = makeNode(CustomScan);
-	Plan	   *plan = &skip->scan.plan;
-	ListCell   *cell;
+	int			relid = -1;
 
-	plan->startup_cost = append->startup_cost;
-	plan->total_cost = append->total_cost;
-	plan->plan_rows = append->plan_rows;
-	plan->plan_width = append->plan_width;
-	plan->parallel_safe = append->parallel_safe;	/* in a worker it does nothing */
-	plan->plan_node_id = id;
-	plan->extParam = bms_copy(append->extParam);
-	plan->allParam = bms_copy(append->allParam);
-	plan->initPlan = append->initPlan;
-	append->initPlan = NIL;
-	plan->lefttree = append;
-	foreach(cell, append->targetlist)
+	while ((relid = bms_next_member(relids, relid)) >= 0)
 	{
-		TargetEntry *entry = lfirst_node(TargetEntry, cell);
-		Node	   *value = (Node *) entry->expr;
-		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType(value), exprTypmod(value), exprCollation(value), 0);
+		const RangeTblEntry *rte = rt_fetch(relid, statement->rtable);
+		const char *why = rte->rtekind == RTE_RELATION ? partition_scan_refusal(rte->relid) : NULL;
 
-		skip->custom_scan_tlist = lappend(skip->custom_scan_tlist, copyObject(entry));
-		entry = flatCopyTargetEntry(entry);
-		entry->expr = (Expr *) var;
-		plan->targetlist = lappend(plan->targetlist, entry);
+		if (why != NULL)
+			return list_make1(makeString(pstrdup(why)));
 	}
-	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
-	skip->custom_exprs = arguments;
-	skip->custom_private = private;
-	skip->custom_relids = relids;
-	skip->methods = &chunk_skip_scan_methods;
-	return plan;
+	return NIL;
 }
 
 /* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
@@ -326,6 +184,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	List	   *unasked = NIL;
 	List	   *unasked_why = NIL;
 	bool		guarded = false;
+	CustomScan *skip;
 	ListCell   *cell;
 
 	if (list_length(children) < 2)
@@ -338,6 +197,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		Relation	heap;
 		List	   *questions;
 		ListCell   *inner;
+		bool		is_hidden;
 		int			asked = list_length(positions);
 
 		if (scan == NULL)
@@ -352,12 +212,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
 		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
 			continue;
-		clauses = clauses_of_scan(scan);
-		if (list_member_oid(planning->guarded, rte->relid))
-		{
-			guarded = true;
-			clauses = leakproof_clauses(clauses);
-		}
+		clauses = finished_leakproof_clauses(finished, rte->relid, finished_clauses_of_scan(scan), &is_hidden);
+		guarded |= is_hidden;
 		heap = table_open(rte->relid, NoLock);
 		questions = chunk_questions(heap, scan->scanrelid, clauses);
 		table_close(heap, NoLock);
@@ -365,7 +221,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		{
 			ChunkQuestion *question = lfirst(inner);
 
-			if (is_cheap(scan, question))
+			if (finished_is_cheap(scan, question->index))
 				continue;
 			positions = lappend_int(positions, foreach_current_index(cell));
 			heaps = lappend_oid(heaps, rte->relid);
@@ -380,24 +236,18 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	}
 	if (positions == NIL)
 		return append;
-	return make_chunk_skip(append, new_id(finished), relids, arguments,
-						   list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
-									   list_make3(unasked, unasked_why, list_make1_int(guarded))));
+	skip = finished_make_node(finished, append);
+	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->custom_exprs = arguments;
+	skip->custom_private = list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
+									   list_make4(unasked, unasked_why, list_make1_int(guarded),
+												  why_no_partition_scan(statement, relids)));
+	skip->custom_relids = relids;
+	skip->methods = &chunk_skip_scan_methods;
+	return (Plan *) skip;
 }
 
 /* ------------------------------------------------------------------ finding */
-
-static bool
-is_pruned_at_run_time(const Plan *plan)
-{
-#if PG_VERSION_NUM >= 180000
-	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index :
-			((const MergeAppend *) plan)->part_prune_index) >= 0;
-#else
-	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info :
-			((const MergeAppend *) plan)->part_prune_info) != NULL;
-#endif
-}
 
 /* Puts nodes into a plan that the leader alone runs, and returns it. */
 static Plan *
@@ -421,7 +271,7 @@ add_nodes(Plan *plan, FinishedStatement *finished)
 
 				foreach(cell, append->appendplans)
 					lfirst(cell) = add_nodes(lfirst(cell), finished);
-				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
+				if (append->nasyncplans > 0 || plan->parallel_aware || finished_is_pruned_at_run_time(plan))
 					return plan;
 				return add_node_above(plan, append->appendplans, append->apprelids, finished);
 			}
@@ -431,7 +281,7 @@ add_nodes(Plan *plan, FinishedStatement *finished)
 
 				foreach(cell, append->mergeplans)
 					lfirst(cell) = add_nodes(lfirst(cell), finished);
-				if (is_pruned_at_run_time(plan))
+				if (finished_is_pruned_at_run_time(plan))
 					return plan;
 				return add_node_above(plan, append->mergeplans, append->apprelids, finished);
 			}
@@ -458,14 +308,25 @@ may_run_in_worker(const Plan *plan, int plan_id, const FinishedStatement *finish
 		!bms_is_member(plan_id, finished->by_leader);
 }
 
+/* Puts ChunkSkip and the nodes of joins into a plan that the leader alone runs, and returns it. */
+static Plan *
+add_all_nodes(Plan *plan, FinishedStatement *finished)
+{
+	if (!planning->no_chunk_skip)
+		plan = add_nodes(plan, finished);
+	if (join_skip_enabled)
+		join_skip_add_nodes(plan, finished);
+	return plan;
+}
+
 static void
 add_nodes_to_statement(PlannedStmt *statement)
 {
-	FinishedStatement finished = {.statement = statement, .last_id = -1};
+	FinishedStatement finished = {.statement = statement, .guarded = planning->guarded, .last_id = -1};
 	Bitmapset  *done = NULL;
 	bool		progress;
 
-	statement->planTree = add_nodes(statement->planTree, &finished);
+	statement->planTree = add_all_nodes(statement->planTree, &finished);
 	/* Looking at a sub-plan may show that others, which belong to it, are run by the leader alone too. */
 	do
 	{
@@ -479,7 +340,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 			if (lfirst(cell) == NULL || bms_is_member(plan_id, done) ||
 				may_run_in_worker(lfirst(cell), plan_id, &finished))
 				continue;
-			lfirst(cell) = add_nodes(lfirst(cell), &finished);
+			lfirst(cell) = add_all_nodes(lfirst(cell), &finished);
 			done = bms_add_member(done, plan_id);
 			progress = true;
 		}
@@ -558,13 +419,19 @@ is_guarded(PlannerInfo *root, Index relid)
 bool
 chunk_skip_is_expected(void)
 {
-	return planning != NULL && planning->met_bf_index && !planning->no_nodes;
+	return planning != NULL && planning->met_bf_index && !planning->no_chunk_skip;
+}
+
+bool
+chunk_skip_is_noted(void)
+{
+	return planning != NULL && planning->met_bf_index;
 }
 
 List *
 chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 {
-	return is_guarded(root, relid) ? leakproof_clauses(clauses) : clauses;
+	return is_guarded(root, relid) ? chunk_leakproof_clauses(clauses) : clauses;
 }
 
 /* Notes what the finished plan does not show. */
@@ -621,34 +488,25 @@ look_at_relations(void)
 }
 #endif
 
-/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
-#if PG_VERSION_NUM >= 190000
-#define EXPLAIN_PARAMETER , ExplainState *explain
-#define EXPLAIN_ARGUMENT , explain
-#else
-#define EXPLAIN_PARAMETER
-#define EXPLAIN_ARGUMENT
-#endif
-
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters EXPLAIN_PARAMETER)
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
 
-	/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
-	mine.no_nodes = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
+	/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. It does not look below joins. */
+	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
-	planning = chunk_skip_enabled ? &mine : NULL;
+	planning = chunk_skip_enabled || join_skip_enabled ? &mine : NULL;
 	PG_TRY();
 	{
 		if (previous_planner)
-			statement = previous_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
+			statement = previous_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 		else
-			statement = standard_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
+			statement = standard_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 
-		if (planning != NULL && mine.met_bf_index && !mine.no_nodes)
+		if (planning != NULL && mine.met_bf_index)
 			add_nodes_to_statement(statement);
 	}
 	PG_FINALLY();
@@ -662,7 +520,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 static void
 start_executor(QueryDesc *query, int eflags)
 {
-	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
+	query->plannedstmt = chunk_skip_statement_for_portal(partition_scan_statement_for_portal(query));
 	if (previous_executor_start)
 		previous_executor_start(query, eflags);
 	else

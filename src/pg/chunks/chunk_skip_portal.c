@@ -89,13 +89,19 @@ can_be_referred_to(const Portal portal)
 	return portal->name[0] != '\0' && strncmp(portal->name, made_up, sizeof made_up - 1) != 0;
 }
 
+bool
+chunk_skip_is_of_named_portal(const PlannedStmt *statement)
+{
+	/* A function that the portal's query calls executes statements that are not the portal's. */
+	return ActivePortal != NULL && can_be_referred_to(ActivePortal) && list_member_ptr(ActivePortal->stmts, statement);
+}
+
 PlannedStmt *
 chunk_skip_statement_for_portal(PlannedStmt *statement)
 {
 	Plan	   *plan;
 
-	/* A function that the portal's query calls executes statements that are not the portal's. */
-	if (ActivePortal == NULL || !can_be_referred_to(ActivePortal) || !list_member_ptr(ActivePortal->stmts, statement))
+	if (!chunk_skip_is_of_named_portal(statement))
 		return statement;
 	plan = without_node(statement->planTree);
 	if (plan == statement->planTree)

@@ -98,7 +98,8 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						wanted, RelationGetRelationName(summaries))));
+						wanted, RelationGetRelationName(summaries)),
+				 errhint("summary_column is the name of a column of the summary table.")));
 	if (found == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -198,8 +199,8 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	list_sort(out->ruled_out, list_oid_cmp);
 }
 
-static bool
-sorted_oids_contain(const List *oids, Oid oid)
+bool
+chunk_oids_contain(const List *oids, Oid oid)
 {
 	int			low = 0;
 	int			high = list_length(oids);
@@ -222,11 +223,11 @@ sorted_oids_contain(const List *oids, Oid oid)
 bool
 chunk_has_summary(const ChunkSummaries *summaries, Oid chunk)
 {
-	return sorted_oids_contain(summaries->known, chunk);
+	return chunk_oids_contain(summaries->known, chunk);
 }
 
 bool
 chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk)
 {
-	return sorted_oids_contain(summaries->ruled_out, chunk);
+	return chunk_oids_contain(summaries->ruled_out, chunk);
 }

@@ -46,7 +46,8 @@ typedef struct GramOptions
 static void
 declare_options(local_relopts *options)
 {
-	bf_index_declare_class_options(options, sizeof(GramOptions), BF_INDEX_GRAM_FPR);
+	bf_index_declare_class_options(options, sizeof(GramOptions), BF_INDEX_GRAM_FPR,
+								   "gram_ops has the options n (3 to 8), fold (on or off) and false_positive_rate, or fpr; bytea_gram_ops has no fold.");
 	add_local_int_reloption(options, "n", "Number of characters of a gram", SB_GRAM_DEFAULT_LENGTH, SB_GRAM_MIN_LENGTH,
 							SB_GRAM_MAX_LENGTH, offsetof(GramOptions, n));
 }
@@ -289,7 +290,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_grams)
 	if (n < SB_GRAM_MIN_LENGTH || n > SB_GRAM_MAX_LENGTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n is %d, but a gram has %d to %d characters", n, SB_GRAM_MIN_LENGTH, SB_GRAM_MAX_LENGTH)));
+				 errmsg("n is %d, but a gram has %d to %d characters", n, SB_GRAM_MIN_LENGTH, SB_GRAM_MAX_LENGTH),
+				 errhint("Leave n out for grams of %d characters, as gram_ops makes them.", SB_GRAM_DEFAULT_LENGTH)));
 	characters = palloc_extended(sb_gram_most(text.size) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	count = sb_gram_characters(&form, text.data, text.size, characters);
 	for (size_t first = 0; first == 0 || first + n <= count; first++)

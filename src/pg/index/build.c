@@ -2,10 +2,9 @@
  * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
  * when its ranges have been read.
  *
- * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
- * items needs, unless it is far above the others. The first group has all ranges of the table, up to what a page allows, so
- * that the index on a small partition has one group. If the last ranges of a table would leave much of their pages empty as
- * one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made
+ * The size of a group's filters comes from its full ranges: in each column as many lines as keep the mean of their rates what was
+ * asked for (sizes.c). The first group has all ranges of the table, up to what a page allows, so that the index on a small partition has
+ * one group. If the last ranges of a table would leave much of their pages empty as one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made
  * of them (summarize.c). Parallel workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
@@ -21,6 +20,17 @@
 #include "pgstat.h"
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
+#include "index/tape.h"
 
 char *
 bf_index_build_phase(int64 phase)
@@ -46,67 +56,34 @@ bf_index_build_phase(int64 phase)
 	}
 }
 
-/*
- * The largest number of items that a full range has in this column, but for exceptions. If no range is full there is only one, and
- * the result is the number that it would have if it were full.
- */
-static uint64
-items_of_a_range(const BfRangeItems *items, uint32 count, int column)
+/* How many items the ranges that were read have in each column. */
+typedef struct ReadCounts
 {
-	double		counts[BF_INDEX_MAX_RANGES];
-	uint32		full = 0;
+	BfCounts	columns[INDEX_MAX_KEYS];
+	double		items[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
+} ReadCounts;
+
+/* The last range may have some of its pages only. It does not count, unless it is the only one. */
+static void
+count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
+{
+	bool		any = false;
 
 	for (uint32 i = 0; i < count; i++)
-		if (items[i].full)
-			counts[full++] = items[i].counts[column];
-	return full > 0 ? (uint64) bf_index_most_items(counts, full) : bf_index_items_if_full(&items[0], column);
-}
-
-/* The numbers of lines that each column needs in a group of these ranges, with so many of them in a group. */
-static void
-find_lines(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, uint32 ranges, uint32 *lines)
-{
+		any |= items[i].full;
 	for (int column = 0; column < geometry->columns; column++)
-		lines[column] = bf_index_lines_for(items_of_a_range(items, count, column), geometry->column[column].load,
-										   ranges);
+	{
+		for (uint32 i = 0; i < count; i++)
+			counts->items[column][i] = items[i].full ? (double) items[i].counts[column] : any ? -1 : (double) bf_index_items_if_full(&items[i], column);
+		counts->columns[column] = bf_index_counts(geometry, 0, column, counts->items[column]);
+	}
 }
 
-static uint64
-pages_of(const BfGeometry *geometry, const uint32 *lines, uint32 ranges)
-{
-	uint64		pages = 0;
-
-	for (int column = 0; column < geometry->columns; column++)
-		pages += lines[column] / BF_POSITIONS(ranges);
-	return pages;
-}
-
-/* How many of these ranges make the next group. */
-static uint32
-ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count)
-{
-	uint32		good = bf_index_good_group_size(count);
-	uint32		lines[INDEX_MAX_KEYS];
-	uint64		together,
-				apart;
-
-	if (good == count)
-		return count;
-	find_lines(geometry, items, count, count, lines);
-	together = pages_of(geometry, lines, count);
-	find_lines(geometry, items, count, good, lines);
-	apart = pages_of(geometry, lines, good);
-	find_lines(geometry, items, count, count - good, lines);
-	apart += pages_of(geometry, lines, count - good);
-	return apart < together * BF_WORTH_TWO_GROUPS ? good : count;
-}
-
-/* Makes a group of these ranges, with filters of a size that fits their items. */
+/* Makes a group of these ranges, with filters of these sizes, and counts those that are full. */
 static void
-write_group(Relation index, const BfRangeItems *items, uint32 count, uint64 horizon)
+write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts, uint64 horizon, BfFullRanges *full)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	uint32		line_counts[INDEX_MAX_KEYS];
 	BfGroup		group = {
 		.level = 0,
 		.columns = geometry->columns,
@@ -117,15 +94,29 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, uint64 hori
 	};
 	BfGroupLines lines;
 
-	find_lines(geometry, items, count, count, line_counts);
-	bf_index_settle_lines(geometry, 0, count, line_counts);
+	bf_index_settle_by_last_group(geometry, 0, count, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_select_range(&lines, i);
 	bf_index_allocate_areas(&lines);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_add_items(&lines, &items[i]);
+	lines.full_is_known = true;
+	for (int column = 0; column < group.columns; column++)
+	{
+		const double far_above = bf_index_far_above(&counts->columns[column], count);
+
+		for (uint32 i = 0; i < count; i++)
+			lines.full[column][i] = items[i].counts[column] >= far_above;
+	}
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
+	for (uint32 i = 0; i < count; i++)
+		for (int column = 0; column < group.columns; column++)
+			if (lines.full[column][i])
+			{
+				bf_index_count_full(full, items[i].range);
+				break;
+			}
 	bf_index_free_lines(&lines);
 	bf_index_begin_ranges(index, 0, items[0].range + count);
 }
@@ -148,10 +139,11 @@ typedef struct Source
 	BfHeapReader *reader;
 	BfBuildWorkers *workers;	/* NULL if this process reads them alone; then also: */
 	BfTape	   *tape;			/* where their items are kept; NULL if they are not */
+	BfUpperCounts *upper;		/* of the levels above */
 } Source;
 
 static void
-next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
+read_next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
 {
 	if (source->workers != NULL && bf_index_range_from_workers(source->workers, range, items))
 		return;
@@ -160,6 +152,13 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 		bf_index_write_tape(source->tape, items);
 	if (source->workers == NULL)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
+}
+
+static void
+next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
+{
+	read_next_range(source, task, range, items);
+	bf_index_count_upper(source->upper, items);
 }
 
 /*
@@ -172,11 +171,14 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / task->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
+	ReadCounts *counts = palloc(sizeof(ReadCounts));
+	BfFullRanges full = {0};
 	uint32		have = 0,
 				next = 0;
 
 	while (next < task->ranges || have > 0)
 	{
+		uint32		lines[INDEX_MAX_KEYS];
 		uint32		count;
 
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
@@ -187,16 +189,18 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 			have++;
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
-		count = ranges_of_group(geometry, items, have);
+		count_items(geometry, items, have, counts);
+		count = bf_index_group_to_build(counts->columns, geometry->columns, have, lines);
 		if (!bf_index_reserve_entry(index))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, horizon);
+		write_group(index, items, count, counts, lines, horizon, &full);
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
+	bf_index_note_full_ranges(index, geometry, &full);
 }
 
 /* Makes all levels of the index. */
@@ -221,12 +225,13 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	task.pages_per_range = geometry->level[0].pages_per_range;
 	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
 	horizon = bf_index_reader_horizon(reader);
+	source.upper = bf_index_begin_upper_counts(geometry, heap_blocks);
 	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
 	if (source.workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task, horizon);
 	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
-	bf_index_build_upper_levels(index, heap, reader, tape);
+	bf_index_build_upper_levels(index, heap, reader, tape, source.upper);
 	if (source.workers != NULL)
 		bf_index_end_workers(source.workers);
 	else if (tape != NULL)
@@ -280,6 +285,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
+	bf_index_notice_unasked(index);
 	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
@@ -31,6 +32,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
+
+#include "index/heap.h"
+#include "index/tape.h"
 
 /* Keys of the table of contents of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0xBF00000000000001)
@@ -88,6 +92,8 @@ extern PGDLLEXPORT void bf_index_build_worker(dsm_segment *segment, shm_toc *con
 static void
 change_state(Shared *shared, uint32 stretch, StretchState state)
 {
+	/* the file is complete for whoever sees the state */
+	pg_write_barrier();
 	pg_atomic_write_u32(&shared->states[stretch], state);
 	ConditionVariableBroadcast(&shared->changed);
 }
@@ -222,15 +228,16 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 
 /*
  * So many times each process takes a stretch, if there are ranges enough. A stretch has at most so many ranges: who reads one of
- * them from a file passes those before it.
+ * them from a file passes those before it. But each stretch is a file, and a folder should not have too many.
  */
 #define TURNS 16
 #define MOST_IN_A_STRETCH 64
+#define MOST_STRETCHES 16384
 
 static uint32
 stretch_for(uint32 ranges, int processes)
 {
-	return Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_STRETCH);
+	return Max(Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_STRETCH), ranges / MOST_STRETCHES);
 }
 
 /* Makes the shared memory. Returns false if there is none. */

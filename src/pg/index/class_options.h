@@ -13,6 +13,7 @@ typedef struct BfClassOptions
 {
 	int32		vl_len_;
 	double		false_positive_rate;	/* negative: it was not given; with the sign changed it is the class's own default */
+	double		fpr;			/* the same by its short name; 0: it was not given */
 } BfClassOptions;
 
 /* The rate for grams: a pattern of eight letters has five of them, and a row must have them all. */
@@ -20,9 +21,12 @@ typedef struct BfClassOptions
 
 /*
  * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a struct that
- * begins with them.
+ * begins with them. Errors about options get the hint.
  */
-extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate);
+extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
+
+/* Is this one of the functions that declare these options? Options that others declare are laid out otherwise. */
+extern bool bf_index_declares_own_options(Oid function);
 
 /* The functions that declare options of the classes for grams (gram/gram.c). */
 extern PGDLLEXPORT Datum bf_gram_class_options(PG_FUNCTION_ARGS);

@@ -19,7 +19,7 @@
  * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here whole
  * ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
@@ -39,7 +39,12 @@
 #include "utils/syscache.h"
 
 #include "index/estimate.h"
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/items.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* Comparing one item with the filters of one group takes as much time as this many operators. */
 #define OPERATORS_PER_GROUP 10
@@ -96,9 +101,9 @@ get_level_figures(const BfGeometry *geometry, int number, LevelFigures *figures)
 	{
 		double		lines = 0;
 
-		for (uint32 i = level->first_place; i < level->first_place + level->places; i++)
-			lines += (double) geometry->lines[i * geometry->columns + column] * geometry->place[i].ranges *
-				geometry->place[i].groups;
+		for (uint32 i = level->first_stretch; i < level->first_stretch + level->stretches; i++)
+			lines += (double) geometry->lines[i * geometry->columns + column] * geometry->stretch[i].ranges *
+				geometry->stretch[i].groups;
 		figures->distinct[column] =
 			lines / Max(level->covered, 1) * bf_index_parameters(geometry, number, column)->load;
 	}

@@ -2,12 +2,14 @@
  * count.c: estimates how many different items rows have, in little memory, whatever their number is: of many items only those
  * are counted whose hashes end with some zeros.
  */
-#include "index/bf_index.h"
+#include "index/count.h"
 
 #include <math.h>
 
 #include "base/call.h"
 #include "base/memory.h"
+#include "index/heap.h"
+#include "index/items.h"
 
 /* A column has at most so many hashes in memory while its items are counted. */
 #define MOST_COUNTED 65536
@@ -62,21 +64,27 @@ halve(Sample *sample, const sb_memory *memory)
 }
 
 void
+bf_index_count_hashes(BfItemCount *count, int column, const uint64 *hashes, uint64 number)
+{
+	Sample	   *sample = &count->samples[column];
+
+	for (uint64 i = 0; i < number; i++)
+	{
+		if (belongs_to(sample, hashes[i]))
+			must_finish(sb_hash_set_add(&sample->set, &count->memory, hashes[i]));
+		if (sample->set.count > MOST_COUNTED)
+			halve(sample, &count->memory);
+	}
+}
+
+void
 bf_index_count_row(const BfRowItems *items, void *argument)
 {
-	BfItemCount *count = argument;
-
-	for (int column = 0; column < count->columns; column++)
+	for (int column = 0; column < items->columns; column++)
 	{
-		Sample	   *sample = &count->samples[column];
+		const uint32 first = bf_index_first_of(items, column);
 
-		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
-		{
-			if (belongs_to(sample, items->hashes[i]))
-				must_finish(sb_hash_set_add(&sample->set, &count->memory, items->hashes[i]));
-			if (sample->set.count > MOST_COUNTED)
-				halve(sample, &count->memory);
-		}
+		bf_index_count_hashes(argument, column, items->hashes + first, items->end[column] - first);
 	}
 }
 

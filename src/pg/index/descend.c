@@ -14,6 +14,12 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/horizon.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
+
 /* -------------------------------------------------------- the ranges of a group */
 
 static inline bool
@@ -35,17 +41,24 @@ set_first(Mask *mask, uint32 ranges)
 		mask->words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Adds the ranges about which this page's bits prove nothing, for this snapshot. */
+/*
+ * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full are added to *untrusted
+ * too: they are not summarized, or may lack rows.
+ */
 static void
-add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
+add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
 {
 	if (bf_index_is_before_horizon(viewer, content))
 	{
-		set_first(mask, content->ranges);
+		set_first(untrusted, content->ranges);
+		set_first(unread, content->ranges);
 		return;
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
-		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
+	{
+		untrusted->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED && content->states[i] != BF_FULL) << i % 64;
+		unread->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
+	}
 }
 
 /* --------------------------------------------------------- a search going down */
@@ -150,9 +163,26 @@ check_keys(const Condition *condition, Mask *candidates)
 		}
 }
 
+/* Are all ranges of the first mask in the second one? */
+static inline bool
+is_covered(const Mask *mask, const Mask *by)
+{
+	uint64		rest = 0;
+
+	for (int word = 0; word < MASK_WORDS; word++)
+		rest |= mask->words[word] & ~by->words[word];
+	return rest == 0;
+}
+
 /*
- * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
- * may be in this part of the heap.
+ * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
+ *
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which has the line of the
+ * item for all ranges of the group; items are sorted by line, so that each page is read once. A range stays if it may have one of the
+ * items (`any`); if the items are keys, triConsistent decides in the end from those that each range may have (condition->with).
+ *
+ * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On levels above 0, what
+ * is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits the snapshot may not rely: they stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)
@@ -163,9 +193,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
+	Mask		unread;			/* on the page that is open: untrusted, or full */
 	Mask		any;
 
 	memset(&any, 0, sizeof any);
+	memset(&unread, 0, sizeof unread);
 	memset(&untrusted, 0, sizeof untrusted);
 	if (condition->by_keys != NULL)
 		memset(condition->with, 0, condition->count * sizeof(Mask));
@@ -202,17 +234,20 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
 				return;
-			memset(&untrusted, 0, sizeof untrusted);
-			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted);
+			memset(&unread, 0, sizeof unread);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted, &unread);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		mask = untrusted;
+		mask = unread;
 		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
 							   hash, mask.words);
 		if (carried && group->level > 0)
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
+		/* Once all ranges may hold one of the items, the others can rule none out. Above level 0 it matters which ones. */
+		if (condition->by_keys == NULL && group->level == 0 && is_covered(candidates, &any))
+			break;
 		if (condition->by_keys != NULL)
 		{
 			condition->with[i] = mask;
@@ -240,7 +275,7 @@ is_done(const Descent *descent)
 {
 	if (descent->few != NULL)
 		return descent->failed || !bf_index_are_few(descent->few);
-	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
+	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
@@ -259,6 +294,26 @@ add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 		few->ranges.unsummarized += ranges;
 }
 
+void
+bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
+{
+	spans->pages += end - first;
+	if (spans->count > 0 && spans->spans[spans->count - 1].end == first)
+	{
+		spans->spans[spans->count - 1].end = end;
+		return;
+	}
+	if (spans->count == spans->room)
+	{
+		spans->room = Max(2 * spans->room, 16);
+		if (spans->spans == NULL)
+			spans->spans = palloc(spans->room * sizeof(BfSpan));
+		else
+			spans->spans = repalloc_huge(spans->spans, spans->room * sizeof(BfSpan));
+	}
+	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
+}
+
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
@@ -266,6 +321,8 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 	descent->pages += end - first;
 	if (descent->few != NULL)
 		add_few(descent->few, first, end, ranges, summarized);
+	if (descent->spans != NULL && first < end)
+		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
 	if (descent->verdict != NULL)
 	{
 		if (summarized)
@@ -307,6 +364,19 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
+/* A group was asked about so many pages, and so many are left. */
+static void
+note_use(BfPatience *patience, uint64 left, uint64 pages)
+{
+	if (left * 10 < pages * BF_IN_VAIN_TENTHS)
+		patience->in_vain = 0;
+	else
+	{
+		patience->pass_over = Min(UINT32_C(1) << Min(patience->in_vain, 16), BF_MOST_PASSED_OVER);
+		patience->in_vain++;
+	}
+}
+
 /* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
 static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
@@ -317,8 +387,15 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	const int64 found_before = descent->pages;
+	const bool	judges = group->level == 0 && descent->patience != NULL;
 	Mask		candidates;
 
+	if (judges && bf_index_passes_over(descent->patience))
+	{
+		add_pages(descent, first, end, to - from, true);
+		return;
+	}
 	bf_index_check_group(descent, group, first, end, items, &candidates);
 	for (uint32 range = from; range < to && !is_done(descent); range++)
 	{
@@ -335,6 +412,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 			search_pages(descent, group->level - 1, range_first, range_end, here->below);
 		}
 	}
+	if (judges)
+		note_use(descent->patience, descent->pages - found_before, end - first);
 }
 
 /*

@@ -6,10 +6,13 @@
  * the steps leaves only pages that the next group overwrites. Only one process at a time changes the meta page and the
  * directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new.
  */
-#include "index/bf_index.h"
+#include "index/directory.h"
 
 #include "access/generic_xlog.h"
 #include "storage/lmgr.h"
+
+#include "index/geometry.h"
+#include "index/layout.h"
 
 /* The block of a directory page, as the meta page has it now. REQUIRES: number < meta->directory_pages. */
 static BlockNumber
@@ -109,6 +112,20 @@ bf_index_note_in_vain_below(Relation index, double least, double most)
 }
 
 void
+bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full)
+{
+	const BlockNumber block = full->count == 0 ? 0 : full->first * geometry->level[0].pages_per_range;
+	Change		change;
+
+	if (geometry->full_ranges == full->count && geometry->full_block == block)
+		return;
+	begin_change(index, &change);
+	change.meta->full_ranges = full->count;
+	change.meta->full_block = block;
+	end_change(&change);
+}
+
+void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;
@@ -200,7 +217,7 @@ bf_index_reserve_entry(Relation index)
 typedef struct EntryPlace
 {
 	Buffer		buffer;			/* of the directory page; invalid: the entry is on the meta page */
-	BfStretch  *entry;
+	BfStoredStretch *entry;
 } EntryPlace;
 
 /* Opens entry `number` for the change. An entry on a directory page gets into the same WAL record. */
@@ -239,11 +256,11 @@ close_entry(EntryPlace *place)
 
 /* Can this group be the next one of the last stretch of its level, which may be NULL? */
 static bool
-lengthens(const BfGeometry *geometry, const BfPlace *last, const BfGroup *group)
+lengthens(const BfGeometry *geometry, const BfStretch *last, const BfGroup *group)
 {
 	return last != NULL && last->ranges == group->ranges && group->first_block > last->first_block &&
 		(last->groups == 1 || group->first_block == last->first_block + last->groups * last->stride) &&
-		memcmp(&geometry->lines[(last - geometry->place) * geometry->columns], group->lines,
+		memcmp(&geometry->lines[(last - geometry->stretch) * geometry->columns], group->lines,
 			   geometry->columns * sizeof(uint32)) == 0;
 }
 
@@ -251,7 +268,7 @@ void
 bf_index_publish_group(Relation index, const BfGroup *group)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const BfPlace *last = bf_index_last_place(geometry, group->level);
+	const BfStretch *last = bf_index_last_stretch(geometry, group->level);
 	bool		longer = lengthens(geometry, last, group);
 	uint32		number = longer ? last->entry : geometry->stretches;
 	Change		change;
@@ -267,7 +284,7 @@ bf_index_publish_group(Relation index, const BfGroup *group)
 	}
 	else
 	{
-		memset(place.entry, 0, offsetof(BfStretch, lines));
+		memset(place.entry, 0, offsetof(BfStoredStretch, lines));
 		place.entry->first_range = group->first_range;
 		place.entry->groups = 1;
 		place.entry->ranges = group->ranges;

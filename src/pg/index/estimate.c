@@ -37,6 +37,7 @@
 #include "utils/snapmgr.h"
 
 #include "index/attempt.h"
+#include "index/geometry.h"
 #include "index/keys.h"
 #include "index/walk.h"
 
@@ -139,11 +140,21 @@ may_hide_rows(PlannerInfo *root)
 	return false;
 }
 
-/* The table in the query of which this one is a partition or child; or the table itself. */
+/* The table in the query of which this one is a partition or child; or the table itself. Above it may be a UNION ALL. */
 static Index
-topmost_parent(const RelOptInfo *rel)
+topmost_table(const PlannerInfo *root, const RelOptInfo *rel)
 {
-	return rel->top_parent_relids != NULL ? bms_singleton_member(rel->top_parent_relids) : rel->relid;
+	Index		relid = rel->relid;
+
+	while (root->append_rel_array != NULL && root->append_rel_array[relid] != NULL)
+	{
+		Index		parent = root->append_rel_array[relid]->parent_relid;
+
+		if (planner_rt_fetch(parent, root)->rtekind != RTE_RELATION)
+			break;
+		relid = parent;
+	}
+	return relid;
 }
 
 /* May the user read this column of the index? Rights are those on the table that the query names. */
@@ -152,7 +163,7 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
 	const RelOptInfo *rel = info->rel;
 	Oid			child = planner_rt_fetch(rel->relid, root)->relid;
-	Oid			table = planner_rt_fetch(topmost_parent(rel), root)->relid;
+	Oid			table = planner_rt_fetch(topmost_table(root, rel), root)->relid;
 	Oid			user = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 	AttrNumber	attribute = info->indexkeys[column];
 
@@ -383,7 +394,7 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	if (count == 0)
 		return 0;
 	if (is_child)
-		wanted.parent = topmost_parent(info->rel);
+		wanted.parent = topmost_table(root, info->rel);
 	if (is_better_generic(root, wanted.parent))
 		return 0;
 	known = answers_of(root);
@@ -462,7 +473,7 @@ bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation i
 		return -1;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
-		wanted.parent = topmost_parent(info->rel);
+		wanted.parent = topmost_table(root, info->rel);
 		wanted.name = name_of(root, info, column);
 	}
 	common = find_common(answers_of(root)->common, &wanted);

@@ -4,9 +4,10 @@
 #ifndef STREAMBLOOM_PG_INDEX_ESTIMATE_H
 #define STREAMBLOOM_PG_INDEX_ESTIMATE_H
 
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "nodes/pathnodes.h"
+#include "utils/rel.h"
 
 typedef struct BfEstimate
 {

@@ -2,7 +2,7 @@
  * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf
  * for brin, and do the same. Also: how all SQL functions open an index (functions.h).
  */
-#include "index/bf_index.h"
+#include "index/functions.h"
 
 #include "access/relation.h"
 #include "access/table.h"
@@ -26,7 +26,10 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "index/functions.h"
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/layout.h"
+#include "index/summarize.h"
 
 static void
 refuse_recovery(void)
@@ -321,7 +324,8 @@ indexes_below(Oid relation)
 		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is neither a table nor an index", name)));
+				 errmsg("\"%s\" is neither a table nor an index", name),
+				 errhint("Name a table, a partitioned table, a materialized view, or an index.")));
 	foreach(cell, find_all_inheritors(relation, NoLock, NULL))
 	{
 		Oid			below = lfirst_oid(cell);

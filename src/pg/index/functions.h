@@ -4,10 +4,12 @@
 #ifndef STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 #define STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "catalog/pg_class.h"
+#include "storage/block.h"
 #include "storage/lockdefs.h"
+#include "utils/rel.h"
 
 /* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
 extern bool bf_index_class_form(Oid relation, FormData_pg_class *form);

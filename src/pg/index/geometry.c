@@ -5,27 +5,15 @@
  * everything that a cached geometry says is right, but it may lack the newest groups. With each change the meta page
  * counts one publication more, so a writer sees whether it has the newest geometry.
  */
-#include "index/bf_index.h"
+#include "index/geometry.h"
 
+#include "port/atomics.h"
 #include "utils/memutils.h"
 
+#include "index/layout.h"
+#include "index/sizes.h"
+
 /* ------------------------------------------------------------------- levels */
-
-/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
-#define LEAST_FACTOR 8
-
-void
-bf_index_level_lengths(BlockNumber pages_per_range, BlockNumber lengths[BF_INDEX_MAX_LEVELS])
-{
-	lengths[0] = pages_per_range;
-	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
-	{
-		BlockNumber below = lengths[level - 1];
-		BlockNumber factor = below == 0 ? 0 : Min(BF_INDEX_MAX_RANGES, BF_INDEX_MAX_PAGES_PER_RANGE / below);
-
-		lengths[level] = factor < LEAST_FACTOR ? 0 : below * factor;
-	}
-}
 
 int
 bf_index_possible_levels(const BfGeometry *geometry)
@@ -49,7 +37,7 @@ typedef struct Directory
 	char	   *entries;		/* one after the other, as on a page */
 } Directory;
 
-static inline BfStretch *
+static inline BfStoredStretch *
 entry_of(const Directory *directory, uint32 number)
 {
 	return bf_index_entry_at(directory->entries, number, directory->columns);
@@ -119,7 +107,7 @@ read_directory(Relation index, BfMetaPage *meta, Buffer meta_buffer, BlockNumber
 
 /* Raises an error unless the entry can be the next stretch of its level. */
 static void
-check_entry(Relation index, const BfGeometry *geometry, const BfStretch *entry)
+check_entry(Relation index, const BfGeometry *geometry, const BfStoredStretch *entry)
 {
 	if (entry->checksum != bf_index_entry_checksum(entry, geometry->columns))
 		bf_index_report_damage(index, 0, "the checksum of groups is wrong");
@@ -134,36 +122,36 @@ check_entry(Relation index, const BfGeometry *geometry, const BfStretch *entry)
  * All of them must end within the first `blocks` blocks.
  */
 static void
-add_stretch(Relation index, BfGeometry *geometry, const BfStretch *entry, uint32 number, uint32 most,
+add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, uint32 number, uint32 most,
 			BlockNumber blocks)
 {
 	BfLevel    *level = &geometry->level[entry->level];
-	BfPlace    *place = &geometry->place[level->first_place + level->places];
-	uint32	   *lines = &geometry->lines[(level->first_place + level->places) * geometry->columns];
+	BfStretch  *stretch = &geometry->stretch[level->first_stretch + level->stretches];
+	uint32	   *lines = &geometry->lines[(level->first_stretch + level->stretches) * geometry->columns];
 	uint64		pages = 0;
 	uint64		end;
 
-	place->first_range = entry->first_range;
-	place->groups = Min(entry->groups, most);
-	place->ranges = entry->ranges;
-	place->positions = BF_POSITIONS(entry->ranges);
-	place->first_block = entry->first_block;
-	place->stride = entry->stride;
-	place->entry = number;
+	stretch->first_range = entry->first_range;
+	stretch->groups = Min(entry->groups, most);
+	stretch->ranges = entry->ranges;
+	stretch->positions = BF_POSITIONS(entry->ranges);
+	stretch->first_block = entry->first_block;
+	stretch->stride = entry->stride;
+	stretch->entry = number;
 	for (int column = 0; column < geometry->columns; column++)
 	{
 		lines[column] = entry->lines[column];
-		if (lines[column] == 0 || lines[column] % place->positions != 0)
+		if (lines[column] == 0 || lines[column] % stretch->positions != 0)
 			bf_index_report_damage(index, 0, "the lines of a filter do not fill its pages");
-		pages += lines[column] / place->positions;
+		pages += lines[column] / stretch->positions;
 	}
-	end = place->first_block + (uint64) (place->groups - 1) * place->stride + pages;
-	if (place->first_block == 0 || (place->groups > 1 && place->stride < pages) || end > blocks)
+	end = stretch->first_block + (uint64) (stretch->groups - 1) * stretch->stride + pages;
+	if (stretch->first_block == 0 || (stretch->groups > 1 && stretch->stride < pages) || end > blocks)
 		bf_index_report_damage(index, 0, "the file is too short for its groups");
 	geometry->end_block = Max(geometry->end_block, (BlockNumber) end);
-	level->places++;
-	level->groups += place->groups;
-	level->covered += place->groups * place->ranges;
+	level->stretches++;
+	level->groups += stretch->groups;
+	level->covered += stretch->groups * stretch->ranges;
 }
 
 /* Puts the stretches into the geometry, level by level, up to the numbers of groups that are published. */
@@ -177,10 +165,10 @@ add_stretches(Relation index, BfGeometry *geometry, const Directory *directory, 
 	{
 		BfLevel    *level = &geometry->level[number];
 
-		level->first_place = next;
+		level->first_stretch = next;
 		for (uint32 i = 0; i < directory->stretches; i++)
 		{
-			const BfStretch *entry = entry_of(directory, i);
+			const BfStoredStretch *entry = entry_of(directory, i);
 
 			if (entry->level != number)
 				continue;
@@ -192,7 +180,7 @@ add_stretches(Relation index, BfGeometry *geometry, const Directory *directory, 
 		}
 		if (level->groups != groups[number] || level->begun > level->covered)
 			bf_index_report_damage(index, 0, "it has fewer groups than it counts");
-		next += level->places;
+		next += level->stretches;
 		if (level->groups > 0)
 			geometry->levels = number + 1;
 	}
@@ -208,8 +196,8 @@ set_pointers(BfGeometry *geometry, uint32 stretches)
 
 	geometry->column = (BfParameters *) at;
 	at += MAXALIGN(geometry->columns * sizeof(BfParameters));
-	geometry->place = (BfPlace *) at;
-	at += MAXALIGN(stretches * sizeof(BfPlace));
+	geometry->stretch = (BfStretch *) at;
+	at += MAXALIGN(stretches * sizeof(BfStretch));
 	geometry->lines = (uint32 *) at;
 	at += MAXALIGN((Size) stretches * geometry->columns * sizeof(uint32));
 	geometry->stretches = stretches;
@@ -248,6 +236,8 @@ read_geometry(Relation index)
 	header.least_in_vain = meta->least_in_vain;
 	header.in_vain_below = meta->in_vain_below;
 	header.least_in_vain_below = meta->least_in_vain_below;
+	header.full_ranges = meta->full_ranges;
+	header.full_block = meta->full_block;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	memcpy(columns, meta->column, meta->columns * sizeof(BfParameters));
@@ -361,15 +351,15 @@ bf_index_copy_geometry(const BfGeometry *geometry)
 static uint32
 place_of(const BfGeometry *geometry, const BfLevel *level, uint32 range)
 {
-	uint32		low = level->first_place,
-				high = level->first_place + level->places - 1;
+	uint32		low = level->first_stretch,
+				high = level->first_stretch + level->stretches - 1;
 
 	Assert(range < level->covered);
 	while (low < high)
 	{
 		uint32		middle = low + (high - low + 1) / 2;
 
-		if (geometry->place[middle].first_range <= range)
+		if (geometry->stretch[middle].first_range <= range)
 			low = middle;
 		else
 			high = middle - 1;
@@ -381,24 +371,24 @@ void
 bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group)
 {
 	uint32		number = place_of(geometry, &geometry->level[level], range);
-	const BfPlace *place = &geometry->place[number];
-	uint32		in_stretch = (range - place->first_range) / place->ranges;
+	const BfStretch *stretch = &geometry->stretch[number];
+	uint32		in_stretch = (range - stretch->first_range) / stretch->ranges;
 
 	group->level = level;
 	group->columns = geometry->columns;
-	group->first_range = place->first_range + in_stretch * place->ranges;
-	group->ranges = place->ranges;
-	group->positions = place->positions;
-	group->first_block = place->first_block + in_stretch * place->stride;
+	group->first_range = stretch->first_range + in_stretch * stretch->ranges;
+	group->ranges = stretch->ranges;
+	group->positions = stretch->positions;
+	group->first_block = stretch->first_block + in_stretch * stretch->stride;
 	group->lines = &geometry->lines[number * geometry->columns];
 }
 
-const BfPlace *
-bf_index_last_place(const BfGeometry *geometry, int level)
+const BfStretch *
+bf_index_last_stretch(const BfGeometry *geometry, int level)
 {
 	const BfLevel *of = &geometry->level[level];
 
-	return of->places == 0 ? NULL : &geometry->place[of->first_place + of->places - 1];
+	return of->stretches == 0 ? NULL : &geometry->stretch[of->first_stretch + of->stretches - 1];
 }
 
 BlockNumber

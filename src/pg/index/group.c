@@ -4,26 +4,27 @@
  *
  * Each page has a WAL record of its own, because no page depends on what another one says.
  */
-#include "index/bf_index.h"
+#include "index/group.h"
 
 #include <math.h>
 
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
 
-void
-bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
-{
-	const BfPlace *place = bf_index_last_place(geometry, level);
-	const uint32 *last;
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/sizes.h"
+#include "index/wal.h"
 
-	if (place == NULL || place->ranges != ranges)
-		return;
-	last = &geometry->lines[(place - geometry->place) * geometry->columns];
-	for (int column = 0; column < geometry->columns; column++)
-		if (lines[column] > last[column] || last[column] > lines[column] * BF_MOST_ROOM)
-			return;
-	memcpy(lines, last, geometry->columns * sizeof(uint32));
+void
+bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
+{
+	const BfStretch *stretch = bf_index_last_stretch(geometry, level);
+
+	if (stretch != NULL && stretch->ranges == ranges)
+		bf_index_settle_lines(lines, &geometry->lines[(stretch - geometry->stretch) * geometry->columns], geometry->columns);
 }
 
 /* ----------------------------------------------------------------- in memory */
@@ -34,7 +35,12 @@ bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGro
 	memset(lines, 0, sizeof *lines);
 	lines->group = *group;
 	for (int column = 0; column < group->columns; column++)
-		lines->hashes[column] = bf_index_parameters(geometry, group->level, column)->hashes;
+	{
+		const BfParameters *parameters = bf_index_parameters(geometry, group->level, column);
+
+		lines->hashes[column] = parameters->hashes;
+		lines->full_rate[column] = bf_index_rate_of_full(parameters->load, parameters->hashes);
+	}
 }
 
 void
@@ -95,6 +101,60 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 		bf_index_add_hashes(lines, range, column, items->hashes[column], items->counts[column]);
 }
 
+/* ------------------------------------------------------------------ full ranges */
+
+/* fill ^ hashes, of each number of bits that can be set in a line */
+static void
+make_rates(int hashes, double rates[SB_BF_LINE * 8 + 1])
+{
+	for (int set = 0; set <= SB_BF_LINE * 8; set++)
+		rates[set] = pow(set / (SB_BF_LINE * 8.0), hashes);
+}
+
+static double
+rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double *rates)
+{
+	const unsigned char *line = lines_in_memory(lines, column, range);
+	const uint32 count = lines->group.lines[column];
+	double		sum = 0;
+
+	for (uint32 i = 0; i < count; i++, line += SB_BF_LINE)
+		sum += rates[sb_bf_line_bits(line)];
+	return sum / count;
+}
+
+/*
+ * Finds out which of the selected ranges are full in a column: those with the highest rates, as long as no more ranges of the group
+ * are full than may be. states[] are those on the column's first page; NULL: the group is new.
+ */
+static void
+find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
+{
+	double		of_bits[SB_BF_LINE * 8 + 1];
+	double		rates[BF_INDEX_MAX_RANGES] = {0};
+	uint32		left = bf_index_most_full(lines->group.ranges);
+
+	memset(lines->full[column], 0, sizeof lines->full[column]);
+	make_rates(lines->hashes[column], of_bits);
+	for (uint32 range = 0; range < lines->group.ranges; range++)
+		if (lines->ranges[range])
+			rates[range] = rate_in_memory(lines, column, range, of_bits);
+		else if (states != NULL && states[range] == BF_FULL && left > 0)
+			left--;
+	for (; left > 0; left--)
+	{
+		uint32		worst = 0;
+
+		for (uint32 range = 1; range < lines->group.ranges; range++)
+			if (rates[range] > rates[worst])
+				worst = range;
+		if (rates[worst] < lines->full_rate[column])
+			break;
+		lines->full[column][worst] = true;
+		rates[worst] = 0;
+	}
+}
+
 /* ------------------------------------------------------------------ to pages */
 
 /* Brings the ranges of `lines` to their new state on page `page` of the run. See bf_index_write_ranges(). */
@@ -108,6 +168,11 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 	{
 		if (!lines->ranges[range])
 			continue;
+		if (state == BF_SUMMARIZED && lines->full[column][range])
+		{
+			content->states[range] = BF_FULL;
+			continue;
+		}
 		content->states[range] = state;
 		for (uint32 position = 0; position < lines->group.positions && state != BF_UNSUMMARIZED; position++)
 		{
@@ -134,6 +199,8 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 	BlockNumber block = bf_index_first_free_block(index);
 
 	lines->group.first_block = block;
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
+		find_full_ranges(lines, column, NULL);
 	for (int column = 0; column < lines->group.columns; column++)
 		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
 		{
@@ -176,10 +243,17 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 }
 
 void
-bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
+bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
 {
 	BlockNumber block = lines->group.first_block;
 
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
+	{
+		uint8		states[BF_INDEX_MAX_RANGES];
+
+		bf_index_read_states(index, &lines->group, column, states);
+		find_full_ranges(lines, column, states);
+	}
 	if (state != BF_SUMMARIZED)
 		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
 	for (int column = 0; column < lines->group.columns; column++)
@@ -237,13 +311,14 @@ bf_index_raise_standby_horizon(Relation index, uint64 horizon)
 }
 
 void
-bf_index_read_states(Relation index, const BfGroup *group, uint8 *states)
+bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *states)
 {
-	Buffer		buffer = bf_index_read_page(index, group->first_block);
+	const BlockNumber block = bf_index_column_start(group, column);
+	Buffer		buffer = bf_index_read_page(index, block);
 	const BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0);
+	content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, 0);
 	memcpy(states, content->states, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }

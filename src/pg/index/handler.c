@@ -1,12 +1,11 @@
 /*
- * handler.c: tells PostgreSQL what the access method `bf` can do, defines its options, and checks its operator classes.
+ * handler.c: tells PostgreSQL what the access method `bf` can do, and checks its operator classes.
  */
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #include "access/amapi.h"
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
-#include "access/reloptions.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
@@ -21,138 +20,9 @@
 #include "utils/typcache.h"
 
 #include "index/class_options.h"
-#include "index/estimate.h"
 #include "index/keys.h"
-
-/* WITH (...) */
-typedef struct BfOptions
-{
-	int32		vl_len_;
-	int			pages_per_range;	/* 0: it is chosen when the first group is made */
-	double		false_positive_rate;	/* 0: it was not given */
-	int			levels;			/* 0: as many as there is use for */
-	bool		autosummarize;
-} BfOptions;
-
-static relopt_kind option_kind;
-
-static relopt_enum_elt_def level_names[] = {{"auto", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {NULL}};
-
-void
-bf_index_init(void)
-{
-	bf_index_estimate_init();
-	option_kind = add_reloption_kind();
-	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
-					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
-	add_real_reloption(option_kind, "false_positive_rate",
-					   "Share of the filters that say yes to a value that they do not have",
-					   0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
-	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
-					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
-	add_bool_reloption(option_kind, "autosummarize",
-					   "Summarizes a range when the first row of the next range is written", false,
-					   AccessExclusiveLock);
-}
-
-bytea *
-bf_index_options(Datum reloptions, bool validate)
-{
-	static const relopt_parse_elt elements[] = {
-		{"pages_per_range", RELOPT_TYPE_INT, offsetof(BfOptions, pages_per_range)},
-		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
-		{"levels", RELOPT_TYPE_ENUM, offsetof(BfOptions, levels)},
-		{"autosummarize", RELOPT_TYPE_BOOL, offsetof(BfOptions, autosummarize)},
-	};
-
-	return build_reloptions(reloptions, validate, option_kind, sizeof(BfOptions), elements, lengthof(elements));
-}
-
-void
-bf_index_declare_class_options(local_relopts *options, Size size, double rate)
-{
-	init_local_reloptions(options, size);
-	add_local_real_reloption(options, "false_positive_rate",
-							 "Share of the filters that say yes to a value that they do not have",
-							 -rate, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
-}
-
-SB_FUNCTION(bf_class_options);
-Datum
-bf_class_options(PG_FUNCTION_ARGS)
-{
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR);
-	PG_RETURN_VOID();
-}
-
-SB_FUNCTION(bf_key_class_options);
-Datum
-bf_key_class_options(PG_FUNCTION_ARGS)
-{
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_KEY_FPR);
-	PG_RETURN_VOID();
-}
-
-SB_FUNCTION(bf_many_key_class_options);
-Datum
-bf_many_key_class_options(PG_FUNCTION_ARGS)
-{
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_MANY_KEY_FPR);
-	PG_RETURN_VOID();
-}
-
-BlockNumber
-bf_index_pages_per_range_option(Relation index)
-{
-	BfOptions  *options = (BfOptions *) index->rd_options;
-
-	return options != NULL ? options->pages_per_range : 0;
-}
-
-double
-bf_index_fpr_option(Relation index, int column)
-{
-	BfOptions  *options = (BfOptions *) index->rd_options;
-	bytea	  **of_classes = RelationGetIndexAttOptions(index, false);
-	BfClassOptions *of_class = (BfClassOptions *) of_classes[column];
-
-	if (of_class != NULL && of_class->false_positive_rate > 0)
-		return of_class->false_positive_rate;
-	if (options != NULL && options->false_positive_rate > 0)
-		return options->false_positive_rate;
-	if (of_class != NULL)
-		return -of_class->false_positive_rate;
-	/* the class has no function for options */
-	return bf_index_has_keys(index, column) ? BF_INDEX_KEY_FPR : BF_INDEX_DEFAULT_FPR;
-}
-
-double
-bf_index_key_class_fpr(Oid options_function)
-{
-	local_relopts options;
-
-	if (!OidIsValid(options_function))
-		return BF_INDEX_KEY_FPR;
-	init_local_reloptions(&options, 0);
-	OidFunctionCall1(options_function, PointerGetDatum(&options));
-	return -((BfClassOptions *) build_local_reloptions(&options, (Datum) 0, false))->false_positive_rate;
-}
-
-int
-bf_index_levels_option(Relation index)
-{
-	BfOptions  *options = (BfOptions *) index->rd_options;
-
-	return options != NULL && options->levels != 0 ? options->levels : BF_INDEX_MAX_LEVELS;
-}
-
-bool
-bf_index_autosummarizes(Relation index)
-{
-	BfOptions  *options = (BfOptions *) index->rd_options;
-
-	return options != NULL && options->autosummarize;
-}
+#include "index/layout.h"
+#include "index/sizes.h"
 
 static const IndexAmRoutine bf_index_routine = {
 	.type = T_IndexAmRoutine,
@@ -232,18 +102,6 @@ is_hashed_equality(Oid operator, Oid type)
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
-/* Is this one of the functions above that declare options? Options that others declare are laid out otherwise. */
-static bool
-declares_own_options(Oid function)
-{
-	FmgrInfo	info;
-
-	fmgr_info(function, &info);
-	return info.fn_addr == bf_class_options || info.fn_addr == bf_key_class_options ||
-		info.fn_addr == bf_many_key_class_options || info.fn_addr == bf_gram_class_options ||
-		info.fn_addr == bf_bytea_gram_class_options;
-}
-
 /* What is said of a class with other options. */
 #define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
 
@@ -252,7 +110,7 @@ check_options(Relation index, int column)
 {
 	Oid			function = index_getprocid(index, column + 1, BF_OPTIONS_PROC);
 
-	if (OidIsValid(function) && !declares_own_options(function))
+	if (OidIsValid(function) && !bf_index_declares_own_options(function))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("the operator class of column %d of index \"%s\" declares its options by the function %s, which is not of access method bf",
@@ -306,6 +164,25 @@ bf_index_check_operators(Relation index)
 	}
 }
 
+void
+bf_index_notice_unasked(Relation index)
+{
+	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+	{
+		Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
+		Oid			equality = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+		const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname);
+
+		if (bf_index_has_keys(index, column) || op_in_opfamily(equality, index->rd_opfamily[column]))
+			continue;
+		ereport(NOTICE,
+				(errmsg("the = of type %s does not use the bf index on column \"%s\"", format_type_be(type), name),
+				 errdetail("The index has its values as %s, whose = is another one.", format_type_be(index->rd_opcintype[column])),
+				 errhint("Make a class for the type first: CREATE OPERATOR CLASS a_name DEFAULT FOR TYPE %s USING bf AS OPERATOR 1 =; or index an expression, such as lower(%s::text).",
+						 format_type_be(type), name)));
+	}
+}
+
 /* An operator class that is being checked. */
 typedef struct CheckedClass
 {
@@ -331,7 +208,7 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 	const Oid	type = class->form->opcintype;
 
 	if (member->amprocnum == BF_OPTIONS_PROC)
-		return check_amoptsproc_signature(member->amproc) && declares_own_options(member->amproc);
+		return check_amoptsproc_signature(member->amproc) && bf_index_declares_own_options(member->amproc);
 	if (!class->has_keys)
 		return false;
 	switch (member->amprocnum)

@@ -8,11 +8,12 @@
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
  * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
  */
-#include "index/bf_index.h"
+#include "index/heap.h"
 
 #include <math.h>
 
 #include "access/detoast.h"
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
@@ -35,6 +36,9 @@
 
 #include "base/call.h"
 #include "base/memory.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/owner.h"
 
 struct BfHeapReader
 {
@@ -503,7 +507,8 @@ prepare_sets(BfHeapReader *reader)
 
 /* Calls add() for row version `i` of the page that was read, unless the version is left out. */
 static void
-visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument), void *argument)
+visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument),
+		  void *argument)
 {
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
@@ -543,9 +548,9 @@ add_to_sets(const BfRowItems *items, void *argument)
 }
 
 /*
- * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie out of line,
- * and a few of them can have as many keys as a whole range of others. So no room is made for more keys than this, or those that
- * are there. Where an item is a value, a range cannot have more items than rows.
+ * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie
+ * out of line, and a few of them can have as many keys as a whole range of others. So no room is made for more keys
+ * than this, or those that are there. Where an item is a value, a range cannot have more items than rows.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

@@ -6,9 +6,11 @@
  * of all transactions whose deleted rows were left out. A snapshot whose xmin is not less than the horizon sees none of
  * these rows.
  */
-#include "index/bf_index.h"
+#include "index/horizon.h"
 
 #include "access/transam.h"
+
+#include "index/layout.h"
 
 uint64
 bf_index_full_xid(TransactionId xid)

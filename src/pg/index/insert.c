@@ -15,7 +15,7 @@
  * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that is
  * summarized on level 1.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "access/generic_xlog.h"
 #include "access/htup_details.h"
@@ -23,6 +23,16 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
+#include "index/wal.h"
 
 /* What a statement needs to add rows. It is made for the first row that has to be added. */
 typedef struct Statement
@@ -52,12 +62,15 @@ this_statement(Relation index, IndexInfo *indexInfo)
 	return indexInfo->ii_AmCache;
 }
 
-/* Do some of the items have to be added to this page? That is so if their range has a summary that lacks one of them. */
+/*
+ * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks one of them. Nobody
+ * relies on a range that is full.
+ */
 static bool
 are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
 		   int hash_count)
 {
-	if (content->states[range] == BF_UNSUMMARIZED)
+	if (content->states[range] == BF_UNSUMMARIZED || content->states[range] == BF_FULL)
 		return false;
 	for (uint32 i = 0; i < count; i++)
 		if (!sb_bf_line_contains(bf_index_line(content, additions[i].line % group->positions, range), hash_count,

@@ -1,7 +1,7 @@
 /*
  * inspect.c: the SQL functions that look into an index: bf_index_check(), bf_index_stats() and bf_of().
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -18,6 +18,14 @@
 #include "base/call.h"
 #include "bf/bf.h"
 #include "index/functions.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/heap.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/owner.h"
 
 /* Raises an error for an index whose build has failed or is not finished. */
 static void
@@ -137,7 +145,7 @@ check_group(Check *check, const BfGroup *group)
 				   group->ranges);
 			UnlockReleaseBuffer(buffer);
 			for (uint32 i = 0; i < group->ranges; i++)
-				bad |= states[i] > BF_SUMMARIZED ||
+				bad |= states[i] > BF_FULL ||
 					(states[i] != BF_UNSUMMARIZED && has_not_begun(check, group->level, group->first_range + i));
 			if (bad)
 				bf_index_report_damage(check->index, start + page, "its content is out of range");
@@ -258,26 +266,35 @@ measure_column(Relation index, const BfGeometry *geometry, int level, int column
 	}
 }
 
-/* Counts the ranges of a level that are in each state, according to the first pages of the groups. */
-static void
-count_states(Relation index, const BfGeometry *geometry, int level, uint32 ranges_in_heap, int64 *counts)
+/* The ranges of a level by their states in a column, according to the first pages of the groups. */
+typedef struct StateCounts
 {
-	uint32		covered = geometry->level[level].covered;
+	int64		of[BF_FULL + 1];
+	int64		first_full;		/* the first block of the first range that is full; -1: none is */
+} StateCounts;
+
+static void
+count_states(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap, StateCounts *counts)
+{
+	const BfLevel *in = &geometry->level[level];
 	BfGroup		group;
 
-	memset(counts, 0, 3 * sizeof(int64));
-	for (uint32 range = 0; range < covered; range = group.first_range + group.ranges)
+	*counts = (StateCounts) {.first_full = -1};
+	for (uint32 range = 0; range < in->covered; range = group.first_range + group.ranges)
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 
 		bf_index_find_group(geometry, level, range, &group);
-		bf_index_read_states(index, &group, states);
-		for (uint32 i = 0; i < group.ranges; i++)
-			if (group.first_range + i < ranges_in_heap)
-				counts[Min(states[i], BF_SUMMARIZED)]++;
+		bf_index_read_states(index, &group, column, states);
+		for (uint32 i = 0; i < group.ranges && group.first_range + i < ranges_in_heap; i++)
+		{
+			counts->of[Min(states[i], BF_FULL)]++;
+			if (states[i] == BF_FULL && counts->first_full < 0)
+				counts->first_full = (int64) (group.first_range + i) * in->pages_per_range;
+		}
 	}
-	if (ranges_in_heap > covered)
-		counts[BF_UNSUMMARIZED] += ranges_in_heap - covered;
+	if (ranges_in_heap > in->covered)
+		counts->of[BF_UNSUMMARIZED] += ranges_in_heap - in->covered;
 }
 
 /* Puts the rows of one level into the result. */
@@ -286,26 +303,26 @@ put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int le
 {
 	uint32		ranges = level == 0 ? bf_index_expected_ranges(geometry, heap_blocks) :
 		bf_index_ranges_of(geometry, level, heap_blocks);
-	int64		states[3];
 
-	count_states(index, geometry, level, ranges, states);
 	for (int column = 0; column < geometry->columns; column++)
 	{
 		const BfParameters *parameters = bf_index_parameters(geometry, level, column);
-		Datum		values[13];
-		bool		nulls[13] = {false};
+		Datum		values[15];
+		bool		nulls[15] = {false};
 		int			i = 0;
 		ColumnStats stats;
+		StateCounts states;
 
+		count_states(index, geometry, level, column, ranges, &states);
 		measure_column(index, geometry, level, column, ranges, &stats);
 		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
 		values[i++] = Int32GetDatum(level);
 		nulls[i] = geometry->level[level].pages_per_range == 0;
 		values[i++] = Int32GetDatum(geometry->level[level].pages_per_range);
-		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
-		values[i++] = Int64GetDatum(states[BF_SUMMARIZED]);
-		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
-		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
+		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED] + states.of[BF_PLACEHOLDER] + states.of[BF_SUMMARIZED] + states.of[BF_FULL]);
+		values[i++] = Int64GetDatum(states.of[BF_SUMMARIZED]);
+		values[i++] = Int64GetDatum(states.of[BF_PLACEHOLDER]);
+		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->level[level].groups);
 		values[i++] = Int64GetDatum(stats.pages);
 		values[i++] = Int32GetDatum(parameters->hashes);
@@ -313,6 +330,9 @@ put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int le
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(parameters->false_positive_rate);
 		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
+		values[i++] = Int64GetDatum(states.of[BF_FULL]);
+		nulls[i] = states.first_full < 0;
+		values[i++] = Int64GetDatum(states.first_full);
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
 }

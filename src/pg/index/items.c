@@ -1,7 +1,7 @@
 /*
  * items.c: how the values of an index's columns become items, and these become hashes.
  */
-#include "index/bf_index.h"
+#include "index/items.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -9,16 +9,7 @@
 #include "utils/lsyscache.h"
 
 #include "index/keys.h"
-
-Oid
-bf_index_item_type(Relation index, int column)
-{
-	Oid			type = index->rd_opcintype[column];
-
-	/* PostgreSQL has given the column of the index the type that the operator class stores. */
-	return IsPolymorphicType(type) || bf_index_has_keys(index, column) ?
-		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
-}
+#include "index/layout.h"
 
 void
 bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context)

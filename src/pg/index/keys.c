@@ -1,16 +1,18 @@
 /*
- * keys.c: operator classes whose items are keys inside values. Calls the support functions of GIN operator classes, and keeps
- * to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out parameters are preset,
- * which collation is passed, and how a class without triConsistent is asked.
+ * keys.c: operator classes whose items are keys inside values. Calls the support functions of GIN operator classes, and
+ * keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out
+ * parameters are preset, which collation is passed, and how a class without triConsistent is asked.
  *
- * GIN knows of a key whether it is in a row. Here a key is either certainly not in any row of a range, which the functions are
- * told as GIN_FALSE, or it may be in some, which is GIN_MAYBE. A key is never told to be GIN_TRUE. A range is left out only
- * where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is not known: the key NULL, and a
- * partial match, such as the prefix in 'super:*'::tsquery.
+ * GIN knows of a key whether it is in a row. Here a key is either certainly not in any row of a range, which the
+ * functions are told as GIN_FALSE, or it may be in some, which is GIN_MAYBE. A key is never told to be GIN_TRUE. A
+ * range is left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is
+ * not known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
  */
 #include "index/keys.h"
 
+#include "access/genam.h"
 #include "access/gin.h"
+#include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
@@ -42,6 +44,16 @@ bf_index_has_keys(Relation index, int column)
 	return OidIsValid(index_getprocid(index, column + 1, BF_EXTRACT_QUERY_PROC));
 }
 
+Oid
+bf_index_item_type(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	/* PostgreSQL has given the column of the index the type that the operator class stores. */
+	return IsPolymorphicType(type) || bf_index_has_keys(index, column) ?
+		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
+}
+
 /* The function that says whether a query matches: triConsistent, or if there is none consistent. */
 static Oid
 consistent_function(Relation index, int column)
@@ -52,7 +64,8 @@ consistent_function(Relation index, int column)
 }
 
 /*
- * Raises an error unless the class has all functions that it needs. A class can lose some at any time, by ALTER OPERATOR FAMILY.
+ * Raises an error unless the class has all functions that it needs. A class can lose some at any time, by ALTER
+ * OPERATOR FAMILY.
  */
 static void
 require_functions(Relation index, int column)
@@ -68,8 +81,8 @@ require_functions(Relation index, int column)
 }
 
 /*
- * The collation with which keys are hashed: that of the column, which the elements of an array have too. Keys that are text
- * although the column is not, as those of jsonb and tsvector, are compared byte by byte.
+ * The collation with which keys are hashed: that of the column, which the elements of an array have too. Keys that are
+ * text although the column is not, as those of jsonb and tsvector, are compared byte by byte.
  */
 static Oid
 key_collation(Relation index, int column, Oid key_type)
@@ -166,7 +179,8 @@ bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryConte
 	fmgr_info_cxt(function, &keys->extract_value, context);
 	keys->collation = OidIsValid(collation) ? collation : DEFAULT_COLLATION_OID;
 	keys->key_type = *key_type;
-	keys->key_collation = OidIsValid(collation) || !OidIsValid(get_typcollation(*key_type)) ? collation : C_COLLATION_OID;
+	keys->key_collation = OidIsValid(collation) ||
+		!OidIsValid(get_typcollation(*key_type)) ? collation : C_COLLATION_OID;
 	return keys;
 }
 
@@ -194,7 +208,8 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 	TypeCacheEntry *type;
 
 	/* these compare text byte by byte, and so do hashes where the collation is deterministic */
-	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB || compare_function == F_GIN_CMP_TSLEXEME)
+	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
+		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;
 	type = lookup_type_cache(key_type, TYPECACHE_CMP_PROC);
 	return compare_function == type->cmp_proc;
@@ -309,9 +324,9 @@ can_match(KeyQuery *query)
 }
 
 /*
- * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only one that
- * gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so: with none they
- * are not asked.
+ * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only
+ * one that gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so:
+ * with none they are not asked.
  */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
@@ -327,8 +342,8 @@ can_match_with(KeyQuery *query, const bool *present)
 }
 
 /*
- * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room. Notes down in
- * query->place[] where they are.
+ * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room. Notes
+ * down in query->place[] where they are.
  */
 static BfKeySearchKind
 take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, uint32 *room)
@@ -337,7 +352,8 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 	bool	   *partial = NULL;
 
 	query->values = (Datum *)
-		DatumGetPointer(FunctionCall7Coll((FmgrInfo *) &query->keys->extract_query, query->keys->collation, query->query,
+		DatumGetPointer(FunctionCall7Coll((FmgrInfo *) &query->keys->extract_query, query->keys->collation,
+										  query->query,
 										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
 										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
 										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));
@@ -371,8 +387,8 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 /* ------------------------------------------------------------------------ a search */
 
 /*
- * What was found out for a set of keys that may be there, one bit each. Neighboring ranges often have the same ones of the keys
- * that are looked for.
+ * What was found out for a set of keys that may be there, one bit each. Neighboring ranges often have the same ones of
+ * the keys that are looked for.
  */
 #define MOST_REMEMBERED 64
 
@@ -484,8 +500,8 @@ find_required(BfKeySearch *search, bool *present, uint32 *required)
 }
 
 /*
- * Leaves so many of the required hashes in the search, evenly chosen. The other keys may be there, then, as far as the search
- * knows. So a search for many keys can be carried from level to level.
+ * Leaves so many of the required hashes in the search, evenly chosen. The other keys may be there, then, as far as the
+ * search knows. So a search for many keys can be carried from level to level.
  */
 static void
 leave_some(BfKeySearch *search, const uint32 *required, uint32 count)

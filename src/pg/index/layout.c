@@ -1,17 +1,20 @@
 /*
  * layout.c: the pages of a bf index: writes their empty forms, and checks a page before its content is used.
  */
-#include "index/bf_index.h"
+#include "index/layout.h"
 
 #include "port/pg_crc32c.h"
 
+#include "index/handler.h"
 #include "index/keys.h"
+#include "index/sizes.h"
 
-StaticAssertDecl(offsetof(BfMetaPage, column) == 112, "the meta page is stored as it is");
+StaticAssertDecl(offsetof(BfMetaPage, column) == 120, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
-StaticAssertDecl(offsetof(BfStretch, lines) == 24, "entries of the directory are stored as they are");
+StaticAssertDecl(offsetof(BfStoredStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
-StaticAssertDecl(offsetof(BfFilterPage, states) == 32, "the filter page is stored as it is");
+StaticAssertDecl(offsetof(BfFilterPage, states) == BF_FILTER_HEADER, "the filter page is stored as it is");
+StaticAssertDecl(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) == BF_PAGE_SPACE, "sizes.h knows the page header");
 
 /* ------------------------------------------------------------------ any page */
 
@@ -224,23 +227,23 @@ bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 
 static inline Size
 entry_size(int columns)
 {
-	return TYPEALIGN(8, offsetof(BfStretch, lines) + columns * sizeof(uint32));
+	return TYPEALIGN(8, offsetof(BfStoredStretch, lines) + columns * sizeof(uint32));
 }
 
-BfStretch *
+BfStoredStretch *
 bf_index_entry_at(void *entries, uint32 number, int columns)
 {
-	return (BfStretch *) ((char *) entries + number * entry_size(columns));
+	return (BfStoredStretch *) ((char *) entries + number * entry_size(columns));
 }
 
 uint32
-bf_index_entry_checksum(const BfStretch *entry, int columns)
+bf_index_entry_checksum(const BfStoredStretch *entry, int columns)
 {
-	uint32		copy[offsetof(BfStretch, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
-	Size		size = offsetof(BfStretch, lines) + columns * sizeof(uint32);
+	uint32		copy[offsetof(BfStoredStretch, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
+	Size		size = offsetof(BfStoredStretch, lines) + columns * sizeof(uint32);
 
 	memcpy(copy, entry, size);
-	((BfStretch *) copy)->checksum = 0;
+	((BfStoredStretch *) copy)->checksum = 0;
 	return checksum_of(copy, size);
 }
 

@@ -16,18 +16,18 @@
 
 #include "base/compat.h"
 
-#include "storage/block.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-#define BF_INDEX_MAX_LEVELS 4
+#include "index/sizes.h"
 
 /*
  * Block 0 is the meta page. After the page header it has:
  *
  *   BfMetaPage                       with the parameters of each column
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
- *   BfStretch entries                the first ones of the directory; the others are on directory pages
+ *   BfStoredStretch entries                the first ones of the directory; the others are on directory pages
  *
  * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
  * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group that
@@ -95,13 +95,15 @@ typedef struct BfMetaPage
 	/* the same of level 0, as multiples of the rate that was asked for; or 0 */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
+	uint32		full_ranges;	/* of level 0, that are full in a column, when they were counted last (refresh.c, build.c) */
+	BlockNumber full_block;		/* the first block of the first of these */
 	uint32		zero;
 	BfParameters upper;			/* of the levels above 0, for all columns */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
 
 /* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
-typedef struct BfStretch
+typedef struct BfStoredStretch
 {
 	uint32		first_range;	/* of the first group */
 	uint32		groups;
@@ -112,7 +114,7 @@ typedef struct BfStretch
 	BlockNumber stride;			/* from the first block of a group to that of the next one; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
 	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of a filter of each column; they fill whole pages */
-} BfStretch;
+} BfStoredStretch;
 
 /* A directory page has this after the page header, and then entries. */
 #define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
@@ -151,17 +153,9 @@ typedef enum BfRangeState
 {
 	BF_UNSUMMARIZED = 0,		/* readers read the range; writers do nothing */
 	BF_PLACEHOLDER = 1,			/* it is being summarized, or a summarizer died: readers read it; writers set bits */
-	BF_SUMMARIZED = 2			/* the bits are complete: readers rely on them; writers set bits */
+	BF_SUMMARIZED = 2,			/* the bits are complete: readers rely on them; writers set bits */
+	BF_FULL = 3					/* far more items than the filters of the group were made for: readers read it; writers do nothing */
 } BfRangeState;
-
-#define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
-#define BF_LINES_OFFSET(ranges) (offsetof(BfFilterPage, states) + TYPEALIGN(8, (ranges)))
-
-/* The number of positions that fit on a page, in a group of so many ranges. */
-#define BF_POSITIONS(ranges) ((BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
-
-/* The largest number of ranges of which one position fits on a page: 125 with pages of 8 kB. */
-#define BF_INDEX_MAX_RANGES ((BF_PAGE_SPACE - offsetof(BfFilterPage, states) - 7) / (SB_BF_LINE + 1))
 
 /* NULL is an item like any other. This is its hash: a random number, which must never change. */
 #define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)
@@ -211,8 +205,8 @@ extern void bf_index_init_directory_page(Page page, uint32 number);
 extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number);
 
 /* One of the entries, and the checksum that it should have. */
-extern BfStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
-extern uint32 bf_index_entry_checksum(const BfStretch *entry, int columns);
+extern BfStoredStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
+extern uint32 bf_index_entry_checksum(const BfStoredStretch *entry, int columns);
 
 /* The number of entries that fit on the meta page, and on each directory page. */
 extern uint32 bf_index_entries_on_meta_page(int columns);

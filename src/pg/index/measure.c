@@ -4,11 +4,14 @@
  * All of this follows from the numbers of bits that are set. An item has all its bits in one line, so a range's rate is
  * the mean of fill^hashes over its lines.
  */
-#include "index/bf_index.h"
+#include "index/measure.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
+
+#include "index/geometry.h"
+#include "index/layout.h"
 
 void
 bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
@@ -65,27 +68,15 @@ bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, in
 		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
 }
 
-bool
-bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most)
+void
+bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, double items[BF_INDEX_MAX_RANGES])
 {
-	bool		any = false;
+	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+	const int	hashes = bf_index_parameters(geometry, group->level, column)->hashes;
 
-	for (int column = 0; column < group->columns; column++)
-	{
-		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
-
-		most[column] = 0;
-		bf_index_measure_some_pages(index, group, column, hashes, ranges);
-		for (uint32 range = 0; range < group->ranges; range++)
-		{
-			if (ranges[range].lines == 0)
-				continue;
-			most[column] = Max(most[column], items_of(&ranges[range], group->lines[column], hashes));
-			any = true;
-		}
-	}
-	return any;
+	bf_index_measure_some_pages(index, group, column, hashes, ranges);
+	for (uint32 range = 0; range < group->ranges; range++)
+		items[range] = ranges[range].lines == 0 ? -1 : items_of(&ranges[range], group->lines[column], hashes);
 }
 
 /* The rate of one range in a column, by some of its pages, which lie evenly in the run; 0 if it is not summarized. */

@@ -14,7 +14,7 @@
  * up to 125 ranges are on it. The number is too large only if a range of an earlier group is not summarized. The next
  * VACUUM or bf_summarize() would mend that.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
@@ -34,6 +34,11 @@
 
 #include "index/attempt.h"
 #include "index/functions.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/sizes.h"
 
 /* With four times the items that it was made for, a filter says yes about so often. */
 #define RATE_OF_EXCEPTIONS 0.5
@@ -60,6 +65,8 @@ typedef struct Overview
 	uint32		summarized;
 	int			levels;			/* that have groups */
 	bool		too_full;
+	uint32		full_ranges;	/* of level 0, and the first block of the first of them, when they were counted last */
+	BlockNumber full_block;
 	bool		table_is_known;
 	uint64		table_blocks;	/* of the heap and its out-of-line values */
 	MemoryContext context;		/* of the call */
@@ -117,7 +124,7 @@ open_if_free(Oid oid, bool *gone)
 
 /* Sets *group to one of the groups of this entry, counted from 0. The numbers of lines are copied into lines[]. */
 static void
-group_of_entry(const BfStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
+group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
 {
 	memset(group, 0, sizeof *group);
 	group->columns = columns;
@@ -130,7 +137,7 @@ group_of_entry(const BfStretch *entry, uint32 number, uint32 columns, BfGroup *g
 
 /* The lines of all columns of an entry's groups: nearly all of an index are those of level 0. */
 static double
-lines_of_entry(const BfStretch *entry, uint32 columns)
+lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 {
 	double		lines = 0;
 
@@ -140,15 +147,15 @@ lines_of_entry(const BfStretch *entry, uint32 columns)
 }
 
 /* The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines. */
-static const BfStretch *
+static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 {
 	uint32		entries = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
-	const BfStretch *largest = NULL;
+	const BfStoredStretch *largest = NULL;
 
 	for (uint32 number = 0; number < entries; number++)
 	{
-		const BfStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
+		const BfStoredStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
 
 		if (entry->checksum != bf_index_entry_checksum(entry, meta->columns))
 			bf_index_report_damage(index, 0, "the checksum of groups is wrong");
@@ -174,22 +181,24 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 	double		rates = 0;
 	BfRangeMeasure fullest = {0};
 	uint32		measured = 0;
+	uint8		states[BF_INDEX_MAX_RANGES];
 
 	if (group->first_block == 0 || group->first_block >= overview->blocks)
 		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
 	bf_index_measure_page(overview->index, group, 0, 0, parameters->hashes, ranges);
+	bf_index_read_states(overview->index, group, 0, states);
 	overview->summarized = group->first_range;
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		if (group->first_range + i < overview->ranges)
-			overview->summarized += ranges[i].lines > 0;
+			overview->summarized += ranges[i].lines > 0 || states[i] == BF_FULL;
 		lines += ranges[i].lines;
 		rates += ranges[i].rates;
 		measured += ranges[i].lines > 0;
 		if (ranges[i].rates > fullest.rates)
 			fullest = ranges[i];
 	}
-	/* One range may have far more items than all others, and is to be full: bf_index_most_items(). */
+	/* One range may have had far more items than all others since it was summarized. */
 	if (measured > 2)
 	{
 		lines -= fullest.lines;
@@ -223,7 +232,7 @@ why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, c
 	}
 	if (all.bits_set < SPARSE * SB_BF_LINE * 8 * all.lines)
 		return psprintf("only %.1f %% of the bits of its largest filters are set, "
-						"and all filters of a group are as large as its fullest range needs", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
+						"and the filters of a group are as large as its fullest ranges need", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
 	for (uint32 column = 0; column < group->columns; column++)
 		lines += group->lines[column];
 	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
@@ -256,7 +265,7 @@ read_pages(void *argument)
 	BlockNumber pages_per_range;
 	Buffer		buffer;
 	BfMetaPage *meta;
-	const BfStretch *entry;
+	const BfStoredStretch *entry;
 	BfParameters parameters;
 	BfGroup		last;
 	BfGroup		largest;
@@ -284,6 +293,8 @@ read_pages(void *argument)
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
+	overview->full_ranges = meta->full_ranges;
+	overview->full_block = meta->full_block;
 	parameters = meta->column[0];
 	if (overview->summarized > 0)
 	{
@@ -371,8 +382,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {.context = CurrentMemoryContext};
 	TupleDesc	descriptor;
-	Datum		values[9];
-	bool		nulls[9] = {false};
+	Datum		values[11];
+	bool		nulls[11] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -404,5 +415,9 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
 	nulls[8] = overview.why_large == NULL;
 	values[8] = nulls[8] ? (Datum) 0 : CStringGetTextDatum(overview.why_large);
+	nulls[9] = !is_good;
+	values[9] = Int64GetDatum(overview.full_ranges);
+	nulls[10] = !is_good || overview.full_ranges == 0;
+	values[10] = Int64GetDatum(overview.full_block);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -4,7 +4,7 @@
  * They run as the owner of the table, whoever builds, summarizes or checks the index. They are the owner's code, so
  * they must not run with the rights of, say, a superuser who calls VACUUM. README.md has the details.
  */
-#include "index/bf_index.h"
+#include "index/owner.h"
 
 #include "access/htup_details.h"
 #include "catalog/index.h"

@@ -1,11 +1,15 @@
 /*
- * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in bf_index.h, and ../chunks for
+ * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in scan.h, and ../chunks for
  * when that is right.
  */
 #include "index/search.h"
 
 #include "storage/buf_internals.h"
 #include "utils/snapmgr.h"
+
+#include "index/geometry.h"
+#include "index/layout.h"
+#include "index/scan.h"
 
 /* A geometry that takes more than this is not kept for a probe. */
 #define MOST_BYTES_OF_PROBE 4096
@@ -71,7 +75,7 @@ bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
 	geometry = probe->geometry;
 	if (what == BF_FETCH_GEOMETRY)
 	{
-		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfPlace) + sizeof(uint32));
+		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfStretch) + sizeof(uint32));
 		if (BufferIsValid(probe->meta_buffer))
 			prefetch(GetBufferDescriptor(probe->meta_buffer - 1), sizeof(BufferDesc));
 		return;

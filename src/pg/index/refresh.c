@@ -2,10 +2,16 @@
  * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all:
  * each row that is written into a range adds bits, and those of rows that are gone stay.
  */
-#include "index/summarize.h"
+#include "index/refresh.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/layout.h"
+#include "index/measure.h"
 
 /* -------------------------------------------------------------------- upper levels */
 
@@ -204,6 +210,41 @@ refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	return done;
 }
 
+/* Adds the ranges of a group that are full in a column. */
+static void
+count_full_ranges(Relation index, const BfGroup *group, BfFullRanges *full)
+{
+	bool		is_full[BF_INDEX_MAX_RANGES] = {false};
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		uint8		states[BF_INDEX_MAX_RANGES];
+
+		bf_index_read_states(index, group, column, states);
+		for (uint32 i = 0; i < group->ranges; i++)
+			is_full[i] |= states[i] == BF_FULL;
+	}
+	for (uint32 i = 0; i < group->ranges; i++)
+		if (is_full[i])
+			bf_index_count_full(full, group->first_range + i);
+}
+
+/* Notes down on the meta page which ranges of level 0 are full. */
+static void
+note_full_ranges(const BfSummarizer *work, const BfGeometry *geometry)
+{
+	BfFullRanges full = {0};
+	BfGroup		group;
+
+	for (uint32 range = 0; range < geometry->level[0].covered; range = group.first_range + group.ranges)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, 0, range, &group);
+		count_full_ranges(work->index, &group, &full);
+	}
+	bf_index_note_full_ranges(work->index, geometry, &full);
+}
+
 void
 bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
 {
@@ -239,6 +280,7 @@ bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
 			continue;
 		left -= done;
 	}
+	note_full_ranges(work, geometry);
 	pfree(full);
 	pfree(geometry);
 }

@@ -4,6 +4,8 @@
  */
 #include "index/search.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/index.h"
@@ -11,6 +13,12 @@
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
 
 /*
  * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
@@ -64,24 +72,21 @@ pages_to_search(Relation index, Relation heap)
 	return geometry->beyond == BF_BEYOND_EMPTY ? bf_index_begun_pages(geometry) : RelationGetNumberOfBlocks(heap);
 }
 
-/*
- * Hashes the items of the search for this index, and looks for pages. With neither `verdict` nor `few` it stops at the
- * first one.
- */
+/* Hashes the items of the search for this index, and looks for pages, which go where the descent says. */
 static int64
-search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict, BfPages *few)
+search_index(Descent *descent, Relation heap)
 {
+	BfSearch   *search = descent->search;
 	MemoryContext caller = MemoryContextSwitchTo(search->context);
-	BlockNumber heap_blocks = pages_to_search(index, heap);
-	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict, .few = few};
+	BlockNumber heap_blocks = pages_to_search(descent->index, heap);
 	int64		pages;
 
-	bf_index_hash_search(search, index);
+	bf_index_hash_search(search, descent->index);
 	MemoryContextSwitchTo(caller);
-	descent.geometry = geometry_for(index, search, heap_blocks);
-	pages = bf_index_find_pages(&descent, heap_blocks);
+	descent->geometry = geometry_for(descent->index, search, heap_blocks);
+	pages = bf_index_find_pages(descent, heap_blocks);
 	if (bf_index_has_key_search(search))
-		pfree((BfGeometry *) descent.geometry);
+		pfree((BfGeometry *) descent->geometry);
 	return pages;
 }
 
@@ -89,10 +94,11 @@ bool
 bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
+	Descent		descent = {.index = index, .search = search, .probe = probe, .few = few};
 
 	few->count = 0;
 	few->ranges = (BfVerdict) {0};
-	(void) search_index(search, index, heap, probe, NULL, few);
+	(void) search_index(&descent, heap);
 	few->attribute = 0;
 	if (bf_index_is_for_values(search) && RelationGetIndexPredicate(index) == NIL)
 	{
@@ -106,11 +112,63 @@ bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, 
 bool
 bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict)
 {
+	Descent		descent = {.index = index, .search = search, .verdict = verdict};
+
 	if (few != NULL)
 		return bf_index_find_few_and_remember(search, index, heap, NULL, few);
 	if (verdict != NULL)
 		memset(verdict, 0, sizeof *verdict);
-	return search_index(search, index, heap, NULL, verdict, NULL) > 0;
+	return search_index(&descent, heap) > 0;
+}
+
+/*
+ * The share of the ranges of level 0 that are expected to say "maybe" to one of so many items although they have none: an item
+ * gets down to a range only if the ranges above say "maybe" too.
+ */
+static double
+expected_in_vain(const BfGeometry *geometry, int column, double items)
+{
+	double		rate = geometry->column[column].false_positive_rate;
+
+	for (int level = 1; level < geometry->levels && items <= MOST_CARRIED; level++)
+		rate *= geometry->upper.false_positive_rate;
+	return -expm1(items * log1p(-Min(rate, 0.999)));
+}
+
+BfExpectation
+bf_index_expect(Relation index, AttrNumber column, double items)
+{
+	const BfGeometry *geometry = bf_index_geometry(index);
+	const BfLevel *lowest = &geometry->level[0];
+	const BfLevel *highest = &geometry->level[Max(geometry->levels, 1) - 1];
+	BfExpectation expected;
+
+	expected.in_vain = expected_in_vain(geometry, column - 1, items);
+	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	/* Each item is looked up in all groups of the highest level, and further down in about one. And there is the meta page. */
+	expected.pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
+	return expected;
+}
+
+bool
+bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience, BfSpans *spans)
+{
+	Condition  *condition = &search->conditions[0];
+	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = patience};
+
+	spans->count = 0;
+	spans->pages = 0;
+	condition->column = column - 1;
+	if (expected_in_vain(bf_index_geometry(index), column - 1, condition->count) * 10 >= BF_IN_VAIN_TENTHS)
+	{
+		BlockNumber pages = RelationGetNumberOfBlocks(heap);
+
+		if (pages > 0)
+			bf_index_add_span(spans, 0, pages);
+		return false;
+	}
+	(void) search_index(&descent, heap);
+	return !condition->unknown;
 }
 
 /* ------------------------------------------------------------ as an index scan */

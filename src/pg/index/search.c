@@ -8,6 +8,14 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
+
 static int
 compare_hashes(const void *a, const void *b)
 {
@@ -122,6 +130,11 @@ hash_items(BfSearch *search, Condition *condition, Relation index)
 	const int	special = key->sk_flags & (SK_SEARCHNOTNULL | SK_SEARCHNULL | SK_ISNULL);
 	const bool	has_keys = bf_index_has_keys(index, condition->column);
 
+	if (condition->given)
+	{
+		condition->unknown = has_keys || condition->collation != index->rd_indcollation[condition->column];
+		return;
+	}
 	if (special == 0)
 	{
 		if (has_keys)
@@ -171,6 +184,20 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	}
 	search->viewer = (BfViewer) {.snapshot = snapshot};
 	search->trusted = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC;
+	return search;
+}
+
+BfSearch *
+bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot)
+{
+	BfSearch   *search = bf_index_begin_search(palloc0(sizeof(ScanKeyData)), 1, snapshot);
+	Condition  *condition = &search->conditions[0];
+
+	condition->given = true;
+	condition->collation = collation;
+	condition->count = count;
+	condition->hashes = hashes;
+	qsort_interruptible(hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
 	return search;
 }
 

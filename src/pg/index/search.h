@@ -5,8 +5,15 @@
 #ifndef STREAMBLOOM_PG_INDEX_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_SEARCH_H
 
-#include "index/bf_index.h"
+#include "base/compat.h"
+
+#include "nodes/tidbitmap.h"
+
+#include "index/geometry.h"
+#include "index/horizon.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
 
 #define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
 
@@ -31,6 +38,7 @@ typedef struct Condition
 	const ScanKeyData *key;
 	int			column;			/* from 0 */
 	bool		is_hashed;		/* for the index that was asked last */
+	bool		given;			/* the caller has hashed the items, under `collation` */
 	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
 	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order */
@@ -126,7 +134,9 @@ typedef struct Descent
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
 	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
-	int64		pages;			/* found so far; with none of the three it stops at the first one */
+	BfSpans    *spans;			/* the pages go there; may be NULL */
+	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
+	int64		pages;			/* found so far; with none of the four it stops at the first one */
 	uint32		opened;			/* pages of the index */
 	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
 
@@ -148,7 +158,7 @@ extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
  * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and returns
- * how many pages they are. With none of the three it stops at the first range, so that the result only says whether there are
+ * how many pages they are. With none of the four it stops at the first range, so that the result only says whether there are
  * any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);

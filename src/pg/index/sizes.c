@@ -1,16 +1,21 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are: as functions of counts of items. summarize.c and build.c count them in the table, sample.c in a part of it.
+ * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are: as functions of
+ * counts of items. summarize.c and build.c count them in the table, the advisor in a part of it. Nothing of PostgreSQL is needed here.
  */
-#include "index/bf_index.h"
+#include "index/sizes.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LESSER(x, y) ((x) < (y) ? (x) : (y))
+#define GREATER(x, y) ((x) > (y) ? (x) : (y))
 
 /* -------------------------------------------------------------------- ranges */
 
 /*
  * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62
- * ranges would become two (build.c), because they fill their pages badly.
+ * ranges would become two, because they fill their pages badly.
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -24,9 +29,9 @@
 
 /* Are ranges of so many pages too short for a table of this size? */
 static bool
-has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber pages)
+has_too_many_ranges(bool is_partition, uint32_t heap_blocks, uint32_t pages)
 {
-	uint32		ranges = (heap_blocks + pages - 1) / pages;
+	uint32_t	ranges = (heap_blocks + pages - 1) / pages;
 
 	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && is_partition)
 		return ranges > RANGES_OF_A_SMALL_PARTITION;
@@ -34,23 +39,23 @@ has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber page
 }
 
 double
-bf_index_size_that_tells(const double *sizes, uint32 count)
+bf_index_size_that_tells(const double *sizes, uint32_t count)
 {
 	double		sum = 0;
 	double		largest = 0;
 
-	for (uint32 i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 	{
 		sum += sizes[i];
-		largest = Max(largest, sizes[i]);
+		largest = GREATER(largest, sizes[i]);
 	}
 	return count > 2 ? (sum - largest) / (count - 1) : sum / count;
 }
 
-BlockNumber
-bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
+uint32_t
+bf_index_range_length_for(double lines, uint32_t heap_blocks, bool is_partition)
 {
-	BlockNumber pages = 1;
+	uint32_t	pages = 1;
 
 	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
 		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < BF_ENOUGH_OF_A_RANGE * BF_LINES_OF_A_RANGE ||
@@ -67,54 +72,51 @@ bf_index_is_short_for_keys(double lines)
 
 /* -------------------------------------------------------------------- levels */
 
+/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
+#define LEAST_FACTOR 8
+
+void
+bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_LEVELS])
+{
+	lengths[0] = pages_per_range;
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	{
+		uint32_t	below = lengths[level - 1];
+		uint32_t	factor = below == 0 ? 0 : LESSER(BF_INDEX_MAX_RANGES, BF_INDEX_MAX_PAGES_PER_RANGE / below);
+
+		lengths[level] = factor < LEAST_FACTOR ? 0 : below * factor;
+	}
+}
+
 /* A level gets one above it when it has more groups than this. */
 #define FEW_GROUPS 8
 
 /* Where there are few pages to be read on the level below, a level would save nothing. */
 bool
-bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks)
+bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, uint32_t heap_blocks)
 {
 	return pages_per_range != 0 && (level == 1 ? heap_blocks / pages_per_range >= 2 : groups_below > FEW_GROUPS);
 }
 
-/* ------------------------------------------------------------ groups and filters */
-
-double
-bf_index_with_margin(double items)
-{
-	return items * 1.1;
-}
-
-/*
- * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
- * others at least 95 %. The groups of a table that grows from nothing have 8, 15, 40, 62 and then 125 ranges. So those
- * with 125 ranges begin at multiples of 125, which is where the ranges of the level above begin.
- */
-static const uint32 good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
-
-StaticAssertDecl(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
-
-uint32
-bf_index_good_group_size(uint32 most)
-{
-	for (int i = 0; i < lengthof(good_sizes); i++)
-		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
-			return good_sizes[i];
-	return Max(most, 1);
-}
-
-uint32
-bf_index_widest_group(uint32 ranges)
-{
-	uint32		widest = ranges;
-
-	while (widest < BF_INDEX_MAX_RANGES && BF_POSITIONS(widest + 1) == BF_POSITIONS(ranges))
-		widest++;
-	return widest;
-}
+/* ------------------------------------------------------------------- filters */
 
 /* A range is far above the others if it has this many times the items of the next one. */
 #define FAR_ABOVE 4
+
+/* A range with so many times the items that its filter was made for is marked as full. (One that is far above has about four times as many.) */
+#define FULL_LOAD 3
+
+uint32_t
+bf_index_most_full(uint32_t ranges)
+{
+	return GREATER(ranges / 50, 1);
+}
+
+double
+bf_index_rate_of_full(double load, int hashes)
+{
+	return sb_blocked_fpr(SB_BF_LINE * 8, hashes, FULL_LOAD * load);
+}
 
 static int
 compare_descending(const void *a, const void *b)
@@ -125,40 +127,246 @@ compare_descending(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-double
-bf_index_most_items(double *counts, uint32 count)
+/* How many of these counts, which are in descending order, are far above the others? Of two neither is. */
+static uint32_t
+count_exceptions(const double *items, uint32_t count)
 {
-	qsort(counts, count, sizeof(double), compare_descending);
-	/* Of two ranges neither is an exception. */
-	for (int i = (int) Max(count / 50, 1) - 1; i >= 0 && count > 2; i--)
-		if (counts[i] > FAR_ABOVE * Max(counts[i + 1], 1))
-			return counts[i + 1];
-	return counts[0];
+	for (uint32_t i = bf_index_most_full(count); i > 0 && count > 2; i--)
+		if (items[i - 1] > FAR_ABOVE * GREATER(items[i], 1))
+			return i;
+	return 0;
+}
+
+double
+bf_index_most_items(double *items, uint32_t count)
+{
+	qsort(items, count, sizeof(double), compare_descending);
+	return items[count_exceptions(items, count)];
 }
 
 /* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
-/*
- * Rounds a number of pages up to one of eight steps between a power of two and the next one. So groups whose ranges
- * have about the same numbers of items have filters of the same size.
- */
-static uint32
-round_up_to_step(uint32 pages)
+/* The next larger number of pages of sixteen steps between a power of two and the next one, or this one if it is such a step. */
+static uint32_t
+step_from(uint32_t pages)
 {
-	uint32		step = 1;
+	uint32_t	step = 1;
 
-	while (pages > 16 * step)
+	while (pages > 32 * step)
 		step *= 2;
 	return (pages + step - 1) / step * step;
 }
 
-uint32
-bf_index_lines_for(uint64 items, double load, uint32 ranges)
+static uint32_t
+pages_for_lines(double lines, uint32_t positions)
 {
-	double		lines = ceil(items / load);
-	uint32		positions = BF_POSITIONS(ranges);
+	uint32_t	whole = (uint32_t) LESSER(GREATER(ceil(lines), 1), MOST_LINES);
 
-	lines = Min(Max(lines, 1), MOST_LINES);
-	return round_up_to_step(((uint32) lines + positions - 1) / positions) * positions;
+	return step_from((whole + positions - 1) / positions);
+}
+
+/*
+ * Ranges with about the same number of items, which stand for each other. The last class has all ranges with far fewer items than the first
+ * one: they hardly matter.
+ */
+#define ABOUT_THE_SAME 0.9
+#define MOST_CLASSES 16
+
+typedef struct CountClass
+{
+	double		items;			/* in the mean */
+	double		share;			/* of all ranges */
+} CountClass;
+
+/* Puts numbers of items, in descending order, into classes. Returns how many these are. */
+static int
+make_classes(const double *items, uint32_t count, CountClass *classes)
+{
+	int			used = 0;
+
+	for (uint32_t first = 0, end; first < count; first = end)
+	{
+		double		sum = items[first];
+
+		for (end = first + 1; end < count && (items[end] >= ABOUT_THE_SAME * items[first] || used == MOST_CLASSES - 1); end++)
+			sum += items[end];
+		classes[used++] = (CountClass) {.items = sum / (end - first), .share = (end - first) / (double) count};
+	}
+	return used;
+}
+
+static double
+mean_rate(const BfCounts *counts, const CountClass *classes, int count, double lines)
+{
+	double		rate = 0;
+
+	for (int i = 0; i < count; i++)
+		rate += classes[i].share * sb_blocked_fpr(SB_BF_LINE * 8, counts->hashes, classes[i].items / lines);
+	return rate;
+}
+
+/* Copies the numbers that are known, and sorts them. Returns how many these are. */
+static uint32_t
+known_items(const BfCounts *counts, uint32_t count, double *items)
+{
+	uint32_t	known = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (counts->items[i] >= 0)
+			items[known++] = counts->items[i];
+	qsort(items, known, sizeof(double), compare_descending);
+	return known;
+}
+
+double
+bf_index_far_above(const BfCounts *counts, uint32_t count)
+{
+	double		items[BF_INDEX_MAX_RANGES];
+	const uint32_t known = known_items(counts, count, items);
+	const uint32_t exceptions = known == 0 ? 0 : count_exceptions(items, known);
+
+	return exceptions == 0 ? INFINITY : items[exceptions - 1];
+}
+
+uint32_t
+bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
+{
+	const uint32_t positions = BF_POSITIONS(ranges);
+	double		items[BF_INDEX_MAX_RANGES];
+	CountClass	classes[MOST_CLASSES];
+	uint32_t	known = known_items(counts, count, items);
+	uint32_t	first;
+	uint32_t	low,
+				high;
+	double		sum = 0;
+	int			used;
+
+	if (known == 0)
+		return positions;
+	first = count_exceptions(items, known);
+	known -= first;
+	for (uint32_t i = 0; i < known; i++)
+		sum += items[first + i];
+
+	used = make_classes(items + first, known, classes);
+
+	/* No fewer than the mean needs, since the rate grows faster than the items, and no more than the largest. */
+	low = pages_for_lines(sum / known / counts->load, positions);
+	high = pages_for_lines(items[first] / counts->load, positions);
+	while (low < high)
+	{
+		const uint32_t middle = step_from(low + (high - low) / 2);
+		const uint32_t pages = middle < high ? middle : low;
+
+		if (mean_rate(counts, classes, used, (double) pages * positions) <= counts->rate)
+			high = pages;
+		else
+			low = step_from(pages + 1);
+	}
+	return low * positions;
+}
+
+/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
+#define MOST_ROOM 1.1
+
+void
+bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
+{
+	for (int column = 0; column < columns; column++)
+		if (lines[column] > before[column] || before[column] > lines[column] * MOST_ROOM)
+			return;
+	memcpy(lines, before, (size_t) columns * sizeof(uint32_t));
+}
+
+/* -------------------------------------------------------------------- groups */
+
+/*
+ * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
+ * others at least 95 %.
+ */
+static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
+
+_Static_assert(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
+
+/* The largest group size that uses its pages well and is not larger than this. */
+static uint32_t
+good_group_size(uint32_t most)
+{
+	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0]; i++)
+		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
+			return good_sizes[i];
+	return GREATER(most, 1);
+}
+
+/* Two groups of ranges are made if they have less than this share of the pages of one group. */
+#define WORTH_TWO_GROUPS (7.0 / 8)
+
+/* Finds the lines of a group of so many ranges, from range `from` of those that are known. Returns the number of its pages. */
+static uint64_t
+find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
+{
+	uint64_t	pages = 0;
+
+	for (int column = 0; column < column_count; column++)
+	{
+		BfCounts	part = columns[column];
+		uint32_t	needed;
+
+		part.items += from;
+		needed = bf_index_lines_for(&part, ranges, ranges);
+		pages += needed / BF_POSITIONS(ranges);
+		if (lines != NULL)
+			lines[column] = needed;
+	}
+	return pages;
+}
+
+uint32_t
+bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines)
+{
+	const uint32_t good = good_group_size(count);
+
+	if (good < count &&
+		find_lines(columns, column_count, 0, good, NULL) + find_lines(columns, column_count, good, count - good, NULL) <
+		(double) find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
+		count = good;
+	find_lines(columns, column_count, 0, count, lines);
+	return count;
+}
+
+/*
+ * Where the groups of a level that grows end. With pages of 8 kB each of these sizes fills them well: 8, 8, 15, 31 and 63 ranges. On a level
+ * above 0 there are few ranges at first, each of which has as many items as a whole group of the level below: 2, 6, 15, 40 and 62.
+ */
+static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
+static const uint32_t ends_above[] = {2, 8, 23, 63, 125};
+
+#define ENDS 5
+
+/* Does a group of so many ranges fill at least five sixths of its pages? */
+static bool
+fills_pages(uint32_t ranges)
+{
+	return 6 * BF_POSITIONS(ranges) * ranges * SB_BF_LINE >= 5 * BF_PAGE_SPACE;
+}
+
+uint32_t
+bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
+{
+	const uint32_t *ends = level == 0 ? ends_on_level_0 : ends_above;
+	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
+	uint32_t	size = 0;
+
+	/* From the first border on there are whole groups only. */
+	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
+		return BF_INDEX_MAX_RANGES;
+	/* Pages of another size are filled well by other numbers. */
+	if (BF_INDEX_MAX_RANGES != 125)
+		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
+	/* The nearest end, or a later one, if there are so many ranges and they fill their pages. */
+	for (int i = 0; i < ENDS; i++)
+		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))
+			size = ends[i] - inside;
+	return size;
 }

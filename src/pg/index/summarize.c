@@ -6,7 +6,7 @@
  * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
-#include "index/summarize.h"
+#include "index/refresh.h"
 #include "index/tape.h"
 
 #include <math.h>
@@ -23,14 +23,21 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/count.h"
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
+
 /* How many full ranges are read to find the size of a new group's filters on level 0. */
 #define SAMPLED_RANGES 4
-
-/*
- * The first group of an index that was empty when it was built has this many ranges. Later groups double what there
- * is, up to the largest group.
- */
-#define FIRST_GROUP 8
 
 static bool summarizing = false;
 
@@ -139,22 +146,24 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 /* ------------------------------------------------------------------- new groups */
 
 /*
- * The largest number of items in full ranges of level 0 from `first` on, but for exceptions, or what its first ranges would have if
- * full.
+ * Finds the sizes of a new group on level 0 by some ranges that lie evenly among the new ones, of which `candidates` are full; or if these
+ * are few, among as many ranges before them as the group has, too: one range says little about those to come.
  */
 static void
-sample_ranges(const BfSummarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
-			  BlockNumber heap_blocks, double *most)
+size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates, BlockNumber heap_blocks,
+			   uint32 *lines)
 {
-	/* If no range is full, the range before is looked at too: a few rows say little about those to come. */
-	const uint32 from = candidates == 0 && first > 0 ? first - 1 : first;
-	const uint32 samples = candidates == 0 ? first - from + 1 : Min(candidates, SAMPLED_RANGES);
+	const uint32 before = candidates >= SAMPLED_RANGES ? 0 : Min(group->first_range, group->ranges);
+	const uint32 from = group->first_range - before;
+	const uint32 known = Max(before + candidates, 1);	/* of which the only one may have some of its pages only */
+	const uint32 samples = Min(known, SAMPLED_RANGES);
 	double		counts[INDEX_MAX_KEYS][SAMPLED_RANGES];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
 		BfRangeItems items;
-		uint32		range = from + (candidates > 0 ? (uint64) i * candidates / samples : i);
+		/* the last one always: what is written now is most like what is to come */
+		uint32		range = from + known - 1 - (uint64) i * known / samples;
 
 		bf_index_read_range(work->reader, range, geometry->level[0].pages_per_range, heap_blocks, &items);
 		for (int column = 0; column < geometry->columns; column++)
@@ -162,7 +171,11 @@ sample_ranges(const BfSummarizer *work, const BfGeometry *geometry, uint32 first
 		bf_index_free_items(&items);
 	}
 	for (int column = 0; column < geometry->columns; column++)
-		most[column] = bf_index_most_items(counts[column], samples);
+	{
+		const BfCounts of_column = bf_index_counts(geometry, 0, column, counts[column]);
+
+		lines[column] = bf_index_lines_for(&of_column, samples, group->ranges);
+	}
 }
 
 /*
@@ -182,23 +195,21 @@ read_rows(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, ui
 		bf_index_read_rows(work->reader, first, end, add, argument);
 }
 
-/* How many ranges of a level above 0 are read to find the size of a new group's filters: from the tape of a build, and from the heap. */
-#define SAMPLED_ON_TAPE 8
-#define SAMPLED_IN_HEAP 2
+/* How many ranges of a level above 0 are read in the heap to find the size of a new group's filters. */
+#define SAMPLED_ABOVE 2
 
 /*
- * The number of items that a range of a level above 0 has in each column: the most that some ranges of the new group have, which lie
- * evenly in it, and those of the last group of the level, by its bits. (In a table that grows there is often one new range alone, and
- * it may be the first that is unlike those before, or the last that is like them.) The heap has `candidates` of the new ranges.
+ * The same on a level above 0, by ranges of the heap, which has `candidates` of the new ones, and by the bits of the group before, if it has
+ * more items. (In a table that grows there is often one new range alone, and it may be the first that is unlike those before, or the
+ * last that is like them.)
  */
 static void
-estimate_ranges(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 candidates, double *most)
+size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates, uint32 *lines)
 {
-	const BfLevel *of = &geometry->level[level];
+	const BfLevel *of = &geometry->level[group->level];
 	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
-	const uint32 samples = Min(Max(candidates, 1), work->tape != NULL ? SAMPLED_ON_TAPE : SAMPLED_IN_HEAP);
-	double		before[INDEX_MAX_KEYS];
-	double		counts[INDEX_MAX_KEYS][SAMPLED_ON_TAPE];
+	const uint32 samples = Min(Max(candidates, 1), SAMPLED_ABOVE);
+	double		counts[INDEX_MAX_KEYS][SAMPLED_ABOVE];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
@@ -214,74 +225,80 @@ estimate_ranges(const BfSummarizer *work, const BfGeometry *geometry, int level,
 			counts[column][i] = items[column];
 	}
 	for (int column = 0; column < geometry->columns; column++)
-		most[column] = bf_index_most_items(counts[column], samples);
-	if (of->groups > 0 && !work->building)
 	{
-		BfGroup		group;
+		BfCounts	of_column = bf_index_counts(geometry, group->level, column, counts[column]);
 
-		bf_index_find_group(geometry, level, of->covered - 1, &group);
-		if (bf_index_estimate_items(work->index, geometry, &group, before))
-			for (int column = 0; column < geometry->columns; column++)
-				most[column] = Max(most[column], before[column]);
+		lines[column] = bf_index_lines_for(&of_column, samples, group->ranges);
+		if (of->groups > 0)
+		{
+			double		before[BF_INDEX_MAX_RANGES];
+			BfGroup		last;
+
+			bf_index_find_group(geometry, group->level, of->covered - 1, &last);
+			bf_index_estimate_items(work->index, geometry, &last, column, before);
+			of_column.items = before;
+			lines[column] = Max(lines[column], bf_index_lines_for(&of_column, last.ranges, group->ranges));
+		}
 	}
 }
 
-/*
- * The number of ranges of the next group of a level, which has `first` ranges so far. There are `available` ranges more
- * in the heap; the last of them may still be filling. A group has room for about as many ranges as there are already: so
- * groups are few, and at most about half of a level is kept for ranges to come.
- */
-static uint32
-group_size(const BfSummarizer *work, int level, uint32 first, uint32 available)
+/* The numbers of items of so many ranges of a level above 0 from `first` on, in a build, which has counted them. */
+typedef struct CountsAbove
 {
-	const uint32 least = level == 0 ? FIRST_GROUP : 1;
-	const uint32 to_border = BF_INDEX_MAX_RANGES - first % BF_INDEX_MAX_RANGES;
-	uint32		size;
+	BfCounts	columns[INDEX_MAX_KEYS];
+	double		items[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
+} CountsAbove;
 
-	if (available >= BF_INDEX_MAX_RANGES)
-		size = BF_INDEX_MAX_RANGES;
-	else if (work->building)
-		size = available;
-	else if (first == 0 && available >= least)
-		size = bf_index_widest_group(available);
-	else if (first >= least)
-		size = bf_index_good_group_size(Max(first, available));
-	else
-		size = Max(least, available);
-	/* The next groups begin where a range of the level above begins, if this one can see to it. */
-	return size > to_border && to_border >= least ? to_border : size;
+static CountsAbove *
+counts_above(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 first, uint32 ranges)
+{
+	CountsAbove *counts = palloc(sizeof(CountsAbove));
+
+	for (int column = 0; column < geometry->columns; column++)
+	{
+		for (uint32 i = 0; i < ranges; i++)
+			counts->items[column][i] = bf_index_upper_count(work->upper, level, first + i, column);
+		counts->columns[column] = bf_index_counts(geometry, level, column, counts->items[column]);
+	}
+	return counts;
 }
 
 /*
- * Makes the next group of a level. The size of its filters comes from some of its ranges, or from those before. Returns
- * false if the directory is full.
+ * Makes the next group of a level. The size of its filters comes from some of its ranges, or from those before; a build knows all of
+ * them. Returns false if the directory is full.
  */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
 	const BfLevel *of = &geometry->level[level];
-	uint32		first = of->covered;
-	uint32		full = heap_blocks / of->pages_per_range;
-	uint32		begun = level == 0 ? bf_index_ranges_of(geometry, 0, heap_blocks) : full;
-	uint32		available = begun > first ? begun - first : 0;
-	uint32		size = group_size(work, level, first, available);
-	double		most[INDEX_MAX_KEYS] = {0};
+	const uint32 first = of->covered;
+	const uint32 full = heap_blocks / of->pages_per_range;
+	const uint32 begun = level == 0 ? bf_index_ranges_of(geometry, 0, heap_blocks) : full;
+	const uint32 available = begun > first ? begun - first : 0;
 	uint32		line_counts[INDEX_MAX_KEYS];
 	BfGroup		group = {.level = level, .columns = geometry->columns, .first_range = first, .lines = line_counts};
 	BfGroupLines lines;
 
-	group.ranges = size;
-	group.positions = BF_POSITIONS(size);
 	if (!bf_index_reserve_entry(work->index))
 		return false;
-	if (level == 0)
-		sample_ranges(work, geometry, first, full > first ? Min(full - first, size) : 0, heap_blocks, most);
+	if (work->building && available > 0)
+	{
+		const uint32 count = Min(available, BF_INDEX_MAX_RANGES);
+		CountsAbove *counts = counts_above(work, geometry, level, first, count);
+
+		group.ranges = bf_index_group_to_build(counts->columns, geometry->columns, count, line_counts);
+		pfree(counts);
+	}
 	else
-		estimate_ranges(work, geometry, level, Min(available, size), most);
-	for (int column = 0; column < geometry->columns; column++)
-		line_counts[column] = bf_index_lines_for((uint64) ceil(bf_index_with_margin(most[column])),
-												 bf_index_parameters(geometry, level, column)->load, size);
-	bf_index_settle_lines(geometry, level, size, line_counts);
+	{
+		group.ranges = bf_index_group_to_grow(level, first, available);
+		if (level == 0)
+			size_by_sample(work, geometry, &group, full > first ? Min(full - first, group.ranges) : 0, heap_blocks, line_counts);
+		else
+			size_above_by_sample(work, geometry, &group, Min(available, group.ranges), line_counts);
+	}
+	group.positions = BF_POSITIONS(group.ranges);
+	bf_index_settle_by_last_group(geometry, level, group.ranges, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);
 	bf_index_create_group(work->index, &lines, BF_UNSUMMARIZED, 0);
 	return true;
@@ -377,6 +394,24 @@ bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
 
+/* In a build: which ranges of a group of a level above 0 are full. */
+static void
+find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
+{
+	const BfGroup *group = &lines->group;
+	CountsAbove *counts = counts_above(work, geometry, group->level, group->first_range, group->ranges);
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		const double far_above = bf_index_far_above(&counts->columns[column], group->ranges);
+
+		for (uint32 i = 0; i < group->ranges; i++)
+			lines->full[column][i] = counts->items[column][i] >= far_above;
+	}
+	lines->full_is_known = true;
+	pfree(counts);
+}
+
 /* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
@@ -387,7 +422,7 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 	int64		done = 0;
 	uint32		next = 0;
 
-	bf_index_read_states(work->index, group, states);
+	bf_index_read_states(work->index, group, 0, states);
 	while (next < group->ranges)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
@@ -399,9 +434,11 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 		{
 			uint64		range = (uint64) group->first_range + next;
 
-			if (range >= first && range < end && states[next] != BF_SUMMARIZED)
+			if (range >= first && range < end && states[next] != BF_SUMMARIZED && states[next] != BF_FULL)
 				bf_index_select_range(&lines, next);
 		}
+		if (work->building)
+			find_full_by_counts(work, geometry, &lines);
 		if (lines.selected > 0)
 			bf_index_summarize_selected(work, geometry, &lines);
 		done += lines.selected;
@@ -454,7 +491,7 @@ summarize_upper_levels(const BfSummarizer *work)
 }
 
 void
-bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape)
+bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape, const BfUpperCounts *upper)
 {
 	const BfSummarizer work = {
 		.index = index,
@@ -462,6 +499,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.reader = reader,
 		.building = true,
 		.tape = tape,
+		.upper = upper,
 		.shows_progress = true
 	};
 
@@ -590,7 +628,7 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 		return false;
 	bf_index_find_group(geometry, level, block / pages_per_range, &group);
 	range = block / pages_per_range - group.first_range;
-	bf_index_read_states(index, &group, states);
+	bf_index_read_states(index, &group, 0, states);
 	if (states[range] == BF_UNSUMMARIZED)
 		return false;
 	bf_index_make_lines(&lines, geometry, &group);

@@ -1,44 +1,61 @@
 /*
- * summarize.h: what summarize.c and refresh.c share.
+ * summarize.h: summarizes ranges of all levels.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SUMMARIZE_H
 #define STREAMBLOOM_PG_INDEX_SUMMARIZE_H
 
-#include "index/bf_index.h"
+#include "index/geometry.h"
+#include "index/heap.h"
+#include "index/tape.h"
+#include "index/upper_counts.h"
 
-/* What a summarizer works on. */
-typedef struct BfSummarizer
+/* What to summarize. */
+typedef struct BfTask
 {
-	Relation	index;
-	Relation	heap;
-	BfHeapReader *reader;
-	bool		building;		/* nobody else writes or reads the index */
-	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
-	bool		shows_progress;
-} BfSummarizer;
+	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
+	int			level;
+	bool		partial;		/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
+	bool		in_vacuum;
+	bool		shows_progress; /* in pg_stat_progress_create_index */
+} BfTask;
+
+/* The phases of a build and a summary in this view (build.c); PostgreSQL's own is 1. Those of upper levels follow. */
+#define BF_PHASE_READING 2
+#define BF_PHASE_WRITING 3
+#define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the
- * placeholders are written counts.
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have become too full may be
+ * summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * the heap, so that there is one summarizer at a time.
  */
-extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
+extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
 /*
- * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each
- * page has lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
+ * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The tape has
+ * the items of the ranges of level 0; NULL: they are read from the heap. The build has
+ * counted those of the levels above.
  */
-extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range);
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape, const BfUpperCounts *upper);
+
+/* Will an index of a heap of this length have more levels than one? */
+extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
+
+/* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
+extern void bf_index_built(Relation index, Relation heap);
 
 /*
- * Summarizes anew the ranges of the levels above 0 that are too full, the fullest first, until these are half of
- * the heap's pages. At least one of them, however long it is.
+ * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
+ * which a full range fills about eight lines of the column with the most items, or 16 if its items are keys inside values. But
+ * a table that 32 pages a range make
+ * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */
-extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
+extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
 
-/*
- * Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages, those of the groups
- * with the fullest ones first.
- */
-extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
+/* Is this session in bf_index_summarize()? */
+extern bool bf_index_is_summarizing(void);
+
+/* Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same lock. */
+extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * tape.c: keeps the items of the ranges of level 0 while an index is built, so that the levels above need not read the heap
- * again, nor take its values apart again; and so that workers can hand what they have read to the leader. The items lie in
- * temporary files, range after range: for each range what is known of it, the number of its items in each column, and then
- * their hashes.
+ * tape.c: keeps the items of the ranges of level 0 while an index is built, so that the levels above need not read the
+ * heap again, nor take its values apart again; and so that workers can hand what they have read to the leader. The
+ * items lie in temporary files, range after range: for each range what is known of it, the number of its items in each
+ * column, and then their hashes.
  *
- * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the heap again.
+ * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the
+ * heap again.
  *
  * A tape is for builds only. Whoever summarizes beside writers must read the heap after its placeholders are written.
  */
@@ -14,6 +15,9 @@
 #include "storage/buffile.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+
+#include "index/heap.h"
+#include "index/items.h"
 
 /* What is written of a range before its items. */
 typedef struct RangeHeader
@@ -329,7 +333,8 @@ bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 }
 
 void
-bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const BfRowItems *items, void *argument), void *argument)
+bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const BfRowItems *items, void *argument),
+				   void *argument)
 {
 	Assert(end <= tape->ranges);
 	if (first >= end)

@@ -1,11 +1,12 @@
 /*
- * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. One process writes all of them into
- * one file, or several write stretches of them, each into a file of its own (build_workers.c).
+ * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. One process writes all
+ * of them into one file, or several write stretches of them, each into a file of its own (build_workers.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H
 
-#include "index/bf_index.h"
+#include "index/heap.h"
+#include "index/items.h"
 
 #include "storage/sharedfileset.h"
 
@@ -23,7 +24,12 @@ extern void bf_index_end_stretch(BfTapeWriter *writer);
 
 /* -------------------------------------------------------------------------- a tape */
 
-/* A tape that this process writes alone. Ranges are written in their order, from range 0 on, as far as temp_file_limit allows. */
+typedef struct BfTape BfTape;
+
+/*
+ * A tape that this process writes alone. Ranges are written in their order, from range 0 on, as far as temp_file_limit
+ * allows.
+ */
 extern BfTape *bf_index_begin_tape(int columns);
 extern void bf_index_write_tape(BfTape *tape, const BfRangeItems *items);
 
@@ -33,13 +39,16 @@ extern BfTape *bf_index_open_tape(SharedFileSet *files, int columns, uint32 stre
 /* Sets *items to the items of a range, in memory of the current context. REQUIRES: the range was written. */
 extern void bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items);
 
-/* The number of ranges from range 0 on that the tape has. Of a tape of stretches this has to be told by those who write it. */
+/*
+ * The number of ranges from range 0 on that the tape has. Of a tape of stretches this has to be told by those who write
+ * it.
+ */
 extern uint32 bf_index_tape_length(const BfTape *tape);
 extern void bf_index_set_tape_length(BfTape *tape, uint32 ranges);
 
 /*
- * Calls add() with the items of each range from `first` to `end` (exclusive), each item once. REQUIRES: end is at most the tape's
- * length.
+ * Calls add() with the items of each range from `first` to `end` (exclusive), each item once. REQUIRES: end is at most
+ * the tape's length.
  */
 extern void bf_index_read_tape(BfTape *tape, uint32 first, uint32 end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);

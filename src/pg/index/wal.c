@@ -35,19 +35,21 @@
  * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). XLogBeginInsert() has room for them. Pages of
  *   one record are locked in the order of their blocks, and nothing else locks two filter pages at once.
  *
- * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
- * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
- * those of earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
- * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
- * wal_consistency_checking). On a version on which these tests were not run, GenericXLogFinish() is used here too. It
- * is slower, but correct by definition.
+ * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
+ * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
+ * earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
+ * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking). On
+ * a version on which these tests were not run, GenericXLogFinish() is used here too. It is slower, but correct by
+ * definition.
  */
-#include "index/bf_index.h"
+#include "index/wal.h"
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
 #include "access/rmgr.h"
 #include "miscadmin.h"
+
+#include "index/layout.h"
 
 /* Were generic records replayed and compared on this version? See above. */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 200000)
@@ -98,8 +100,8 @@ append_fragments(char *end, Page page, const Change *change)
 }
 
 /*
- * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a header
- * takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
+ * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a
+ * header takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
  */
 static Size
 most_delta(const PageChanges *page)
@@ -176,7 +178,8 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 {
 	LocationIndex *lower = &((PageHeader) BufferGetPage(buffer))->pd_lower;
 	const LocationIndex wanted = bf_index_lower_with_lines(group);
-	Change		change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted, .size = sizeof wanted};
+	Change		change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted,
+						  .size = sizeof wanted};
 
 	if (*lower != wanted)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);

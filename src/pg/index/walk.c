@@ -11,6 +11,9 @@
 #include "miscadmin.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/layout.h"
+#include "index/scan.h"
 #include "index/search.h"
 
 /* So many pages of an index are read at most, and so many items of a condition are looked for. */
@@ -58,7 +61,8 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 	if (next->count == next->room)
 	{
 		next->room = Max(64, 2 * next->room);
-		next->parts = next->parts == NULL ? palloc(next->room * sizeof(Part)) : repalloc(next->parts, next->room * sizeof(Part));
+		next->parts = next->parts == NULL ? palloc(next->room * sizeof(Part)) : repalloc(next->parts,
+																						 next->room * sizeof(Part));
 	}
 	next->parts[next->count] = (Part) {.first = first, .end = end, .weight = weight, .items = palloc(size)};
 	memcpy(next->parts[next->count++].items, items, size);
@@ -218,7 +222,8 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 }
 
 bool
-bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors, BfEstimate *estimate)
+bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
+			  BfEstimate *estimate)
 {
 	Walk		walk = {.descent = {.index = index}};
 	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());

@@ -42,6 +42,37 @@ ibf_scheme(Datum scheme_name)
 	pg_unreachable();
 }
 
+/* A parameter that is neither infinite nor NaN, which stands for ranks. */
+static double
+finite_importance(Datum value, const char *name, const char *hint)
+{
+	double		number = DatumGetFloat8(value);
+
+	if (!isfinite(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s %g is out of range", name, number),
+				 errdetail("It must be finite."),
+				 errhint("%s", hint)));
+	return number;
+}
+
+#define HINT_RANGE "Give the range in which most importances lie, for example two percentiles, or leave it out: then importances are ranked."
+
+void
+ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters)
+{
+	if (low.isnull && high.isnull)
+		return;
+	if (high.isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the range of importances from %g has no upper end", DatumGetFloat8(low.value)),
+				 errhint("Give high, too, or none of both: then importances are ranked among those of the latest items.")));
+	parameters->low = low.isnull ? 0 : finite_importance(low.value, "lower end of the range of importances", HINT_RANGE);
+	parameters->high = finite_importance(high.value, "upper end of the range of importances", HINT_RANGE);
+}
+
 void
 ibf_plan(const NullableDatum *fields, sb_stable *out)
 {
@@ -54,20 +85,18 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 		parameters.fpr = DatumGetFloat8(fields[IBF_FPR].value);
 	if (!fields[IBF_SCHEME].isnull)
 		parameters.scheme = ibf_scheme(fields[IBF_SCHEME].value);
-	if (!fields[IBF_LOW].isnull)
-		parameters.low = DatumGetFloat8(fields[IBF_LOW].value);
-	if (!fields[IBF_HIGH].isnull)
-		parameters.high = DatumGetFloat8(fields[IBF_HIGH].value);
+	ibf_range(fields[IBF_LOW], fields[IBF_HIGH], &parameters);
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
-		/* The halves are added, because the sum might be infinite. */
-		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : DatumGetFloat8(threshold->value);
+		/* The halves are added, because the sum might be infinite. Without a range the middle is NaN, too. */
+		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 :
+			finite_importance(threshold->value, "threshold", "Items of at least this importance are the important ones.");
 		parameters.high = parameters.low;
 	}
 	else if (!threshold->isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
+				 errmsg("scheme %s has no threshold, but %g was given", stable_scheme_name(parameters.scheme), DatumGetFloat8(threshold->value)),
 				 errhint("Give low and high, or the scheme two_class.")));
 	parameters.hash_count = stable_optional(fields[IBF_HASHES]);
 	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
@@ -84,8 +113,7 @@ ibf_empty(PG_FUNCTION_ARGS)
 {
 	sb_stable	header;
 
-	if (PG_ARGISNULL(IBF_BYTES) || PG_ARGISNULL(IBF_FPR) || PG_ARGISNULL(IBF_SCHEME) || PG_ARGISNULL(IBF_LOW) ||
-		PG_ARGISNULL(IBF_HIGH) || PG_ARGISNULL(IBF_SEED))
+	if (PG_ARGISNULL(IBF_BYTES) || PG_ARGISNULL(IBF_FPR) || PG_ARGISNULL(IBF_SCHEME) || PG_ARGISNULL(IBF_SEED))
 		PG_RETURN_NULL();
 	ibf_plan(fcinfo->args, &header);
 	return stable_store(&header, NULL);
@@ -104,8 +132,8 @@ SB_FUNCTION_IN_OWN_MEMORY(ibf_add)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	stable_open(PG_GETARG_DATUM(0), &ibf);
-	value = stable_importance(&ibf.header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
 	stable_copy_to_change(&state, result_memory(), &ibf);
+	value = stable_importance(&state, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), value);
 	return stable_changed(&state);
 }

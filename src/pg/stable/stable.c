@@ -174,7 +174,7 @@ stable_step_all(StableState *state, Elements *items, Elements *importances, Datu
 				continue;
 			state->hashes[taken] = stable_hash(state, items->hasher, item);
 			state->values[taken] = importances == NULL ? sb_stable_max(&state->header) :
-				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
+				stable_importance(state, unknown, unknown ? 0 : DatumGetFloat8(importance));
 			which[taken++] = number;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -192,6 +192,15 @@ stable_settle(StableState *state)
 	state->pending_count = 0;
 	CHECK_FOR_INTERRUPTS();
 	make_steps(state, state->hashes, state->values, count, NULL);
+}
+
+uint8_t
+stable_ranked_importance(StableState *state, double importance)
+{
+	if (unlikely(state->cells == NULL))
+		make_cells(state, NULL);
+	sb_stable_note_importance(&state->header, state->cells, importance);
+	return sb_stable_value_of(&state->header, state->cells, importance);
 }
 
 void
@@ -338,7 +347,8 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 		*out = planned;
 		return;
 	}
-	check_range("number of bytes", p->bytes, SB_STABLE_MIN_BYTES, SB_STABLE_MAX_BYTES,
+	check_range("number of bytes", p->bytes, SB_STABLE_MIN_BYTES,
+				SB_STABLE_MAX_BYTES - (p->scheme != SB_STABLE && isnan(p->low) ? SB_STABLE_SAMPLE_BYTES : 0),
 				"Give the bytes that the cells may take: the more, the longer items are remembered.");
 	check_fpr(p->fpr);
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
@@ -346,18 +356,12 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	evictions = check_choice("number of evictions", p->evictions, 0,
 							 Min(p->bytes * 8 / (bits >= 1 ? bits : p->scheme == SB_VALUE_WEIGHTED ? SB_STABLE_WEIGHTED_BITS : SB_STABLE_DEFAULT_BITS),
 								 SB_STABLE_MAX_EVICTIONS));
-	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("threshold %g is out of range", p->low),
-				 errdetail("It must be finite."),
-				 errhint("Items of at least this importance are the important ones.")));
-	if (p->scheme > SB_TWO_CLASS && !(isfinite(p->low) && isfinite(p->high) && p->low < p->high && isfinite(p->high - p->low)))
+	if (p->scheme > SB_TWO_CLASS && !isnan(p->low) && !(p->low < p->high && isfinite(p->high - p->low)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("range of importances %g to %g is out of range", p->low, p->high),
-				 errdetail("Both ends must be finite, and the lower one below the higher one."),
-				 errhint("Give the range in which most importances lie, for example their min() and max(), or two percentiles.")));
+				 errdetail("The lower end must lie below the upper one, by a finite difference."),
+				 errhint("Give the range in which most importances lie, for example two percentiles, or leave it out: then importances are ranked.")));
 	status = sb_stable_plan(p->bytes, p->fpr, p->scheme, p->low, p->high, (int) hashes, (int) bits, evictions,
 							(uint64_t) p->seed, out);
 	if (status != SB_OK)
@@ -383,6 +387,12 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 				 errmsg("cannot unite %s filters whose scheme differs: %s and %s", type,
 						stable_scheme_name(a->scheme), stable_scheme_name(b->scheme)),
 				 errhint("Build both with the same parameters.")));
+	if (a->ranked != b->ranked)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot unite an ibf with a range of importances and one that ranks them"),
+				 errdetail("The same importance has other values in the two filters."),
+				 errhint("Give low and high for both, or for none.")));
 	if (sb_stable_plan_union(a, b, out, &difference) != SB_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -527,6 +537,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 		values[16] = CStringGetTextDatum(stable_scheme_name(header->scheme));
 		values[17] = Float8GetDatum(header->low);
 		values[18] = Float8GetDatum(header->high);
+		nulls[17] = nulls[18] = header->ranked;
 	}
 	return row_result(fcinfo, values, nulls, header->scheme == SB_STABLE ? 16 : 19);
 }

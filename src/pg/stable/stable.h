@@ -57,7 +57,7 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	double		low;
+	double		low;			/* low and high are NaN where importances are ranked */
 	double		high;
 	int64		hash_count;
 	int64		bits;
@@ -67,7 +67,7 @@ typedef struct StableParameters
 
 #define STABLE_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
 	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
-#define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .high = 1, \
+#define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .low = NAN, .high = NAN, \
 	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 
 /* "sbf" or "ibf"; "two_class" and so on. */
@@ -119,6 +119,9 @@ enum
 /* Plans a filter from these fields. A field that is null gets its default. */
 extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
+
+/* Sets the range of importances from two arguments. Without `high` there is none; `low` is 0 where only `high` is given. */
+extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
 /* Sets up a state of an empty filter, or with a copy of a filter's cells, in this context. */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
@@ -172,15 +175,28 @@ stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t va
 		stable_settle(state);
 }
 
-/* The value to which an item of this importance sets its cells. Raises an error if the importance is null or NaN. */
+/* Raises an error if an importance is null or NaN. */
 extern SB_NORETURN void stable_refuse_importance(bool is_null);
 
-static inline uint8_t
-stable_importance(const sb_stable *header, bool is_null, double importance)
+static inline void
+stable_check_importance(bool is_null, double importance)
 {
 	if (unlikely(is_null || isnan(importance)))
 		stable_refuse_importance(is_null);
-	return sb_stable_value_of(header, importance);
+}
+
+/*
+ * The value to which an item that arrives with this importance sets its cells. A filter that ranks importances notes this one.
+ * Raises an error if the importance is null or NaN.
+ */
+extern uint8_t stable_ranked_importance(StableState *state, double importance);
+
+static inline uint8_t
+stable_importance(StableState *state, bool is_null, double importance)
+{
+	stable_check_importance(is_null, importance);
+	return state->header.ranked ? stable_ranked_importance(state, importance) :
+		sb_stable_value_of(&state->header, NULL, importance);
 }
 
 /* Plans the union of a and b. Raises an error if their parameters differ. */

@@ -95,7 +95,7 @@ add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stabl
 		PG_RETURN_POINTER(state);
 
 	value = importance ?
-		stable_importance(&state->header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
+		stable_importance(state, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
 		sb_stable_max(&state->header);
 	stable_step_later(state, hasher, PG_GETARG_DATUM(1), value);
 	PG_RETURN_POINTER(state);
@@ -148,10 +148,8 @@ plan_ibf(FunctionCallInfo fcinfo, sb_stable *out)
 {
 	StableParameters parameters = IBF_DEFAULTS;
 
-	if (given(fcinfo, 3))
-		parameters.low = PG_GETARG_FLOAT8(3);
-	if (given(fcinfo, 4))
-		parameters.high = PG_GETARG_FLOAT8(4);
+	if (PG_NARGS() > 4)
+		ibf_range(fcinfo->args[3], fcinfo->args[4], &parameters);
 	if (given(fcinfo, 5))
 		parameters.bytes = PG_GETARG_INT64(5);
 	if (given(fcinfo, 6))

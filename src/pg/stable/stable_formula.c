@@ -200,7 +200,9 @@ Datum
 ibf_false_negative_rate(PG_FUNCTION_ARGS)
 {
 	StableValue ibf;
+	double		importance = PG_GETARG_FLOAT8(1);
 
+	stable_check_importance(false, importance);
 	stable_open(PG_GETARG_DATUM(0), &ibf);
-	return missed(&ibf.header, stable_importance(&ibf.header, false, PG_GETARG_FLOAT8(1)), PG_GETARG_INT64(2));
+	return missed(&ibf.header, sb_stable_value_of(&ibf.header, ibf.header.items == 0 ? NULL : ibf.cells, importance), PG_GETARG_INT64(2));
 }

@@ -65,7 +65,7 @@ duplicate(FunctionCallInfo fcinfo, int importance_argno, int filter_argno, const
 	{
 		Datum		importance = WinGetFuncArgCurrent(window, importance_argno, &is_null);
 
-		value = stable_importance(&state->header, is_null, is_null ? 0 : DatumGetFloat8(importance));
+		value = stable_importance(state, is_null, is_null ? 0 : DatumGetFloat8(importance));
 	}
 	else
 		value = sb_stable_max(&state->header);

@@ -27,9 +27,6 @@ typedef struct TbfValue
 
 extern void tbf_open(Datum value, TbfValue *tbf);
 
-/* Microseconds as an interval. It has days, and the rest in microseconds. */
-extern Datum tbf_interval(int64 microseconds);
-
 /*
  * Makes a tbf of these parameters, all counters zero. *cells is set to its cells. Raises an error if it would be too
  * large.

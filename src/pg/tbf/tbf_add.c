@@ -160,10 +160,12 @@ open_to_change(Datum value, TbfValue *tbf)
 /*
  * A builder with the content of the filter in argument 0: the one of a variable's expanded object, or a new one.
  * *target is set to the expanded object, or to NULL if there is none. After adding, it has to be passed to
- * changed_filter(). A variable is not touched if its total would overflow with so many of these hits: it could not be read then.
+ * changed_filter(). A variable is not touched if its total would overflow with so many of these hits: it could not be
+ * read then.
  */
 static sb_tbf_builder *
-builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits, ExpandedFilter **target)
+builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,
+				  ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND

@@ -86,7 +86,8 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
 				 errhint("Use tbf_agg_in_order(item, at, filter, weight ORDER BY at).")));
-	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, tbf_is_exact(&like.header)));
+	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS,
+												  tbf_is_exact(&like.header)));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -201,7 +202,8 @@ SB_FUNCTION(tbf_agg_add);
 Datum
 tbf_agg_add(PG_FUNCTION_ARGS)
 {
-	static const Arguments arguments = {.half_life = 3, .weight = 4, .expected_items = 5, .fpr = 6, .epoch = 7, .not_after = 8};
+	static const Arguments arguments = {.half_life = 3, .weight = 4, .expected_items = 5, .fpr = 6, .epoch = 7,
+										.not_after = 8};
 
 	return add_row(fcinfo, &arguments);
 }
@@ -279,5 +281,6 @@ tbf_agg_deserialize(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 
 	/* The state is read once, to be combined, and is freed with the row. */
-	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0), 0)));
+	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext,
+																			   PG_GETARG_BYTEA_PP(0), 0)));
 }

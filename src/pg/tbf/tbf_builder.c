@@ -75,7 +75,8 @@ tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher
 }
 
 void
-tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item, uint64_t hash, const sb_moment *moment, double weight)
+tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item, uint64_t hash,
+						const sb_moment *moment, double weight)
 {
 	char	   *text;
 	int			length;
@@ -179,7 +180,8 @@ tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front)
 {
 	sb_memory	memory = memory_in(context);
 	sb_tbf_builder *builder;
-	sb_status	status = sb_tbf_builder_deserialize(&memory, VARDATA_ANY(bytes) + in_front, VARSIZE_ANY_EXHDR(bytes) - in_front, &builder);
+	sb_status	status = sb_tbf_builder_deserialize(&memory, VARDATA_ANY(bytes) + in_front,
+													VARSIZE_ANY_EXHDR(bytes) - in_front, &builder);
 
 	raise_if_unfinished(status);
 	if (status != SB_OK)

@@ -25,7 +25,10 @@ total_at(const sb_tbf *header, TimestampTz at)
 	return total;
 }
 
-/* Raises an error unless the counters are sums of hits, which estimates rely on. In an exact filter they are, however it counts. */
+/*
+ * Raises an error unless the counters are sums of hits, which estimates rely on. In an exact filter they are, however
+ * it counts.
+ */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {

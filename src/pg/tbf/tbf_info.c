@@ -11,6 +11,7 @@
 
 #include "base/call.h"
 #include "base/item.h"
+#include "base/times.h"
 #include "base/value.h"
 
 /* The number of hits that a stored counter of 1 stands for, at the base. */
@@ -58,9 +59,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	base_time = tbf.header.base * tbf.header.half_life;
 
 	values[item_kind_] = CStringGetTextDatum(item_kind_text(&tbf.header.kind));
-	values[half_life] = tbf_interval(tbf.header.half_life);
+	values[half_life] = interval_of(tbf.header.half_life);
 	nulls[half_life] = tbf.header.half_life == 0;
-	values[epoch] = tbf_interval(tbf.header.epoch);
+	values[epoch] = interval_of(tbf.header.epoch);
 	nulls[epoch] = tbf.header.half_life == 0;
 	values[expected_items] = Int64GetDatum(tbf.header.expected_items);
 	nulls[expected_items] = tbf.header.expected_items == 0;
@@ -130,7 +131,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) stats.widths[digits]);
-	return text_result(psprintf("tbf of %s: %.0f items, %s, counters below %g hits |%s|",
+	return text_result(psprintf("tbf of %s: %.0f items, %s, %s below %g hits%s |%s|",
 								item_kind_text(&tbf.header.kind), stats.items, fill,
-								ldexp(unit_of(&tbf.header), used - 1), sketch_bars(heights, used - 1)));
+								tbf_is_exact(&tbf.header) ? "counts" : "counters", ldexp(unit_of(&tbf.header), used - 1),
+								tbf.header.half_life != 0 ? " as of the base" : "", sketch_bars(heights, used - 1)));
 }

@@ -12,6 +12,7 @@
 #include "base/item.h"
 #include "base/memory.h"
 #include "base/rate_warning.h"
+#include "base/times.h"
 #include "base/value.h"
 
 /* The same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
@@ -24,7 +25,7 @@ refuse_different_times(const char *what, int64 left, int64 right)
 	{
 		int64		time = i == 0 ? left : right;
 
-		texts[i] = time == 0 ? "none" : DatumGetCString(DirectFunctionCall1(interval_out, tbf_interval(time)));
+		texts[i] = time == 0 ? "none" : DatumGetCString(DirectFunctionCall1(interval_out, interval_of(time)));
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -25,7 +25,8 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 {
 	char	   *copy = pnstrdup((const char *) item->bytes, item->length);
 	bool		text = kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER;
-	int			encoding = text && PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
+	int			encoding = text &&
+		PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
 
 	/* Text has no zero bytes, and pnstrdup() stops at one. */
 	if (strlen(copy) != item->length)

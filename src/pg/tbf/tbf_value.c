@@ -3,13 +3,14 @@
  */
 #include "tbf/tbf.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
-#include "common/int.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "base/call.h"
 #include "base/slices.h"
+#include "base/times.h"
 #include "base/value.h"
 
 /* ------------------------------------------------------------ opening, making */
@@ -91,34 +92,33 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 		refuse_size("tbf", items, fpr);
 }
 
-static int64
-interval_microseconds(const Interval *interval, const char *article, const char *name)
-{
-	int64		days;
-	int64		sum;
-	bool		infinite = sb_interval_infinity(interval) != 0;
+#define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
-	if (interval->month != 0 && !infinite)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s %s cannot be given in months or years", article, name),
-				 errdetail("They do not always have the same length."),
-				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
-	if (infinite || pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
-		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > SB_TBF_MAX_TIME)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s \"%s\" is out of range", name,
-						DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)))),
-				 errdetail("It must be at least one microsecond and at most 36,500 years."),
-				 errhint("For a filter that does not decay, give NULL as the half-life.")));
-	return sum;
+/* Who writes '7' for a half-life has said 7 seconds, and meant another unit. It is said once in a statement. */
+static void
+notice_short_half_life(const Interval *interval)
+{
+	static TimestampTz said_in = DT_NOBEGIN;
+
+	if (said_in == GetCurrentStatementStartTimestamp() || IsParallelWorker())
+		return;
+	said_in = GetCurrentStatementStartTimestamp();
+	ereport(NOTICE,
+			(errmsg("the half-life \"%s\" is shorter than a minute", interval_text(interval)),
+			 errhint("A number without a unit means seconds. For another unit write it, as in '7 days'.")));
 }
 
 int64
 tbf_half_life(const Interval *interval)
 {
-	return interval == NULL ? 0 : interval_microseconds(interval, "a", "half-life");
+	int64		half_life;
+
+	if (interval == NULL)
+		return 0;
+	half_life = interval_microseconds(interval, "half-life", NO_DECAY_HINT);
+	if (half_life < USECS_PER_MINUTE)
+		notice_short_half_life(interval);
+	return half_life;
 }
 
 int64
@@ -133,17 +133,14 @@ tbf_epoch(const Interval *interval, int64 half_life)
 					 errhint("A filter without a half-life does not decay, so it has no epochs.")));
 		return 0;
 	}
-	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "an", "epoch");
+	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "epoch", NO_DECAY_HINT);
 }
 
 void
 tbf_check_time(TimestampTz at)
 {
-	if (at < -SB_TBF_MAX_TIME || at > SB_TBF_MAX_TIME)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("time \"%s\" is out of range", timestamptz_to_str(at)),
-				 errdetail("Times of a tbf must be finite, and within 36,500 years of 2000-01-01.")));
+	StaticAssertStmt(SB_TBF_MAX_TIME == MOST_MICROSECONDS, "times of the core and of the extension end together");
+	check_time("a tbf", at);
 }
 
 TimestampTz
@@ -188,7 +185,8 @@ tbf_hit(const sb_moment *moment, double weight)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g is out of range", weight),
-					 errdetail("A weight must be finite, and must not be negative.")));
+					 errdetail("A weight must be finite, and must not be negative."),
+					 errhint("To take hits away, use tbf_remove().")));
 	}
 	pg_unreachable();
 }
@@ -213,16 +211,6 @@ tbf_refuse_total(void)
 			 errdetail("All hits of a filter, decayed until its newest hit, must together weigh less than 2^51, which is 2251799813685248."),
 			 errhint("Count in a larger unit, for example in megabytes instead of bytes, or keep several filters.")));
 	pg_unreachable();
-}
-
-Datum
-tbf_interval(int64 microseconds)
-{
-	Interval   *interval = palloc0(sizeof(Interval));
-
-	interval->day = (int32) (microseconds / USECS_PER_DAY);
-	interval->time = microseconds % USECS_PER_DAY;
-	return IntervalPGetDatum(interval);
 }
 
 /* --------------------------------------------------------------- in and out */

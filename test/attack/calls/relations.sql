@@ -69,8 +69,8 @@ CREATE TABLE secret (id bigint, word text);
 INSERT INTO secret VALUES (1, 'x');
 CREATE INDEX secret_bf ON secret USING bf (id);
 ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
-CREATE TABLE filters (id bigint, b bf, t tbf, s sbf, i ibf);
-INSERT INTO filters VALUES (1, bf_empty(), tbf_empty(), sbf_empty(), ibf_empty()), (2, NULL, NULL, NULL, NULL);
+CREATE TABLE filters (id bigint, b bf, t tbf, s sbf, i ibf, a abf);
+INSERT INTO filters VALUES (1, bf_empty(), tbf_empty(), sbf_empty(), ibf_empty(), abf_empty()), (2, NULL, NULL, NULL, NULL, NULL);
 
 CREATE VIEW plain_view AS SELECT * FROM plain;
 CREATE MATERIALIZED VIEW stored_view AS SELECT * FROM plain;

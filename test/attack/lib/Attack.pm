@@ -1,7 +1,8 @@
-# Attack.pm: what every test in this folder does first: the seed of its random numbers, and the seconds that it may take.
+# Attack.pm: what every test in this folder does first: the seed of its random numbers, and the seconds that it may
+# take.
 #
-# STREAMBLOOM_SEED is a whole number; another seed makes another run, the same seed the same one as far as the time reaches.
-# STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.
+# STREAMBLOOM_SEED is a whole number; another seed makes another run, the same seed the same one as far as the time
+# reaches. STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.
 package Attack;
 
 use strict;
@@ -46,8 +47,8 @@ sub shuffled
 # True with this probability.
 sub chance { return rand() < $_[0]; }
 
-# Memory for each process that this test starts, and no core files: a function that takes all memory gets an error (53200)
-# instead of ending the machine. The limit is inherited, so the test is started anew with it.
+# Memory for each process that this test starts, and no core files: a function that takes all memory gets an error
+# (53200) instead of ending the machine. The limit is inherited, so the test is started anew with it.
 sub limit_memory
 {
 	my ($megabytes) = @_;

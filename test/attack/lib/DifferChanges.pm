@@ -1,5 +1,5 @@
-# DifferChanges.pm: changes of a DifferSchema: rows, tables, indexes, partitions. Each change is a list of statements with a word
-# for the counts; the model is changed with it.
+# DifferChanges.pm: changes of a DifferSchema: rows, tables, indexes, partitions. Each change is a list of statements
+# with a word for the counts; the model is changed with it.
 #
 #   my ($what, @sql) = DifferChanges::rows($relation);        # INSERT, UPDATE, DELETE, MERGE, COPY
 #   my ($what, @sql) = DifferChanges::keep($relation);        # summaries, VACUUM, REINDEX, ...: no row changes
@@ -142,7 +142,8 @@ sub keep
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
 }
 
-# An index of a partitioned table that is invalid until its partitions have theirs, which they get one by one, or do not.
+# An index of a partitioned table that is invalid until its partitions have theirs, which they get one by one, or do
+# not.
 sub only
 {
 	my ($relation) = @_;

@@ -1,11 +1,11 @@
-# DifferParties.pm: what several sessions do at once to a DifferSchema: one writes, one changes tables, partitions and indexes,
-# one reads. Each is a process with a session of its own.
+# DifferParties.pm: what several sessions do at once to a DifferSchema: one writes, one changes tables, partitions and
+# indexes, one reads. Each is a process with a session of its own.
 #
 #   DifferParties::together($run, $schema, $seconds, reader => sub {...}, ...);    # forks, waits, adds up the counts
 #
-# Beside the random relations there is the table m (DifferParties::marked()): each of its committed states has the same number of
-# rows with one value, whatever is done to its partitions, so that a single statement of a READ COMMITTED transaction has
-# one right answer, without a second statement to compare it with.
+# Beside the random relations there is the table m (DifferParties::marked()): each of its committed states has the same
+# number of rows with one value, whatever is done to its partitions, so that a single statement of a READ COMMITTED
+# transaction has one right answer, without a second statement to compare it with.
 package DifferParties;
 
 use strict;
@@ -26,7 +26,8 @@ sub chance { return rand() < $_[0]; }
 # What may happen to those who change something while others do.
 our $tolerated = qr/could not open relation with OID|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)|could not find pg_class entry|invalid arbiter index/;
 
-# Runs each party in a process of its own. A party is called with the run, a session, and a sub that says whether to go on.
+# Runs each party in a process of its own. A party is called with the run, a session, and a sub that says whether to go
+# on.
 sub together
 {
 	my ($run, $schema, $seconds, %parties) = @_;
@@ -287,7 +288,8 @@ sub reader
 			ask_marked($run, $schema, $session) foreach 1 .. 8;
 			next;
 		}
-		# Between two answers without an index: what ATTACH and DETACH make visible in the middle of a transaction is no lost row.
+		# Between two answers without an index: what ATTACH and DETACH make visible in the middle of a transaction is no
+		# lost row.
 		$run->{before} = !$schema->{calm} || chance(0.3);
 		my $level = $session->{standby} ? 'REPEATABLE READ' : pick('REPEATABLE READ', 'SERIALIZABLE', 'SERIALIZABLE READ ONLY');
 		$run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL $level;\nSELECT 1");

@@ -34,7 +34,7 @@ our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = 
 	'enable_incremental_sort = on', 'enable_partition_pruning = on', 'enable_partitionwise_join = off', 'enable_partitionwise_aggregate = off',
 	'max_parallel_workers_per_gather = 0', 'parallel_leader_participation = on', 'plan_cache_mode = auto', 'cursor_tuple_fraction = 0.1', "work_mem = '4MB'",
 	'from_collapse_limit = 8', 'join_collapse_limit = 8', 'enable_async_append = on', 'constraint_exclusion = partition', 'enable_parallel_append = on',
-	'auto_explain.log_min_duration = -1', 'DEBUG_PARALLEL = off', 'streambloom.enable_chunk_skip = off';
+	'auto_explain.log_min_duration = -1', 'DEBUG_PARALLEL = off', 'streambloom.enable_chunk_skip = off', 'streambloom.enable_join_skip = off', 'streambloom.enable_partition_scan = off';
 
 my $functions = <<'SQL';
 CREATE SCHEMA differ;
@@ -54,7 +54,7 @@ BEGIN
 	BEGIN
 		IF look AND mode IN ('digest', 'loop', 'cursor') THEN
 			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-				seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END,
+				seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END, CASE WHEN line LIKE '%PartitionScan%' THEN 's' END,
 					CASE WHEN line LIKE '%Gather%' THEN 'p' END);
 			END LOOP;
 		END IF;
@@ -125,6 +125,7 @@ BEGIN
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_bitmapscan = on;
 	SET LOCAL streambloom.enable_chunk_skip = on;
+	SET LOCAL streambloom.enable_join_skip = on;
 	IF mine.answer ~ '^ERROR XX' OR plain.answer ~ '^ERROR XX' THEN
 		RETURN format('%s XX with: %s without: %s', number, mine.answer, plain.answer);
 	ELSIF mine.answer IS NOT DISTINCT FROM plain.answer OR left(mine.answer, 11) = left(plain.answer, 11) AND mine.answer LIKE 'ERROR%' THEN
@@ -378,7 +379,7 @@ sub compare
 			if ($question->{look})
 			{
 				$self->count('plans looked at');
-				foreach (['i', 'plans with an index'], ['c', 'plans with ChunkSkip'], ['p', 'plans with workers'])
+				foreach (['i', 'plans with an index'], ['c', 'plans with ChunkSkip'], ['s', 'plans with PartitionScan'], ['p', 'plans with workers'])
 				{
 					$self->count($_->[1]) if index($seen // '', $_->[0]) >= 0;
 				}

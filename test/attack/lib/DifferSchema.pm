@@ -1,12 +1,12 @@
-# DifferSchema.pm: random relations with bf indexes. A DifferSchema is a model of a schema in the database: relations with
-# their columns, so that DifferChanges.pm can change them and DifferQueries.pm can ask about values that are there.
+# DifferSchema.pm: random relations with bf indexes. A DifferSchema is a model of a schema in the database: relations
+# with their columns, so that DifferChanges.pm can change them and DifferQueries.pm can ask about values that are there.
 #
 #   my $schema = DifferSchema->new(number => 1, kinds => [...]);
 #   foreach ($schema->create) { ...run it... }
 #
 # A relation (a hash) has a name, a kind, columns, parts (its partitions or children, each with whether it is attached)
-# and "next", the number of the row that comes next. Row i has the id i; column c has the value number hash(i), so that values
-# can be made again from numbers. rand() is all that it takes from outside: the same seed makes the same schema.
+# and "next", the number of the row that comes next. Row i has the id i; column c has the value number hash(i), so that
+# values can be made again from numbers. rand() is all that it takes from outside: the same seed makes the same schema.
 package DifferSchema;
 
 use strict;
@@ -42,8 +42,8 @@ sub new
 	return $self;
 }
 
-# How the number of a row becomes the number of a column's value: as SQL over %i and as Perl. Values that lie together in the
-# table let ranges and partitions be skipped.
+# How the number of a row becomes the number of a column's value: as SQL over %i and as Perl. Values that lie together
+# in the table let ranges and partitions be skipped.
 sub hashing
 {
 	my ($wide) = @_;
@@ -99,8 +99,8 @@ sub some_row
 	return chance(0.15) ? $relation->{next} + int rand 5000 : int rand $relation->{next};
 }
 
-# What can be indexed and asked about: a column or an expression over one. sql has the byte 1 where the name of the relation may go.
-# Literals of it are made from those of the column.
+# What can be indexed and asked about: a column or an expression over one. sql has the byte 1 where the name of the
+# relation may go. Literals of it are made from those of the column.
 sub things
 {
 	my ($column) = @_;
@@ -125,7 +125,8 @@ sub thing_literal
 	return $sql;
 }
 
-# An operator for keys inside the values of a thing, and its right side, made of the number of a row; nothing if there is none.
+# An operator for keys inside the values of a thing, and its right side, made of the number of a row; nothing if there
+# is none.
 sub key_condition
 {
 	my ($relation, $thing, $i) = @_;
@@ -165,8 +166,8 @@ sub column_list
 	return map { "$_->{name} $_->{type}{ddl}" . ($_->{type}{external} ? '' : '') } @columns;
 }
 
-# Options of a table: few rows on many pages, so that questions are quick and there are many ranges; rows die and come beside
-# each other.
+# Options of a table: few rows on many pages, so that questions are quick and there are many ranges; rows die and come
+# beside each other.
 sub table_options { return ' WITH (' . join(', ', 'autovacuum_enabled = ' . 'off', 'fillfactor = ' . pick(10, 10, 10, 20, 40, 100)) . ')'; }
 
 sub create

@@ -1,5 +1,5 @@
-# DifferTypes.pm: the column types that a bf index serves, each with a way to make its i-th value in SQL, values that are
-# special, and expressions over a column of the type that can be indexed.
+# DifferTypes.pm: the column types that a bf index serves, each with a way to make its i-th value in SQL, values that
+# are special, and expressions over a column of the type that can be indexed.
 #
 # In "value", %i stands for an integer expression: a column or a number. Equal numbers give equal values. In
 # "expressions", %c stands for a column or a literal of the type; each has the type of its result.
@@ -84,7 +84,8 @@ my %keys = (
 # Operator classes of a type beside its default one.
 my %classes = ((map { $_ => ['array_eq_ops'] } 'integer[]', 'text[]', 'numeric[]', 'array_domain'), jsonb => ['jsonb_path_ops', 'jsonb_eq_ops']);
 
-# An operator that asks for keys inside a value of this type, and its right side, for an integer expression; nothing if there is none.
+# An operator that asks for keys inside a value of this type, and its right side, for an integer expression; nothing if
+# there is none.
 sub key_condition
 {
 	my ($type, $i) = @_;

@@ -1,7 +1,9 @@
-# KeysValues.pm: random values that have keys inside (lines of text, jsonb, tsvector, arrays), and random conditions on them.
+# KeysValues.pm: random values that have keys inside (lines of text, jsonb, tsvector, arrays), and random conditions on
+# them.
 #
-# Everything is returned as SQL, with characters, not bytes. Values of neighboring rows are alike ($place is the number of the
-# row), so that some keys stand in few pages. Conditions are made of values that were made before (seen()), or of nothing.
+# Everything is returned as SQL, with characters, not bytes. Values of neighboring rows are alike ($place is the number
+# of the row), so that some keys stand in few pages. Conditions are made of values that were made before (seen()), or of
+# nothing.
 package KeysValues;
 
 use strict;
@@ -329,8 +331,8 @@ sub path_predicate
 	return path($root) . ' like_regex ' . json_string(pick('^w', 'a', '\\\\d'));
 }
 
-# Not strictly where the document itself is compared with a text: on some versions (18.6) GIN's support functions lose documents that are
-# nothing but this text.
+# Not strictly where the document itself is compared with a text: on some versions (18.6) GIN's support functions lose
+# documents that are nothing but this text.
 sub strictly
 {
 	my ($path) = @_;

@@ -124,6 +124,7 @@ sub wrongs
 	my ($code, $out, $err) = StreambloomTap::psql($db->name, <<"SQL", verbosity => 'sqlstate');
 \\set ON_ERROR_STOP 0
 SET client_min_messages = error;
+SELECT 'plan ' || ends('EXPLAIN SELECT * FROM $t WHERE v = 5 AND w = ''5''');
 SELECT calls('$t', $first, $last);
 VACUUM $t;
 \\echo :SQLSTATE
@@ -142,7 +143,8 @@ SQL
 	my @lines = split /\n/, $out;
 	my @sizes = map { /^size (\d+)/ ? $1 : () } @lines;
 	my $core = $is_cores ? '|XX001' : '';
-	my @wrong = grep { !/^size/ && !/^(ok|XX002|00000$core)$/ && !/^reindex 00000$/ && !/^after: (ok|00000)$/ } @lines;
+	# the planner asks a damaged index in vain, and plans all the same
+	my @wrong = grep { !/^size/ && !/^plan ok$/ && !/^(ok|XX002|00000$core)$/ && !/^reindex 00000$/ && !/^after: (ok|00000)$/ } @lines;
 
 	push @wrong, "it ended with $code: $err" if $code != 0;
 	push @wrong, "the file grew from $sizes[0] to $sizes[-1]" if @sizes != 2 || $sizes[0] != $sizes[-1];

@@ -1,17 +1,17 @@
-# NotOneRow.pm: writers, summarizers, readers and DDL at once on a table and on a partitioned one, at random. Each answer
-# of a reader is compared with the answer to the same query, in the same snapshot, with the indexes off.
+# NotOneRow.pm: writers, summarizers, readers and DDL at once on a table and on a partitioned one, at random. Each
+# answer of a reader is compared with the answer to the same query, in the same snapshot, with the indexes off.
 #
 #   my $report = NotOneRow::run(database => 'name', method => 'bf', seconds => 20, seed => 1);
 #   $report->{differences}   what was lost, as text; must be empty
 #   $report->{troubles}      errors that nobody expected; must be empty
 #   $report->{counts}        how often each thing was done, so that a test can show that it was done at all
 #
-# With reader_port, the readers ask a standby, after before_readers() has waited for it. With exports => 0 they export no snapshots.
-# only => qr/.../ chooses parties.
-# The relations are small and their ranges smaller, so that the parties meet: ids of a window that moves on every second
-# or so are touched far more often than others. With method => 'brin' the same runs on BRIN's bloom operator classes.
-# Each party is a process with sessions of its own (NotOneRow/Writers.pm, Readers.pm, Keepers.pm). The seed settles what
-# each one does in which order, not how they interleave.
+# With reader_port, the readers ask a standby, after before_readers() has waited for it. With exports => 0 they export
+# no snapshots. only => qr/.../ chooses parties. The relations are small and their ranges smaller, so that the parties
+# meet: ids of a window that moves on every second or so are touched far more often than others. With method => 'brin'
+# the same runs on BRIN's bloom operator classes. Each party is a process with sessions of its own
+# (NotOneRow/Writers.pm, Readers.pm, Keepers.pm). The seed settles what each one does in which order, not how they
+# interleave.
 package NotOneRow;
 
 use strict;
@@ -154,8 +154,8 @@ sub open_session
 	return $session;
 }
 
-# What may happen to anyone when all run at once: by SQLSTATE and message. (The arbiter index list is PostgreSQL's own trouble
-# with ON CONFLICT into a partition whose primary key is at that moment built anew CONCURRENTLY.)
+# What may happen to anyone when all run at once: by SQLSTATE and message. (The arbiter index list is PostgreSQL's own
+# trouble with ON CONFLICT into a partition whose primary key is at that moment built anew CONCURRENTLY.)
 my %expected = (
 	'40001' => qr/./, '40P01' => qr/./, '55P03' => qr/./, '23505' => qr/./,
 	'23514' => qr/no partition of relation/,

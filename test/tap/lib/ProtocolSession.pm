@@ -1,5 +1,5 @@
-# ProtocolSession.pm: a session that speaks PostgreSQL's protocol itself, for what psql cannot do: portals with a name, of which
-# some rows are fetched and others not yet. Each method sends its messages and returns what came back.
+# ProtocolSession.pm: a session that speaks PostgreSQL's protocol itself, for what psql cannot do: portals with a name,
+# of which some rows are fetched and others not yet. Each method sends its messages and returns what came back.
 package ProtocolSession;
 
 use strict;

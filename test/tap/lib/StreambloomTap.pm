@@ -1,8 +1,8 @@
 # StreambloomTap.pm: a database of its own for each test file, and the real data loaded into it.
 #
-# Tests run against a cluster that is already there (PGHOST, PGPORT, PGUSER: a superuser), with streambloom installed.
-# A test makes a database with StreambloomTap->new('name') and talks to it through psql: one call is one session.
-# All databases and roles made here are dropped when the test ends. A test that needs settings of its own which the server
+# Tests run against a cluster that is already there (PGHOST, PGPORT, PGUSER: a superuser), with streambloom installed. A
+# test makes a database with StreambloomTap->new('name') and talks to it through psql: one call is one session. All
+# databases and roles made here are dropped when the test ends. A test that needs settings of its own which the server
 # takes only at its start calls start_own_cluster(): from then on it talks to that one.
 package StreambloomTap;
 
@@ -114,8 +114,8 @@ sub server_program
 	return $found // client_program($name);
 }
 
-# A cluster of the test's own, beside the one that is there, with a socket directory of its own: two tests that start one at
-# the same time do not meet. It is stopped in the end, also if the test is told to stop before.
+# A cluster of the test's own, beside the one that is there, with a socket directory of its own: two tests that start
+# one at the same time do not meet. It is stopped in the end, also if the test is told to stop before.
 my $own_cluster;
 
 sub start_own_cluster

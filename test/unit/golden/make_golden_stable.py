@@ -6,6 +6,7 @@ once, as make_golden.py was: the files are never written again. With --check it 
 anything differs.
 """
 
+import bisect
 import math
 import os
 import struct
@@ -32,6 +33,7 @@ class Filter:
 		self.items = self.steps = 0
 		self.cells = [0] * (100 * 8 // bits)
 		self.max = 2 ** bits - 1
+		self.seen, self.sample = 0, []
 
 	def draw(self):
 		self.random = self.random + STEP & MASK
@@ -55,9 +57,27 @@ class Filter:
 				cell = (first + i) % m
 				self.cells[cell] -= self.cells[cell] > 0
 
+	def note(self, importance):
+		place = len(self.sample)
+		if place == 64:
+			place = mix(mix(~self.seed & MASK) + self.seen & MASK) * min(self.seen + 1, 4096) >> 64
+			if place < 64:
+				del self.sample[place]
+		if place < 64:
+			bisect.insort(self.sample, importance)
+		self.seen += 1
+
 	def value(self, importance):
 		if self.scheme == 0:
 			return self.max
+		if self.low is None:
+			below, to = bisect.bisect_left(self.sample, importance), bisect.bisect_right(self.sample, importance)
+			s = len(self.sample)
+			if self.scheme == 1:
+				return self.max if below + to > s else self.max // 2
+			if below == to:
+				return min(self.max, 1 + below * self.max // s)
+			return sum(1 + (2 * j + 1) * self.max // (2 * s) for j in range(below, to)) // (to - below)
 		if self.scheme == 1:
 			return self.max if importance >= self.low else self.max // 2
 		if importance <= self.low:
@@ -65,6 +85,8 @@ class Filter:
 		return min(self.max, 1 + math.floor((importance - self.low) / (self.high - self.low) * self.max))
 
 	def step(self, h, importance):
+		if self.low is None:
+			self.note(importance)
 		self.evict()
 		for i in range(self.hashes):
 			cell = mix(h + (i + 1) * STEP & MASK) * len(self.cells) >> 64
@@ -80,9 +102,13 @@ class Filter:
 	def stored(self):
 		packed = sum(value << (i * self.bits) for i, value in enumerate(self.cells))
 		header = common(2 if self.scheme == 0 else 3, 0, 1 if self.items else 0) + struct.pack(
-			"<IBBBxI4xQQQQddd16x", len(self.cells), self.bits, self.hashes, self.scheme, self.evictions, self.seed,
-			self.random, self.items, self.steps, 0.01, self.low, self.high)
-		return header if self.items == 0 else header + packed.to_bytes((len(self.cells) * self.bits + 7) // 8, "little")
+			"<IBBBBI4xQQQQddd16x", len(self.cells), self.bits, self.hashes, self.scheme, self.low is None, self.evictions,
+			self.seed, self.random, self.items, self.steps, 0.01, self.low or 0, self.high or 0)
+		if self.items == 0:
+			return header
+		cells = packed.to_bytes((len(self.cells) * self.bits + 7) // 8, "little")
+		sample = struct.pack("<Q64d", self.seen, *self.sample, *[0] * (64 - len(self.sample)))
+		return header + cells + (sample if self.low is None else b"")
 
 
 FILES = {
@@ -92,6 +118,8 @@ FILES = {
 	"ibf_two_class": ((1, 25, 25, 5, 3, 10, 42), 500, 0),
 	"ibf_multi_class": ((2, 0, 50, 5, 4, 10, MASK), 500, 0),
 	"ibf_value_weighted": ((3, -10.5, 30, 4, 3, 3, 1), 500, 40),
+	"ibf_ranked": ((2, None, None, 5, 4, 10, 42), 6000, 0),
+	"ibf_ranked_few": ((1, None, None, 5, 3, 10, 42), 40, 0),
 }
 
 

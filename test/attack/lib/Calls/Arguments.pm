@@ -60,6 +60,13 @@ my %filters = (
 		"sbf_add(sbf_empty(90, 0.3), 'x'::text)", "sbf_add(sbf_empty(64, 0.3), (1, 'x')::attack.pair)", 'sbf_add(sbf_empty(64, evictions => 0, cell_bits => 5), 7::bigint)',
 		'sbf_add(sbf_empty(64, 0.1, hashes => 16, evictions => 1), 7::bigint) | sbf_add(sbf_empty(64, 0.1, hashes => 16, evictions => 1), 8::bigint)',
 		'sbf_empty()', 'sbf_empty(100000, cell_bits => 8)'],
+	abf => [
+		'abf_add_all(abf_empty(100, 0.1), ARRAY[1, 2, 3]::bigint[])', 'abf_empty(1)', 'abf_empty(20, 0.5)', "abf_empty(60, 1e-6, '1 hour')",
+		"abf_add_all(abf_empty(20, 0.2), ARRAY['a', 'b']::text[])", "abf_add(abf_empty(20, 0.3, '1 hour'), 7::bigint, '2024-05-01 UTC')",
+		"abf_add(abf_add(abf_empty(20, 0.3, '10 minutes', 3, 5), 7::bigint, '2024-05-01 UTC'), 8::bigint, '2024-05-01 00:03 UTC')",
+		"abf_add(abf_empty(9, 0.3, '1 microsecond'), 7::bigint, '1900-01-01 UTC')", "abf_add(abf_empty(9, 0.3, '13000000 days'), 'x'::text, '2024-05-01 UTC')",
+		"abf_decay(abf_add(abf_empty(9, 0.3, '1 hour'), 7::bigint, '2024-05-01 UTC'), '2024-06-01 UTC')", "abf_add(abf_empty(5, 0.5), (1, 'x')::attack.pair)",
+		'abf_empty()', "abf_empty(within => '7 days')", 'abf_add(abf_empty(100000), 7::bigint)'],
 	ibf => [
 		'ibf_add_all(ibf_empty(200, 0.1), ARRAY[1, 2, 3]::bigint[], ARRAY[0.1, 0.5, 1]::float8[])', 'ibf_empty(64)', "ibf_empty(100, 0.5, 'two_class', -1e9, 1e9, NULL, 3, 8, 2, -1)",
 		"ibf_empty(64, 0.1, 'value_weighted', evictions => 3)", "ibf_add(ibf_empty(128, 0.3, 'two_class', threshold => 0.5), 'x'::text, 0.7)",
@@ -83,7 +90,7 @@ push @$_, "'='" foreach grep { @$_ == 5 } @chunks, @untyped_chunks;
 # Filters of texts, which hold 'x'.
 my %of_texts = (
 	bf => "bf_add(bf_empty(20), 'x'::text)", tbf => "tbf_add(tbf_empty(20), 'x'::text, '2024-05-01 UTC')",
-	sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
+	abf => "abf_add(abf_empty(90), 'x'::text)", sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
 );
 
 # The functions of roll-ups, each with the arguments that lead to an answer, or to a step of a refresh.
@@ -126,6 +133,26 @@ my %of_rollups = (
 	'tbf_rollup_risers(regclass,integer,timestamp with time zone,interval,interval,double precision,jsonb)' => [$heat, '3', $asked_at, "'1 day'", "'7 days'", '1', "'{}'"],
 );
 
+# What an abf with a window of time takes: its items have times, those of other abf have none.
+my $time = "'2024-05-01 UTC'";
+my $zoned = 'timestamp with time zone';
+my ($timed, $timed_texts) = ("abf_add(abf_empty(20, 0.3, '1 hour'), 7::bigint, '2024-05-01 UTC')", "abf_add(abf_empty(20, 0.3, '1 hour'), 'x'::text, '2024-05-01 UTC')");
+my %of_timed_abf = (
+	(map { ("${_}(abf,\"any\",$zoned,$zoned)" => [$timed, '7::bigint', $time, 'NULL'], "${_}(abf,bf_untyped_item,$zoned,$zoned)" => [$timed_texts, "'x'::bf_untyped_item", $time, 'NULL']) } 'abf_add'),
+	(map { ("${_}(abf,anyarray,$zoned,$zoned)" => [$timed, "'{1,2,3}'::bigint[]", $time, 'NULL'], "${_}(abf,bf_untyped_item,$zoned,$zoned)" => [$timed_texts, "'{x,y}'::bf_untyped_item", $time, 'NULL']) } 'abf_add_all', 'abf_check_add'),
+	(map { ("${_}(abf,anyarray,${zoned}[],$zoned)" => [$timed, "'{1,2}'::bigint[]", "'{2024-05-01 UTC,2024-05-02 UTC}'::timestamptz[]", 'NULL'],
+		"${_}(abf,bf_untyped_item,${zoned}[],$zoned)" => [$timed_texts, "'{x,y}'::bf_untyped_item", "'{2024-05-01 UTC,2024-05-02 UTC}'::timestamptz[]", 'NULL']) } 'abf_add_each', 'abf_check_add_each'),
+	"abf_contains(abf,anyelement,$zoned)" => [$timed, '7::bigint', $time], "abf_contains(abf,bf_untyped_item,$zoned)" => [$timed_texts, "'x'::bf_untyped_item", $time],
+	(map { ("${_}(abf,anyarray,$zoned)" => [$timed, "'{1,2,3}'::bigint[]", $time], "${_}(abf,bf_untyped_item,$zoned)" => [$timed_texts, "'{x,y}'::bf_untyped_item", $time]) } 'abf_contains_any', 'abf_contains_all'),
+	"abf_decay(abf,$zoned)" => [$timed, $time], 'abf_union(abf,abf)' => [$timed, $timed], 'operator | (abf, abf)' => [$timed, $timed], 'abf_union_agg(abf)' => [$timed],
+	'abf_agg_like("any",abf)' => ['7::bigint', 'abf_empty(20)'], "abf_agg_like(\"any\",$zoned,abf)" => ['7::bigint', $time, "abf_empty(20, within => '1 hour')"],
+	"abf_agg_like(\"any\",$zoned,abf,$zoned)" => ['7::bigint', $time, "abf_empty(20, within => '1 hour')", 'NULL'],
+	"abf_duplicate(\"any\",$zoned,abf)" => ['7::bigint', $time, $timed], "abf_duplicate(\"any\",$zoned,abf,$zoned)" => ['7::bigint', $time, $timed, 'NULL'],
+	"abf_duplicate(\"any\",$zoned,interval,bigint)" => ['7::bigint', $time, "interval '1 hour'", '100'],
+	"abf_agg(\"any\",$zoned,interval,bigint,double precision)" => ['7::bigint', $time, "interval '1 hour'", '100', '0.01'],
+	"abf_agg(\"any\",$zoned,interval,bigint,double precision,$zoned)" => ['7::bigint', $time, "interval '1 hour'", '100', '0.01', 'NULL'],
+);
+
 # Arguments with which a function must succeed, where the first values of the lists do not make sense together.
 my %ordinary = (
 	'bf_empty(bigint,double precision)' => ['100', '0.01'],
@@ -136,6 +163,13 @@ my %ordinary = (
 	# These refuse all but NULL.
 	(map { my $type = $_; map { ("${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
 		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
+	%of_timed_abf,
+	'abf_empty(bigint,double precision,interval,integer,integer)' => ['1000', '0.01', "'1 hour'", '3', '5'],
+	'abf_add_text(abf,bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'"],
+	'operator || (abf, bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'::bf_text_item"],
+	'abf_false_positive_rate(integer,integer,double precision)' => ['3', '5', '0.5'],
+	'abf_bytes(bigint,double precision,integer,integer)' => ['1000', '0.01', '3', '5'],
+	'abf_window(bigint,double precision)' => ['10000', '0.01'],
 	'sbf_add_text(sbf,bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'"],
 	'operator || (sbf, bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'::bf_text_item"],
 	'ibf_agg("any",double precision,double precision,double precision)' => ['7::bigint', '0.5', '0', '1'],
@@ -207,6 +241,8 @@ sub new
 	$self->simple('boolean', 'true', 'false');
 	$self->simple('interval', @day_lengths, $version >= 170000 ? ('infinity', '-infinity') : ());
 	$self->simple('timestamp with time zone', @times);
+	$self->add('timestamp with time zone[]', ["'{2024-05-01 UTC,2024-05-02 UTC,2024-05-01 UTC}'::timestamptz[]", (map { "'$_'::timestamptz[]" } '{}', '{NULL}', '{2024-05-01 UTC}', '{infinity,-infinity,2024-05-01 UTC}',
+		'{{2024-05-01 UTC,2024-05-02 UTC},{1900-01-01 UTC,2000-01-01 UTC}}', '[5:7]={2024-05-01 UTC,2024-05-01 UTC,2024-05-01 UTC}', '{2100-01-01 UTC,NULL,2024-05-01 UTC}'), 'array_fill(now(), ARRAY[1000])', 'NULL::timestamptz[]']);
 	$self->add('timestamp with time zone', ["timestamptz '2024-05-01 UTC'", 'now()', "now() + interval '1 day'"]);
 	$self->simple('text', @texts);
 	$self->add('text', ["repeat('x', 1000000)", "repeat('é', 500)", "chr(1)", "repeat('extensible', 20)"]);

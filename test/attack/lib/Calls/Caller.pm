@@ -1,8 +1,9 @@
-# Calls::Caller: makes calls, many at a time, and says how each ended: SQLSTATE, milliseconds, memory of the server process.
+# Calls::Caller: makes calls, many at a time, and says how each ended: SQLSTATE, milliseconds, memory of the server
+# process.
 #
-# A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. Some hundred
-# calls are sent to a session in one go, each statement of them by itself; the answers are watched, so that one which does not
-# end, although its statement_timeout has passed, is ended from outside. run() fills in:
+# A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. Some
+# hundred calls are sent to a session in one go, each statement of them by itself; the answers are watched, so that one
+# which does not end, although its statement_timeout has passed, is ended from outside. run() fills in:
 #   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it had
 #             to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so before
 #   ms        how long its longest statement took, without the time after the timeout in which the process was ready to run
@@ -17,8 +18,8 @@ use warnings;
 use Calls::Session;
 use Time::HiRes qw(time sleep);
 
-# Options: database; timeout, late and patience in milliseconds: statement_timeout, how much later it may be honoured, and
-# after how much more the process is ended; memory: the bytes that a process may take.
+# Options: database; timeout, late and patience in milliseconds: statement_timeout, how much later it may be honoured,
+# and after how much more the process is ended; memory: the bytes that a process may take.
 sub new
 {
 	my ($class, %option) = @_;
@@ -51,8 +52,8 @@ sub peak
 	return 0;
 }
 
-# How many milliseconds a process has run; and how many it was ready to run and had no processor, on a machine that is busy
-# with other things.
+# How many milliseconds a process has run; and how many it was ready to run and had no processor, on a machine that is
+# busy with other things.
 sub run_and_waited
 {
 	my ($pid) = @_;
@@ -109,8 +110,8 @@ sub age_of_statement
 	return $row ? $row->[0] : 0;
 }
 
-# Makes calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no good).
-# With $is_alone a call gets the text of its error. What $meanwhile does is done while the server is at work.
+# Makes calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no
+# good). With $is_alone a call gets the text of its error. What $meanwhile does is done while the server is at work.
 sub run_calls
 {
 	my ($self, $session, $calls, $is_alone, $meanwhile) = @_;
@@ -282,8 +283,8 @@ sub alone
 	return $result;
 }
 
-# Repeats a suspect call alone. Returns undef if nothing is wrong with it then, else how it ended, with {kind}. What was late
-# has to be late twice more.
+# Repeats a suspect call alone. Returns undef if nothing is wrong with it then, else how it ended, with {kind}. What was
+# late has to be late twice more.
 sub confirm
 {
 	my ($self, $sql, $memory) = @_;

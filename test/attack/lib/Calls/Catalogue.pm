@@ -1,5 +1,5 @@
-# Calls::Catalogue: everything of an extension that SQL can call, as the catalogue of the server has it. Nothing is listed
-# here, so what a later version adds is called without a change of the test.
+# Calls::Catalogue: everything of an extension that SQL can call, as the catalogue of the server has it. Nothing is
+# listed here, so what a later version adds is called without a change of the test.
 #
 # A callable is a hash:
 #   kind      function, set (a function that returns rows), aggregate, window, procedure, operator or cast

@@ -1,6 +1,6 @@
-# Calls::Forms: the statements in which a callable is called: with constants, which are folded while the query is planned,
-# with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT and ORDER BY;
-# as a window function with frames; over rows of a parallel plan.
+# Calls::Forms: the statements in which a callable is called: with constants, which are folded while the query is
+# planned, with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT
+# and ORDER BY; as a window function with frames; over rows of a parallel plan.
 #
 # A statement is one line that psql runs; it needs nothing but relations.sql.
 package Calls::Forms;
@@ -27,15 +27,15 @@ my %forms = (
 );
 $forms{$_} = [grep { $_->[0] != \&named } @{$forms{function}}] foreach 'operator', 'cast';
 
-# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives further
-# arguments of one type.
+# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives
+# further arguments of one type.
 sub statement
 {
 	my ($callable, $arguments, $more, $is_heavy) = @_;
 	my @candidates = @{$forms{$callable->{kind}}};
 
-	# Large constants are not for workers, nor for EXPLAIN or a table: the server itself writes them out, byte for byte, before
-	# it looks at its timeout.
+	# Large constants are not for workers, nor for EXPLAIN or a table: the server itself writes them out, byte for byte,
+	# before it looks at its timeout.
 	@candidates = grep { my $form = $_->[0]; !grep { $form == $_ } \&explained, \&from_a_table, \&in_parallel } @candidates if $is_heavy;
 	my $at = rand(List::Util::sum(map { $_->[1] } @candidates));
 	my $form = List::Util::first { ($at -= $_->[1]) < 0 } @candidates;
@@ -77,7 +77,8 @@ sub folded { return 'SELECT ' . call($_[0], @{$_[1]}) . ' IS NULL'; }
 
 sub text_of { return 'SELECT octet_length((' . call($_[0], @{$_[1]}) . ')::text)'; }
 
-# Not VERBOSE, which writes the constants: to quote one of hundreds of megabytes is the server's own work, which heeds no cancel.
+# Not VERBOSE, which writes the constants: to quote one of hundreds of megabytes is the server's own work, which heeds
+# no cancel.
 sub explained { return 'EXPLAIN ' . Attack::one_of('', '(ANALYZE) ') . 'SELECT ' . call($_[0], @{$_[1]}); }
 
 # Named arguments, some of those with defaults left out.

@@ -51,7 +51,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN false;
 END $$
 SQL
-	foreach my $type ('bf', 'tbf', 'sbf', 'ibf')
+	foreach my $type ('bf', 'tbf', 'sbf', 'ibf', 'abf')
 	{
 		my @own = map { pack('H*', $_->[1]) } grep { $_->[0] eq $type } @values;
 		my @mutants = map { unpack('H*', mutant(Attack::one_of(@own), pack('H*', Attack::one_of(@values)->[1]))) } 1 .. 4 * $count;

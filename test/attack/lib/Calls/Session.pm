@@ -1,10 +1,10 @@
-# Calls::Session: a session that is sent many statements in one go and whose answers are read as they come. Each statement is
-# a message of its own to the server, with its own answer, so the server runs it just as if it had been sent alone: by
-# itself, in its own transaction, under its own statement_timeout.
+# Calls::Session: a session that is sent many statements in one go and whose answers are read as they come. Each
+# statement is a message of its own to the server, with its own answer, so the server runs it just as if it had been
+# sent alone: by itself, in its own transaction, under its own statement_timeout.
 #
-# psql waits for each answer before it sends the next statement, and what a call costs is mostly that. So this speaks the
-# protocol of PostgreSQL itself, as far as it is needed for that: queries without parameters, to a server that asks for no
-# password.
+# psql waits for each answer before it sends the next statement, and what a call costs is mostly that. So this speaks
+# the protocol of PostgreSQL itself, as far as it is needed for that: queries without parameters, to a server that asks
+# for no password.
 package Calls::Session;
 
 use strict;
@@ -17,8 +17,8 @@ use Time::HiRes qw(time);
 # Of an answer that is longer only the beginning is kept.
 my $longest = 1 << 20;
 
-# A new session, or undef if the server takes none now. Options: folder and port of the socket, user, database, options (as
-# PGOPTIONS has them).
+# A new session, or undef if the server takes none now. Options: folder and port of the socket, user, database, options
+# (as PGOPTIONS has them).
 sub new
 {
 	my ($class, %option) = @_;
@@ -68,8 +68,9 @@ sub send
 	}
 }
 
-# Sends what there is to send, and returns the answers that come within some seconds, as pairs of type and body; of those
-# that come before a query is done, only errors, warnings and rows. When the server closes the session, is_open is false.
+# Sends what there is to send, and returns the answers that come within some seconds, as pairs of type and body; of
+# those that come before a query is done, only errors, warnings and rows. When the server closes the session, is_open is
+# false.
 sub answers
 {
 	my ($self, $seconds) = @_;
@@ -109,7 +110,8 @@ sub answers
 	return @answers;
 }
 
-# The fields of an error or a warning, by their letters: C is the SQLSTATE, M the message, R, F and L the place in the source.
+# The fields of an error or a warning, by their letters: C is the SQLSTATE, M the message, R, F and L the place in the
+# source.
 sub fields
 {
 	my ($body) = @_;

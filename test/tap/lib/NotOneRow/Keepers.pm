@@ -44,7 +44,8 @@ sub check_index
 	return 0;
 }
 
-# A range of level 1 has at least 125 pages here, so there are one or two, and none of level 2 is ever full: they are summarized by hand.
+# A range of level 1 has at least 125 pages here, so there are one or two, and none of level 2 is ever full: they are
+# summarized by hand.
 sub keep_upper_level
 {
 	my ($run, $session, $index) = @_;
@@ -232,8 +233,9 @@ sub attach
 	}
 }
 
-# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of it), and
-# whatever index is missing. What a later REINDEX TABLE has made valid and CREATE INDEX has then taken for a part of its own may stay.
+# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of
+# it), and whatever index is missing. What a later REINDEX TABLE has made valid and CREATE INDEX has then taken for a
+# part of its own may stay.
 sub tidy
 {
 	my ($run, $session) = @_;
@@ -319,7 +321,8 @@ sub check_all
 			$reader->ask('COMMIT');
 		}
 	}
-	# A test in which nothing is ever skipped would prove nothing. (What is left of the table depends on the time that each party got.)
+	# A test in which nothing is ever skipped would prove nothing. (What is left of the table depends on the time that
+	# each party got.)
 	$session->sql("INSERT INTO t SELECT nextval('ids'), i % 4, i * 7919 % 3000, 'b' || i * 31 % 1500, i, repeat('e', 200) FROM generate_series(1, 6000) i");
 	$session->sql("SELECT $method->{summarize_new}('t_a')");
 	my $plan = $session->sql('SET enable_bitmapscan = on; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE a = -1::bigint');

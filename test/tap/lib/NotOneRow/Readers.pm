@@ -25,8 +25,8 @@ sub sample
 	return [map { my %row; @row{'a', 'b', 'c'} = split /\|/, $_, -1; \%row } split /\n/, $found];
 }
 
-# Conditions about these rows, and prepared statements that ask the same: each (condition, EXECUTE or nothing). A third is
-# two whole queries, with an index and without.
+# Conditions about these rows, and prepared statements that ask the same: each (condition, EXECUTE or nothing). A third
+# is two whole queries, with an index and without.
 sub questions
 {
 	my ($run, $table, @rows) = @_;
@@ -101,8 +101,9 @@ sub index_off
 	return 'SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;' . ($run->{skipping} ? " SET LOCAL $run->{skipping} = off;" : '') . "\n";
 }
 
-# In the transaction that is open, after more SQL. Between two answers without the index that agree there is one with it: what ATTACH
-# makes visible in the middle of a transaction is no lost row, and neither is one that is gone for everybody.
+# In the transaction that is open, after more SQL. Between two answers without the index that agree there is one with
+# it: what ATTACH makes visible in the middle of a transaction is no lost row, and neither is one that is gone for
+# everybody.
 sub compare
 {
 	my ($run, $session, $table, $how, $before, @questions) = @_;

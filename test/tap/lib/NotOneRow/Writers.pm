@@ -118,8 +118,8 @@ sub prepare_transaction
 		(rand() < 0.7 ? 'COMMIT' : 'ROLLBACK') . " PREPARED $name";
 }
 
-# A function that looks into the table from inside of the statement that writes it. REPEATABLE READ: all its queries have
-# one snapshot, but for what the statement itself has done before.
+# A function that looks into the table from inside of the statement that writes it. REPEATABLE READ: all its queries
+# have one snapshot, but for what the statement itself has done before.
 sub peeking
 {
 	my ($run, $table) = @_;

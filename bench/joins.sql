@@ -1,0 +1,66 @@
+-- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and JoinSkip and without.
+
+CREATE EXTENSION streambloom;
+CREATE TABLE measured (id int GENERATED ALWAYS AS IDENTITY, relation text, keys int, spread text, skips bool, buffers bigint, ms float8, workers bool, node bool);
+
+-- A table with so many rows, in so many partitions or (0) in one piece. Each host is in one row.
+CREATE PROCEDURE make(relation text, partitions int, total bigint, rate float8) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE %I (id bigint NOT NULL, host text, status int, bytes bigint, url text) %s', relation, CASE WHEN partitions > 0 THEN 'PARTITION BY RANGE (id)' END);
+	FOR p IN 0 .. partitions - 1 LOOP
+		EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)', relation || '_' || p, relation, p * total / partitions, (p + 1) * total / partitions);
+	END LOOP;
+	EXECUTE format('INSERT INTO %I SELECT i, ''host-'' || i, 200, i %% 5000, ''/page/'' || i %% 97 FROM generate_series(0, %s) i', relation, total - 1);
+	EXECUTE format('CREATE INDEX ON %I USING bf (host) WITH (false_positive_rate = %s)', relation, rate);
+	COMMIT;
+END $$;
+
+-- So many keys, whose rows are in so many parts of the table that has so many parts; with 0 they are nowhere.
+CREATE PROCEDURE make_keys(keys int, parts int, of_parts int, total bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE IF EXISTS suspects;
+	CREATE TABLE suspects AS SELECT CASE WHEN parts = 0 THEN 'nobody-' || k
+		ELSE 'host-' || ((k % parts) * (of_parts / parts) + (k * 7919::bigint % 10007) / 10007.0) * (total / of_parts)::bigint::numeric END AS host FROM generate_series(0, keys - 1) k;
+	UPDATE suspects SET host = split_part(host, '.', 1);
+	COMMIT;
+END $$;
+
+-- Two executions: one for the buffers, and one for the time, without what EXPLAIN ANALYZE measures and tests.
+CREATE FUNCTION run(query text, OUT buffers bigint, OUT ms float8, OUT workers bool, OUT node bool) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+	began timestamptz := clock_timestamp();
+BEGIN
+	EXECUTE format('SELECT count(q.id) FROM (%s) q', query);
+	ms := extract(epoch FROM clock_timestamp() - began) * 1000;
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	buffers := (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+	workers := plan::text LIKE '%"Workers Planned"%';
+	node := plan::text LIKE '%JoinSkip%';
+END $$;
+
+-- Rounds that alternate; the minima of both.
+CREATE PROCEDURE measure(relation text, keys int, spread text, rounds int) LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT l.* FROM %I l JOIN suspects s USING (host)', relation);
+BEGIN
+	FOR i IN 1 .. rounds LOOP
+		SET streambloom.enable_join_skip = on;
+		INSERT INTO measured (relation, keys, spread, skips, buffers, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, true, (r).* FROM (SELECT run(query) AS r OFFSET 0) x;
+		SET streambloom.enable_join_skip = off;
+		SET streambloom.prefer_chunk_skip = off;
+		INSERT INTO measured (relation, keys, spread, skips, buffers, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, false, (r).* FROM (SELECT run(query) AS r OFFSET 0) x;
+		RESET streambloom.prefer_chunk_skip;
+		COMMIT;
+	END LOOP;
+	RESET streambloom.enable_join_skip;
+END $$;
+
+CREATE VIEW page (id, line) AS
+	SELECT 0, E'| table | keys | rows are in | buffers | with JoinSkip | ratio | ms | with JoinSkip | ratio | plan before, with |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |'
+	UNION ALL
+	SELECT min(id), format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s, %s |', relation, keys, spread, min(buffers) FILTER (WHERE NOT skips), min(buffers) FILTER (WHERE skips),
+		round(min(buffers) FILTER (WHERE skips)::numeric / min(buffers) FILTER (WHERE NOT skips), 3), round((min(ms) FILTER (WHERE NOT skips))::numeric, 1), round((min(ms) FILTER (WHERE skips))::numeric, 1),
+		round((min(ms) FILTER (WHERE skips) / min(ms) FILTER (WHERE NOT skips))::numeric, 3), CASE WHEN bool_or(workers) FILTER (WHERE NOT skips) THEN 'workers' ELSE 'serial' END,
+		CASE WHEN bool_or(workers) FILTER (WHERE skips) THEN 'workers' WHEN bool_or(node) FILTER (WHERE skips) THEN 'JoinSkip' ELSE 'serial' END)
+	FROM measured GROUP BY relation, keys, spread;

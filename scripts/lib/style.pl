@@ -1,0 +1,81 @@
+#!/usr/bin/env perl
+# style.pl: says where files are not as .editorconfig wants them: ends of lines, white space at the end of lines, lines
+# that are too long. Ends with 1 if there is one.
+#
+#   scripts/lib/style.pl FOLDER
+#
+# Lines of C and C++ end by column 120, a tab counted as four, unless a string keeps them from it: messages stay in one
+# line, so that they can be found. Of Perl only comments are looked at, since test data and SQL in it have long lines.
+#
+# scripts/lib/style-later lists files that do not keep to the columns yet. Nothing is said of them until they do: then
+# they have to leave the list. With --list the files with faults are written instead, as the list wants them.
+use strict;
+use warnings;
+use open qw(:std :encoding(UTF-8));
+
+use File::Find;
+
+my $list = @ARGV && $ARGV[0] eq '--list' ? shift : '';
+my ($folder) = @ARGV;
+my $bad = 0;
+my (%later, %faulty);
+
+sub complain
+{
+	my ($file, $line, $what) = @_;
+	$faulty{$file} = 1;
+	return if $later{$file} || $list;
+	print "$file:$line: $what\n";
+	$bad++;
+}
+
+sub columns
+{
+	my ($text) = @_;
+	1 while $text =~ s/^([^\t]*)\t/$1 . ' ' x (4 - length($1) % 4)/e;
+	return length $text;
+}
+
+sub look_at
+{
+	my ($path) = @_;
+	(my $name = $path) =~ s{^\Q$folder\E/}{};
+	return if $name =~ m{^(?:expected|test/\w+/expected|test/logs|test/fuzz/corpus|test/unit/golden|test/planted|bench/results|debian|regress|output_iso|build)/};
+	return if $name !~ m{\.(?:c|h|cpp|hpp|pl|pm|sql|md|sh|spec|control)$|^scripts/[\w-]+$|^Makefile$} || $name =~ m{^streambloom--};
+	my $is_c = $name =~ /\.(?:c|h|cpp|hpp)$/;
+	my $is_perl = $name =~ /\.(?:pl|pm)$/;
+	my ($last, $number) = ('', 0);
+
+	open(my $file, '<', $path) or die "cannot read $path: $!\n";
+	while (my $line = <$file>)
+	{
+		$number++;
+		$last = $line;
+		chomp $line;
+		complain($name, $number, 'white space at its end') if $line =~ /\s$/ && $name !~ /\.md$/;
+		complain($name, $number, 'a carriage return') if $line =~ /\r/;
+		next if !($is_c && $line !~ /"/ || $is_perl && $line =~ /^\s*#/);
+		my $columns = columns($line);
+		complain($name, $number, "$columns columns") if $columns > 120 && $line !~ m{https?://};
+	}
+	complain($name, $number, 'no end of line') if $number > 0 && $last !~ /\n\z/;
+}
+
+if (open(my $names, '<', "$folder/scripts/lib/style-later"))
+{
+	chomp(my @names = <$names>);
+	%later = map { $_ => 1 } @names;
+}
+find({wanted => sub { look_at($File::Find::name) if -f && !-l }, no_chdir => 1}, map { "$folder/$_" } qw(src sql test scripts bench docs));
+if ($list) { print "$_\n" foreach sort keys %faulty; }
+else
+{
+	foreach my $file (sort keys %later)
+	{
+		next if $faulty{$file};
+		print "$file: has no fault any more: take it out of scripts/lib/style-later\n";
+		$bad++;
+	}
+}
+print "Mend this, or let the list say so: scripts/lib/style.pl --list . >scripts/lib/style-later\n" if $bad;
+exit($bad > 0 ? 1 : 0);

@@ -1,0 +1,63 @@
+-- chunk_skip_hash: arrays that sequential scans below ChunkSkip compare with are tested by hash, with the same result
+
+LOAD 'streambloom';
+CREATE SCHEMA chunk_skip_hash;
+SET search_path = chunk_skip_hash, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
+SET jit = off;
+CREATE TABLE log (id int NOT NULL, host text, n int, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (id);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (1000);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (1000) TO (2000);
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (2000) TO (3000);
+INSERT INTO log SELECT i, CASE WHEN i % 50 <> 3 THEN 'h' || i / 10 END, i / 10 FROM generate_series(0, 2999) i;
+CREATE INDEX ON log USING bf (host, n) WITH (pages_per_range = 4);
+VACUUM ANALYZE log;
+CREATE FUNCTION hashed(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result text := 'not by hash';
+	skipped text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		IF line ~ 'by Hash' THEN result := btrim(line); END IF;
+		IF line ~ 'Skipped' THEN skipped := ', ' || btrim(line); END IF;
+	END LOOP;
+	RETURN result || skipped;
+END
+$$;
+
+SET plan_cache_mode = force_generic_plan;
+PREPARE hosts(text[]) AS SELECT count(*), sum(id) FROM log WHERE host = ANY ($1);
+PREPARE two(text[], int[]) AS SELECT count(*), sum(id) FROM log WHERE host = ANY ($1) AND n = ANY ($2);
+PREPARE others(text[]) AS SELECT count(*), sum(id) FROM log WHERE host = ANY ($1) OR n = 7;
+-- nine elements or more, with NULL or twice; fewer; none; NULL
+SELECT hashed('EXECUTE hosts(''{h7,h8,h150,a,b,c,d,e,f,g}'')');
+SELECT hashed('EXECUTE hosts(''{h7,h7,h7,h150,NULL,NULL,h150,h150,h150,h7}'')');
+SELECT hashed('EXECUTE hosts(''{h7,h8,h150}'')');
+SELECT hashed('EXECUTE hosts(''{}'')');
+SELECT hashed('EXECUTE hosts(NULL)');
+SELECT hashed('EXECUTE two(''{h7,h8,h150,a,b,c,d,e,f,g}'', ''{7,150,1000,1001,1002,1003,1004,1005,1006}'')');
+EXECUTE hosts('{h7,h8,h150,a,b,c,d,e,f,g}');
+EXECUTE hosts('{h7,h7,h7,h150,NULL,NULL,h150,h150,h150,h7}');
+EXECUTE hosts('{h7,h8,h150}');
+EXECUTE hosts('{}');
+EXECUTE hosts(NULL);
+EXECUTE two('{h7,h8,h150,a,b,c,d,e,f,g}', '{7,150,1000,1001,1002,1003,1004,1005,1006}');
+EXECUTE others('{h7,h8,h150,a,b,c,d,e,f,g}');
+SET streambloom.enable_chunk_skip = off;
+EXECUTE hosts('{h7,h8,h150,a,b,c,d,e,f,g}');
+EXECUTE hosts('{h7,h7,h7,h150,NULL,NULL,h150,h150,h150,h7}');
+EXECUTE two('{h7,h8,h150,a,b,c,d,e,f,g}', '{7,150,1000,1001,1002,1003,1004,1005,1006}');
+RESET streambloom.enable_chunk_skip;
+
+-- the result of a subquery, and an array that changes from scan to scan: it is tested by hash in the first one only
+SELECT hashed('SELECT id FROM log WHERE host = ANY (ARRAY(SELECT ''h'' || i FROM generate_series(7, 18) i))');
+SELECT count(*), sum(id) FROM log WHERE host = ANY (ARRAY(SELECT 'h' || i FROM generate_series(7, 18) i));
+SELECT hashed('SELECT id FROM log WHERE host = ANY (ARRAY(SELECT ''h'' || i FROM generate_series(7, 18) i WHERE i > 100))');
+SELECT a[1], (SELECT count(*) FROM log WHERE host = ANY (a)), (SELECT min(id) FROM log WHERE host = ANY (a))
+FROM (VALUES ('{h7,h8,h150,a,b,c,d,e,f,g}'::text[]), (NULL), ('{h9,h10,h250,a,b,c,d,e,f,g}'), ('{h7}'), ('{h11,h12,h13,h14,h15,h16,h17,h18,h19,NULL}')) v(a);
+
+DROP SCHEMA chunk_skip_hash CASCADE;

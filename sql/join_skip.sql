@@ -1,0 +1,231 @@
+-- join_skip: hash joins ask bf indexes about their keys, and lose no row
+
+LOAD 'streambloom';
+CREATE SCHEMA join_skip;
+SET search_path = join_skip, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SET enable_indexscan = off;
+SET jit = off;
+SET work_mem = '4MB';
+
+-- rows with the same key lie together: the keys 0 to 499 in pages that follow each other
+CREATE TABLE big (id int, host text, n int, filler text DEFAULT repeat('x', 100));
+INSERT INTO big SELECT i, 'h' || i / 20, i / 20 FROM generate_series(0, 9999) i;
+INSERT INTO big VALUES (10000, NULL, NULL);
+CREATE INDEX big_host ON big USING bf (host) WITH (pages_per_range = 4);
+CREATE INDEX big_n ON big USING bf (n, (id + 1)) WITH (pages_per_range = 4);
+CREATE TABLE log (id int NOT NULL, host text, n int, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (id);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (3000);
+CREATE TABLE log_1 (n int, gone int, host text, id int NOT NULL, filler text DEFAULT repeat('x', 100)); -- columns in another order
+ALTER TABLE log_1 DROP gone;
+ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (3000) TO (6000);
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (6000) TO (20000);
+INSERT INTO log SELECT * FROM big;
+CREATE INDEX ON log USING bf (host) WITH (pages_per_range = 4);
+CREATE TABLE suspects (host text, n int, big bigint, PRIMARY KEY (n));
+INSERT INTO suspects SELECT 'h' || i, i, i FROM unnest('{7,8,300}'::int[]) i;
+CREATE TABLE pairs (a text, b int);
+INSERT INTO pairs VALUES ('h300', 300), ('h300', 301), ('h8', 300), (NULL, 8), (NULL, NULL);
+CREATE TABLE nobody (host text);
+VACUUM ANALYZE;
+
+-- What a query does with the nodes: how many JoinSkip, whether they skipped pages, and whether its rows are those of the query without them
+CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT count(*) || '' rows '' || coalesce(md5(string_agg(q::text, '','' ORDER BY q::text)), '''') FROM (%s) q', query) INTO result;
+	RETURN result;
+END
+$$;
+CREATE FUNCTION skips(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	nodes int := 0;
+	sources int := 0;
+	skipped bigint := 0;
+	expected text;
+	got text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		sources := sources + (line ~ 'JoinKeys')::int;
+		nodes := nodes + (line ~ 'JoinSkip')::int;
+		skipped := skipped + coalesce(substring(line from 'Pages Skipped: (\d+)')::bigint, 0);
+	END LOOP;
+	got := rows_of(query);
+	PERFORM set_config('streambloom.enable_join_skip', 'off', false);
+	expected := rows_of(query);
+	PERFORM set_config('streambloom.enable_join_skip', 'on', false);
+	IF got IS DISTINCT FROM expected THEN
+		RETURN format('WRONG: %s instead of %s', got, expected);
+	END IF;
+	RETURN format('%s, %s', split_part(got, ' rows', 1) || ' rows',
+		CASE WHEN nodes = 0 THEN 'no node' ELSE sources || ' JoinKeys, ' || nodes || ' JoinSkip, ' || CASE WHEN skipped > 0 THEN 'some' ELSE 'no' END || ' pages skipped' END);
+END
+$$;
+CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
+		CONTINUE WHEN line ~ 'Memory Usage|Index Searches|Planning';
+		RETURN NEXT regexp_replace(line, 'actual rows=(\d+)\.00', 'actual rows=\1');
+	END LOOP;
+END
+$$;
+
+-- the plan
+SELECT plan_of('SELECT l.* FROM big l JOIN suspects s USING (host)');
+SELECT plan_of('SELECT l.* FROM big l JOIN suspects s USING (host)', true);
+SELECT plan_of('SELECT l.id FROM log l JOIN suspects s USING (host)', true);
+
+-- joins that drop rows without a partner
+SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.*, s.* FROM log l JOIN suspects s USING (host)');
+SELECT skips('SELECT * FROM big WHERE host IN (SELECT host FROM suspects)');
+SELECT skips('SELECT * FROM log l WHERE EXISTS (SELECT FROM suspects s WHERE s.host = l.host AND s.n <> 8)');
+SELECT skips('SELECT l.id, p.* FROM big l RIGHT JOIN pairs p ON l.host = p.a');
+SELECT skips('SELECT l.id, p.* FROM pairs p LEFT JOIN log l ON l.host = p.a AND l.n > 3');
+-- those that keep them
+SELECT skips('SELECT l.id, s.* FROM big l LEFT JOIN suspects s USING (host)');
+SELECT skips('SELECT l.id, s.* FROM big l FULL JOIN suspects s USING (host)');
+SELECT skips('SELECT l.id FROM big l WHERE NOT EXISTS (SELECT FROM suspects s WHERE s.host = l.host)');
+SELECT skips('SELECT l.id FROM big l WHERE host NOT IN (SELECT host FROM suspects)');
+
+-- several keys, keys of another type, expressions, no keys, keys that are NULL, keys twice
+SELECT skips('SELECT l.* FROM big l JOIN pairs p ON l.host = p.a AND l.n = p.b');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n = s.big');
+CREATE INDEX big_ratio ON big USING bf ((n::real)) WITH (pages_per_range = 4);
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n::real = s.n::float8');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.id + 1 = s.big * 20 + 1');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = upper(lower(s.host))');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = lower(upper(s.host))');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON lower(l.host) = s.host');
+SELECT skips('SELECT l.* FROM big l JOIN nobody s USING (host)');
+SELECT skips('SELECT l.* FROM big l JOIN (SELECT a FROM pairs WHERE a IS NULL) s ON l.host = s.a');
+SELECT skips('SELECT l.id, s.a FROM (SELECT a FROM pairs WHERE a IS NULL) s LEFT JOIN big l ON l.host = s.a');
+SELECT skips('SELECT l.* FROM big l JOIN (SELECT host FROM suspects UNION ALL SELECT host FROM suspects) s USING (host)');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = s.host COLLATE "POSIX"');
+
+-- below other nodes
+SELECT skips('SELECT l.* FROM (SELECT * FROM big UNION ALL SELECT * FROM log) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM (SELECT host AS h, id FROM big OFFSET 0) l JOIN suspects s ON l.h = s.host');
+SELECT skips('SELECT l.* FROM (SELECT max(id) AS id, host FROM big GROUP BY host) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM (SELECT DISTINCT ON (n) * FROM big ORDER BY n, id) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM (SELECT * FROM big ORDER BY id LIMIT 6500) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM (SELECT *, row_number() OVER (ORDER BY id) FROM big) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM (SELECT unnest(ARRAY[host, ''h7'']) AS host, id FROM big) l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.id, s.n FROM big l JOIN suspects s USING (host) WHERE l.id > (SELECT min(n) FROM suspects)');
+SELECT skips('SELECT l.id, s.n FROM big l JOIN suspects s USING (host) WHERE l.id + s.n > (SELECT min(n) FROM suspects)');
+-- a condition with side effects is tested for all rows
+CREATE SEQUENCE calls;
+SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) WHERE nextval(''calls'') > l.id - 1000000');
+
+-- a star: keys of several joins are asked; a join between that would make other rows
+SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b');
+SET join_collapse_limit = 1;
+SELECT plan_of('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b', true);
+SELECT skips('SELECT l.id, s.n FROM (big l LEFT JOIN suspects s USING (host)) JOIN pairs p ON l.n = p.b');
+SELECT skips('SELECT l.id, p.b FROM (big l FULL JOIN suspects s USING (host)) JOIN pairs p ON l.n = p.b');
+SELECT skips('SELECT l.id, s.n FROM (big l JOIN suspects s USING (host)) LEFT JOIN pairs p ON l.n = p.b');
+RESET join_collapse_limit;
+
+-- rescans: the table of the join is kept, made again, or depends on a parameter
+SELECT skips('SELECT o.n, (SELECT count(*) FROM big l JOIN suspects s USING (host) WHERE l.id > o.n) FROM suspects o');
+SELECT skips('SELECT o.n, (SELECT count(*) FROM big l JOIN suspects s USING (host) WHERE s.n = o.n) FROM suspects o');
+SELECT skips('SELECT o.n, (SELECT count(*) FROM big l JOIN suspects s USING (host) WHERE s.n = (SELECT max(n) FROM suspects)) FROM suspects o');
+SELECT skips('SELECT o.a, c.* FROM pairs o, LATERAL (SELECT count(*) FROM big l JOIN suspects s ON l.host = s.host AND s.n < o.b) c');
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN (SELECT host FROM suspects OFFSET 0) s ON l.n = o.n OR l.host = s.host AND o.n = 8) c');
+SET join_collapse_limit = 1;
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b AND p.b = o.n) c');
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN (SELECT * FROM suspects OFFSET 0) s USING (host) JOIN (SELECT b FROM pairs WHERE b = o.n OFFSET 0) p ON l.n = p.b) c');
+RESET join_collapse_limit;
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(l.id) FROM big l RIGHT JOIN (SELECT host FROM suspects s WHERE s.n = o.n) s USING (host)) c');
+SELECT skips('WITH RECURSIVE w(n) AS (SELECT 7 UNION SELECT l.n + 1 FROM w JOIN big l ON l.n = w.n WHERE l.n < 12) SELECT * FROM w');
+SELECT skips('WITH w AS MATERIALIZED (SELECT host FROM suspects WHERE n > 7) SELECT l.* FROM big l JOIN w USING (host)');
+
+-- tables in several batches, and too many keys
+CREATE TABLE many AS SELECT CASE WHEN i < 4 THEN 'h' ELSE 'k' END || i AS host, repeat('y', 500) AS filler FROM generate_series(1, 600) i;
+CREATE TABLE more AS SELECT 'k' || i AS host FROM generate_series(1, 70000) i;
+VACUUM ANALYZE many, more;
+SET work_mem = '64kB';
+SELECT skips('SELECT l.id, m.filler FROM log l JOIN many m USING (host)');
+SELECT skips('SELECT o.n, (SELECT count(m.filler) FROM log l JOIN many m USING (host) WHERE l.id > o.n) FROM suspects o');
+SET work_mem = '4MB';
+SELECT plan_of('SELECT l.id FROM big l JOIN more m USING (host)', true);
+
+-- the keys of a join are there before the first row of its outer side is wanted: of the upper one in a star, whose table is expensive to make, and
+-- in a rescan after one without rows
+CREATE TABLE everywhere AS SELECT 'h' || i AS host FROM generate_series(0, 499) i;
+VACUUM ANALYZE everywhere;
+SET join_collapse_limit = 1;
+SELECT skips('SELECT l.id FROM big l JOIN everywhere e USING (host) JOIN (SELECT substr(host, 2)::int AS n FROM more WHERE host = ''k8'' OFFSET 0) s ON l.n = s.n');
+SELECT skips('SELECT o.v, c.* FROM (VALUES (60000), (7), (65000), (8)) o(v), LATERAL (SELECT count(*) FROM big l JOIN everywhere e USING (host) JOIN (SELECT substr(host, 2)::int AS n FROM more WHERE host = ''k'' || o.v OFFSET 0) s ON l.n = s.n) c');
+RESET join_collapse_limit;
+
+-- partial indexes, keys inside values, DESC, several indexes
+DROP INDEX big_host;
+CREATE INDEX big_partial ON big USING bf (host) WITH (pages_per_range = 4) WHERE n < 100;
+SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host) WHERE l.n < 100');
+SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host) WHERE l.n < 101');
+CREATE INDEX big_grams ON big USING bf (host gram_ops);
+SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host)');
+DROP INDEX big_partial, big_grams;
+
+-- rows that were written, updated and deleted since
+CREATE INDEX big_host ON big USING bf (host) WITH (pages_per_range = 4);
+INSERT INTO big SELECT i, 'h300', i FROM generate_series(20000, 20010) i;
+UPDATE big SET host = 'h8' WHERE id = 4000;
+DELETE FROM big WHERE id = 6000;
+SELECT skips('SELECT l.id, l.host FROM big l JOIN suspects s USING (host)');
+SELECT bf_desummarize_range('big_host', 20);
+SELECT skips('SELECT l.id, l.host FROM big l JOIN suspects s USING (host)');
+
+-- rows that are changed are read as always, by the keys of others; others that are joined are not
+CREATE TABLE changes (id int, host text);
+WITH u AS (UPDATE big l SET n = 0 FROM suspects s WHERE l.host = s.host RETURNING l.id, l.host) INSERT INTO changes SELECT * FROM u;
+DELETE FROM suspects s USING big l WHERE l.host = s.host AND l.id > 20000 RETURNING s.host;
+SELECT count(*), count(DISTINCT host) FROM changes;
+SELECT host FROM suspects ORDER BY 1;
+
+-- cursors, LIMIT, prepared statements whose plans are kept
+BEGIN;
+DECLARE c CURSOR FOR SELECT l.id FROM log l JOIN suspects s USING (host) ORDER BY l.id;
+FETCH 2 FROM c;
+INSERT INTO suspects VALUES ('h499', 499);
+FETCH 3 FROM c;
+COMMIT;
+SELECT skips('SELECT l.id FROM log l JOIN suspects s USING (host) ORDER BY l.id LIMIT 5');
+SET plan_cache_mode = force_generic_plan;
+PREPARE those(int) AS SELECT count(*) FROM log l JOIN suspects s USING (host) WHERE s.n >= $1;
+EXECUTE those(0);
+EXECUTE those(400);
+DROP INDEX log_host_idx;
+EXECUTE those(0);
+CREATE INDEX ON log USING bf (host) WITH (pages_per_range = 4);
+EXECUTE those(0);
+SELECT plan_of('EXECUTE those(400)', true);
+SET streambloom.enable_join_skip = off;
+EXECUTE those(400);
+SELECT plan_of('EXECUTE those(400)');
+SET streambloom.enable_join_skip = on;
+RESET plan_cache_mode;
+
+-- rows that are hidden from the user: only leakproof comparisons are asked about
+CREATE ROLE join_skip_reader;
+GRANT USAGE ON SCHEMA join_skip TO join_skip_reader;
+GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA join_skip TO join_skip_reader;
+ALTER TABLE big ENABLE ROW LEVEL SECURITY;
+CREATE POLICY odd ON big USING (id % 2 = 1);
+SET ROLE join_skip_reader;
+SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host)');
+SELECT skips('SELECT l.id FROM big l JOIN suspects s ON l.id + 1 = s.n');
+RESET ROLE;
+ALTER TABLE big DISABLE ROW LEVEL SECURITY;
+
+DROP SCHEMA join_skip CASCADE;
+DROP ROLE join_skip_reader;

@@ -1,0 +1,301 @@
+-- partition_scan: a plain query plans and reads only the partitions that may hold rows, and loses no row by it
+
+LOAD 'streambloom';
+CREATE SCHEMA partition_scan;
+SET search_path = partition_scan, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET streambloom.min_partition_scan_partitions = 10;
+
+-- 98 partitions of 50 rows. Each uid is in one of them. One partition has its columns in another order, one has no bf index, and
+-- the default partition is itself partitioned.
+CREATE TABLE log (day int NOT NULL, uid bigint, host text, v int, kind int) PARTITION BY RANGE (day);
+DO $$
+BEGIN
+	FOR i IN 0..94 LOOP
+		CONTINUE WHEN i = 7;
+		EXECUTE format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
+	END LOOP;
+END
+$$;
+CREATE TABLE log_7 (host text, gone int, v int, uid bigint, kind int, day int NOT NULL);
+ALTER TABLE log_7 DROP gone;
+ALTER TABLE log ATTACH PARTITION log_7 FOR VALUES FROM (7) TO (8);
+CREATE TABLE log_rest PARTITION OF log DEFAULT PARTITION BY LIST (kind);
+CREATE TABLE log_rest_0 PARTITION OF log_rest FOR VALUES IN (0);
+CREATE TABLE log_rest_1 PARTITION OF log_rest FOR VALUES IN (1);
+CREATE TABLE log_rest_more PARTITION OF log_rest DEFAULT;
+INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3 FROM generate_series(0, 4799) i;
+INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL);
+CREATE INDEX log_bf ON log USING bf (uid, host);
+DROP INDEX log_bf;
+DO $$
+DECLARE
+	partition regclass;
+BEGIN
+	FOR partition IN SELECT relid FROM pg_partition_tree('log') WHERE isleaf AND relid <> 'log_20'::regclass LOOP
+		EXECUTE format('CREATE INDEX ON %s USING bf (uid, host)', partition);
+	END LOOP;
+END
+$$;
+VACUUM ANALYZE log;
+
+-- The plan in EXPLAIN, or in EXPLAIN ANALYZE.
+CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	of_partition bool := false;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
+		-- of an ordinary plan, not each partition
+		IF line ~ '->' THEN of_partition := line ~ 'log_'; END IF;
+		CONTINUE WHEN of_partition OR line ~ '(Storage|Memory|Disabled)';
+		line := regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=1\)', '(rows \1)');
+		RETURN NEXT regexp_replace(line, '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)');
+	END LOOP;
+END
+$$;
+
+-- Runs a query with the node and without it. Says how many rows there are, and whether they are the same.
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan text := '';
+	line text;
+	with_node text[];
+	without text[];
+	gather text := format('SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
+BEGIN
+	SET LOCAL streambloom.enable_partition_scan = on;
+	FOR line IN EXECUTE 'EXPLAIN ' || gather LOOP plan := plan || line; END LOOP;
+	EXECUTE gather INTO with_node;
+	SET LOCAL streambloom.enable_partition_scan = off;
+	EXECUTE gather INTO without;
+	RETURN format('%s, %s rows%s', CASE WHEN with_node = without THEN 'the same' ELSE 'DIFFERENT' END, cardinality(with_node),
+		CASE WHEN plan ~ 'PartitionScan' THEN ', PartitionScan' END);
+END
+$$;
+
+SET streambloom.enable_partition_scan = on;
+SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234');
+SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234', true);
+SELECT * FROM plan('SELECT host FROM log WHERE v < 40 AND uid = 1234', true);
+SELECT * FROM plan('SELECT host FROM log WHERE uid IN (1, 2, 101) AND random() >= 0 AND v < 40', true);
+SELECT * FROM log WHERE uid = 1234;
+
+-- No row is lost: partitions with other columns, without an index, at another level; columns in any order; the whole row; tableoid.
+SELECT query, compare(query) FROM unnest(ARRAY[
+	'SELECT * FROM log WHERE uid = -1',
+	'SELECT * FROM log WHERE uid = 0',
+	'SELECT * FROM log WHERE 1234 = uid',
+	'SELECT * FROM log WHERE uid = 1234::int',
+	'SELECT * FROM log WHERE uid = 1234::smallint',
+	'SELECT * FROM log WHERE uid = 370',
+	'SELECT * FROM log WHERE uid = 1050',
+	'SELECT * FROM log WHERE uid = 4750',
+	'SELECT * FROM log WHERE uid = 4751',
+	'SELECT * FROM log WHERE uid = 4799',
+	'SELECT * FROM log WHERE uid = ANY (ARRAY[370, NULL, 4751, -3])',
+	'SELECT * FROM log WHERE uid IN (SELECT 5)',
+	'SELECT v, host, log, tableoid::regclass FROM log WHERE uid = 370',
+	'SELECT tableoid::regclass, * FROM log WHERE uid = 4751 AND tableoid = ''log_rest_more''::regclass',
+	'SELECT tableoid::regclass, * FROM log WHERE uid = 4751 AND tableoid = ''log_rest_0''::regclass',
+	'SELECT row_to_json(log) FROM log WHERE uid = 370',
+	'SELECT 1 FROM log WHERE uid = 370',
+	'SELECT count(*) FROM log WHERE uid = 370',
+	'SELECT sum(v), max(host) FROM log WHERE uid = 370 AND host = ''h370''',
+	'SELECT min(uid) FROM log WHERE uid = 370',
+	'SELECT uid FROM log WHERE uid = 370 AND log.v IS NOT NULL AND (log).host = ''h370''',
+	'SELECT * FROM log WHERE host = ''h5'' AND uid = 1005',
+	'SELECT * FROM log WHERE uid = 370 AND v / (v - 45) IS NOT NULL AND v <> 45',
+	'SELECT * FROM log WHERE uid = 370 OR uid = 371',
+	'SELECT * FROM log WHERE uid IS NULL',
+	'SELECT * FROM log WHERE uid = NULL',
+	'SELECT * FROM log WHERE uid = 370 AND false',
+	'SELECT * FROM log WHERE uid = 370 AND (SELECT true)',
+	'SELECT * FROM log WHERE uid = 370 AND (SELECT false)',
+	'SELECT * FROM log WHERE uid = (SELECT 370)',
+	'SELECT * FROM log WHERE uid = (SELECT NULL::int)',
+	'SELECT * FROM log WHERE uid = abs(-370)',
+	'SELECT * FROM log WHERE uid = 370 ORDER BY v LIMIT 3',
+	'SELECT DISTINCT host FROM log WHERE uid = 370',
+	'SELECT host, count(*) FROM log WHERE uid IN (1, 2, 3) GROUP BY GROUPING SETS ((host), ())',
+	'SELECT v, row_number() OVER (ORDER BY v) FROM log WHERE uid IN (1, 2, 3)',
+	'SELECT * FROM log WHERE uid = 370 AND EXISTS (SELECT FROM log l WHERE l.uid = log.uid + 1)',
+	'WITH w AS MATERIALIZED (SELECT * FROM log WHERE uid = 370) SELECT * FROM w, w w2',
+	'SELECT * FROM (SELECT * FROM log OFFSET 0) l WHERE uid = 370',
+	'SELECT * FROM (SELECT DISTINCT uid, host FROM log) l WHERE uid = 370',
+	'SELECT * FROM log a JOIN log b ON a.uid = b.uid - 1 WHERE a.uid = 370 AND b.uid = 371',
+	'SELECT * FROM log a JOIN log b USING (uid) WHERE a.uid = 370',
+	'SELECT * FROM (VALUES (370), (5)) x (u) JOIN log ON uid = 370',
+	'SELECT * FROM (VALUES (370), (5)) x (u) LEFT JOIN log ON uid = u AND uid = 370',
+	'SELECT * FROM (SELECT * FROM log WHERE uid = 370) a FULL JOIN (SELECT * FROM log WHERE uid = 371) b ON a.v = b.v',
+	'SELECT x, l.* FROM generate_series(1, 3) x, LATERAL (SELECT * FROM log WHERE uid = 370 AND v > x LIMIT 1) l',
+	'SELECT x, l.* FROM generate_series(368, 372) x, LATERAL (SELECT * FROM log WHERE uid = 370 AND v < x - 350 OFFSET 0) l'
+	]) query;
+
+-- subpartitions of log_rest alone
+SET streambloom.min_partition_scan_partitions = 2;
+SELECT compare('SELECT * FROM log_rest WHERE uid = 4751');
+SET streambloom.min_partition_scan_partitions = 10;
+
+-- conditions on the partition key leave fewer partitions in the plan
+SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234 AND day BETWEEN 5 AND 60');
+SELECT compare('SELECT * FROM log WHERE uid = 1234 AND day BETWEEN 5 AND 60'),
+	compare('SELECT * FROM log WHERE uid = 1234 AND day BETWEEN 25 AND 60'),
+	compare('SELECT * FROM log WHERE uid = 4751 AND day > 20 AND kind = 2'),
+	compare('SELECT * FROM log WHERE uid = 4751 AND day > 20 AND kind = 1'),
+	compare('SELECT * FROM log WHERE uid = 1234 AND day = 24');
+
+-- Partitions are pruned when the query is executed, as soon as the values are known.
+PREPARE days (bigint, int, int) AS SELECT day, host FROM log WHERE uid = $1 AND day BETWEEN $2 AND $3;
+SET plan_cache_mode = force_generic_plan;
+SELECT * FROM plan('EXECUTE days (1234, 5, 60)', true);
+EXECUTE days (1234, 5, 60);
+EXECUTE days (1234, 25, 60);
+EXECUTE days (1234, NULL, 60);
+EXECUTE days (4751, 5, 60);
+EXECUTE days (4751, 5, 100);
+RESET plan_cache_mode;
+DEALLOCATE days;
+SELECT line FROM plan('SELECT s, l.* FROM generate_series(23, 25) s, LATERAL (SELECT host FROM log WHERE uid = 1234 AND day = s OFFSET 0) l', true) line WHERE line LIKE '%Partitions%';
+SELECT query, compare(query) FROM unnest(ARRAY[
+	'SELECT s, l.* FROM generate_series(23, 25) s, LATERAL (SELECT host FROM log WHERE uid = 1234 AND day = s OFFSET 0) l',
+	'SELECT s, l.* FROM generate_series(23, 25) s, LATERAL (SELECT host FROM log WHERE uid = s * 50 AND day = s OFFSET 0) l',
+	'SELECT s, l.* FROM generate_series(0, 2) s, LATERAL (SELECT * FROM log WHERE uid = 4751 AND kind = s OFFSET 0) l',
+	'SELECT s, l.* FROM generate_series(94, 96) s, LATERAL (SELECT * FROM log WHERE uid = 4751 AND kind = 2 AND s <= day OFFSET 0) l',
+	'SELECT * FROM log WHERE uid = 1234 AND day = (SELECT 24)',
+	'SELECT * FROM log WHERE uid = 1234 AND day = (SELECT NULL::int)',
+	'SELECT * FROM log WHERE uid = 1234 AND (SELECT 24) >= day',
+	'SELECT * FROM log WHERE uid = 1234 AND (day = (SELECT 24) OR day = (SELECT 25))',
+	'SELECT * FROM log WHERE uid = 1234 AND day = ANY (ARRAY[(SELECT 24), 3])',
+	'SELECT * FROM log WHERE uid = 1234 AND day IS NOT NULL AND day <> (SELECT 24)',
+	'SELECT * FROM log WHERE uid = 4751 AND kind IN ((SELECT 1), 2)',
+	'SELECT * FROM log WHERE uid = 1234 AND day < extract(year FROM now())::int'
+	]) query;
+SET enable_partition_pruning = off;
+SELECT compare('SELECT * FROM log WHERE uid = 1234 AND day = (SELECT 24)'), compare('SELECT * FROM log WHERE uid = 1234 AND day < 30');
+RESET enable_partition_pruning;
+
+-- the inner side of a nested loop: the partitions are asked for each row of the outer side
+CREATE TABLE wanted AS SELECT i * 370 AS u, i AS n FROM generate_series(1, 3) i;
+INSERT INTO wanted VALUES (NULL, 4), (-1, 5), (4751, 6), (370, 7);
+ANALYZE wanted;
+SET enable_memoize = off;
+SELECT * FROM plan('SELECT n, host FROM wanted JOIN log ON uid = u WHERE v < 48', true);
+SELECT * FROM plan('SELECT n, host FROM log RIGHT JOIN wanted ON u = uid AND v < n + 40', true);
+SELECT query, compare(query) FROM unnest(ARRAY[
+	'SELECT * FROM wanted JOIN log ON uid = u',
+	'SELECT * FROM wanted LEFT JOIN log ON uid = u AND v > n',
+	'SELECT * FROM wanted a JOIN wanted b ON a.n < 4 JOIN log ON uid = a.u + b.n',
+	'SELECT * FROM wanted JOIN log ON uid = ANY (ARRAY[u, u + 1])',
+	'SELECT * FROM log a JOIN log b ON b.uid = a.uid + 1 WHERE a.uid = 370',
+	'SELECT * FROM log a JOIN log b ON b.uid = a.v WHERE a.uid = 370',
+	'SELECT * FROM wanted, LATERAL (SELECT count(*), max(host) FROM log WHERE uid = u) l',
+	'SELECT * FROM wanted, LATERAL (SELECT host FROM log WHERE uid = u LIMIT 1) l',
+	'SELECT log.* FROM wanted JOIN log ON uid = u AND log.tableoid <> ''log_1''::regclass AND random() >= 0'
+	]) query;
+-- Where all partitions have to be read, the table is planned as always.
+SELECT * FROM plan('SELECT count(*) FROM log a JOIN log b USING (uid) WHERE a.v < 10');
+
+-- The estimates are those of all partitions together.
+CREATE FUNCTION estimates(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN (plan->0->'Plan'->>'Plan Rows') || ' rows of ' || (plan->0->'Plan'->>'Plan Width') || ' bytes';
+END
+$$;
+SELECT setting AS partition_scan, estimates('SELECT * FROM log WHERE uid = 1234'),
+	estimates('SELECT host FROM log WHERE uid IN (1, 2, 3) AND v > 50')
+	FROM (VALUES ('on'), ('off')) s (setting), LATERAL set_config('streambloom.enable_partition_scan', setting, false);
+
+-- prepared statements: with plans for the value, and with one for all
+SET streambloom.enable_partition_scan = on;
+PREPARE one (bigint, int) AS SELECT uid, host FROM log WHERE uid = $1 AND v < $2;
+SET plan_cache_mode = force_custom_plan;
+SELECT * FROM plan('EXECUTE one (1234, 40)', true);
+SET plan_cache_mode = force_generic_plan;
+SELECT * FROM plan('EXECUTE one (1234, 40)', true);
+EXECUTE one (1234, 40);
+EXECUTE one (1234, 34);
+EXECUTE one (NULL, 40);
+EXECUTE one (4751, 40);
+-- What is done meanwhile is noticed.
+CREATE TABLE log_rest_77 PARTITION OF log_rest FOR VALUES IN (77);
+INSERT INTO log VALUES (100, 1234, 'new', 1, 77), (100, 1234, 'default', 2, 78), (20, 1234, 'no index', 3, 1);
+UPDATE log SET v = 2 WHERE uid = 1234 AND v = 34;
+EXECUTE one (1234, 79);
+ALTER TABLE log DETACH PARTITION log_20;
+EXECUTE one (1234, 79);
+TRUNCATE log_24;
+EXECUTE one (1234, 79);
+ALTER TABLE log ADD COLUMN more text DEFAULT 'more';
+EXECUTE one (1234, 79);
+SELECT compare('SELECT * FROM log WHERE uid = 1234');
+DROP TABLE log_rest_77;
+EXECUTE one (1234, 79);
+VACUUM FULL log_7;
+EXECUTE one (370, 79);
+REINDEX TABLE log_7;
+EXECUTE one (370, 79);
+DROP INDEX log_7_uid_host_idx;
+EXECUTE one (370, 79);
+ALTER TABLE log ATTACH PARTITION log_20 FOR VALUES FROM (20) TO (21);	-- lacks the column
+ALTER TABLE log_20 ADD COLUMN more text;
+ALTER TABLE log ATTACH PARTITION log_20 FOR VALUES FROM (20) TO (21);
+EXECUTE one (1234, 79);
+DEALLOCATE one;
+RESET plan_cache_mode;
+
+-- PL/pgSQL, with a plan for all values from the sixth call on; its own rows; cursors
+CREATE FUNCTION host_of(u bigint) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT min(host) FROM log WHERE uid = u);
+END
+$$;
+SELECT u, host_of(u) FROM generate_series(365, 372) u;
+BEGIN;
+INSERT INTO log VALUES (9, -9, 'mine', 1, 1);
+SELECT * FROM log WHERE uid = -9;
+SAVEPOINT s;
+DELETE FROM log WHERE uid = -9;
+SELECT * FROM log WHERE uid = -9;
+ROLLBACK TO s;
+SELECT * FROM log WHERE uid = -9;
+DECLARE c SCROLL CURSOR FOR SELECT uid, v FROM log WHERE uid IN (1, 350, 399) ORDER BY uid;
+FETCH 2 FROM c;
+INSERT INTO log VALUES (9, 350, 'later', 1, 1);
+FETCH BACKWARD 1 FROM c;
+FETCH ALL FROM c;
+DECLARE h CURSOR WITH HOLD FOR SELECT uid, v FROM log WHERE uid IN (1, 350, 399);
+COMMIT;
+FETCH ALL FROM h;
+CLOSE h;
+
+-- privileges are those of the parent
+CREATE ROLE partition_scan_user;
+GRANT USAGE ON SCHEMA partition_scan TO partition_scan_user;
+GRANT SELECT (uid, v) ON log TO partition_scan_user;
+SET ROLE partition_scan_user;
+SELECT v FROM log WHERE uid = 399;
+SELECT host FROM log WHERE uid = 399;
+SELECT v FROM log WHERE uid = 399 AND host = 'h399';
+RESET ROLE;
+REVOKE ALL ON log FROM partition_scan_user;
+GRANT SELECT ON log_7 TO partition_scan_user;
+SET ROLE partition_scan_user;
+SELECT v FROM log WHERE uid = 399;
+RESET ROLE;
+-- a view reads with the rights of its owner
+CREATE VIEW view AS SELECT uid, v FROM log;
+GRANT SELECT ON view TO partition_scan_user;
+SET ROLE partition_scan_user;
+SET streambloom.enable_partition_scan = on;
+SELECT plan FROM plan('SELECT * FROM view WHERE uid = 399');
+SELECT * FROM view WHERE uid = 399;
+RESET ROLE;
+
+DROP SCHEMA partition_scan CASCADE;
+DROP ROLE partition_scan_user;

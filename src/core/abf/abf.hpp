@@ -1,0 +1,79 @@
+/*
+ * abf.hpp: where the bits of an item lie in an abf, for the files of this folder.
+ *
+ * The slices are cut into blocks, and the parts of all slices in a block lie together: block 0 of the slices at
+ * places 0, 1, ..., then block 1 of these. An item has all its bits in one block, so that it touches a few kilobytes,
+ * which a look-up in a stored value reads at once. Slice s is at the place s mod (k + l): a slice that dies leaves
+ * its place to the new one.
+ */
+#ifndef STREAMBLOOM_ABF_HPP
+#define STREAMBLOOM_ABF_HPP
+
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+namespace streambloom {
+
+/* The bytes of one slice in a block, and of all slices in it. */
+inline size_t slice_part(const sb_abf &abf)
+{
+	return abf.block_bits / 8u;
+}
+
+inline size_t block_bytes(const sb_abf &abf)
+{
+	return static_cast<size_t>(sb_abf_slices(&abf)) * slice_part(abf);
+}
+
+/* The block of an item. */
+inline uint64_t block_of(const sb_abf &abf, uint64_t hash)
+{
+	return multiply_high(hash, abf.blocks);
+}
+
+/* The place of a slice: floor modulo. */
+inline int place_of(const sb_abf &abf, int64_t slice)
+{
+	const int64_t n = sb_abf_slices(&abf);
+	const int64_t rest = slice % n;
+	return static_cast<int>(rest < 0 ? rest + n : rest);
+}
+
+/*
+ * The item's bit in the slice at place p. Each 64-bit word of mixed hash has four pieces of 16 bits, the lowest
+ * first, for four places. Bits in different slices are independent of each other and of the block.
+ */
+inline uint64_t word_of(uint64_t hash, int place)
+{
+	return mix(hash + (static_cast<uint64_t>(place / 4) + 1) * random_step);
+}
+
+inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
+{
+	return static_cast<unsigned>((word >> place % 4 * 16 & 0xffff) * abf.block_bits >> 16);
+}
+
+/*
+ * Is the item found among the `count` slices that begin with the one at place `newest` and become older? `block` is its
+ * block. REQUIRES: count <= k + l.
+ */
+bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
+
+/*
+ * How many of the slices that are alive now are so for a question at this generation. The others are the oldest ones.
+ */
+int alive_at(const sb_abf &abf, int64_t generation);
+
+inline bool is_used(const sb_abf &abf, int place)
+{
+	return (abf.used[place / 64] >> place % 64 & 1) != 0;
+}
+
+inline void set_used(sb_abf &abf, int place)
+{
+	abf.used[place / 64] |= uint64_t{1} << place % 64;
+}
+
+} // namespace streambloom
+
+#endif

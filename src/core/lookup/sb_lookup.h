@@ -1,0 +1,148 @@
+/*
+ * sb_lookup.h: looking up an item in a stored value. Part of streambloom.h.
+ *
+ * A look-up needs a small part of a value: the header, and the line, block or cells of the item. PostgreSQL stores a
+ * value of megabytes out of line, and should not read all of it for a look-up. The core knows which bytes it needs, and
+ * the caller knows how to read them, so they take turns:
+ *
+ *     status = sb_lookup_open(&lookup, SB_LOOKUP_TBF, first bytes of the value, their number, size of the value);
+ *     if (status == SB_OK)
+ *         status = sb_lookup_item(&lookup, hash of the item);
+ *     while (status == SB_NEED_BYTES)
+ *         status = sb_lookup_next(&lookup, the bytes that begin at lookup.need.offset, their number);
+ *
+ * At the end the status is SB_OK and the answer is in the look-up, or it is another error status and the value is
+ * damaged. sb_lookup_open() does not take the hash, because how an item is hashed depends on the kind in the header
+ * (lookup.header.kind).
+ *
+ * The core reads only the bytes that were handed over last, so the caller needs one buffer. These bytes must stay
+ * unchanged until the next bytes are handed over or the look-up is no longer used. Nothing is copied. A caller that has
+ * the whole value in memory hands all of it to sb_lookup_open(); then no call returns SB_NEED_BYTES.
+ *
+ * After SB_OK the caller can ask for the next item of the same value. No call trusts the bytes: whatever they are, the
+ * core reads nothing outside what was handed over, and asks for nothing outside the value.
+ */
+#ifndef STREAMBLOOM_SB_LOOKUP_H
+#define STREAMBLOOM_SB_LOOKUP_H
+
+#include "abf/sb_abf.h"
+#include "bf/sb_bf.h"
+#include "stable/sb_stable.h"
+#include "tbf/sb_top.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The type of the value. */
+typedef enum sb_lookup_type
+{
+	SB_LOOKUP_BF,
+	SB_LOOKUP_TBF,
+	SB_LOOKUP_STABLE,			/* an sbf or an ibf */
+	SB_LOOKUP_ABF
+} sb_lookup_type;
+
+/* The least number of bytes that sb_lookup_open() needs, unless the whole value is shorter. */
+#define SB_LOOKUP_FIRST 128
+
+typedef struct sb_lookup
+{
+	/* Set by sb_lookup_open(). */
+	const char *type_name;		/* "bf", "tbf", "sbf", "ibf" or "abf", for messages; set even if the value is refused */
+	union
+	{
+		sb_kind		kind;		/* the other members begin with the kind, too */
+		sb_bf		bf;
+		sb_tbf		tbf;
+		sb_stable	stable;
+		sb_abf		abf;
+	}			header;
+
+	/*
+	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. The first `enough` of the
+	 * bytes often do, so a caller who gets those more easily may hand over only them, or any number in between.
+	 */
+	struct
+	{
+		size_t		offset;
+		size_t		size;
+		size_t		enough;
+	}			need;
+
+	/* The answer, after SB_OK. */
+	bool		found;			/* is the item in the filter? */
+	uint64_t	units;			/* of a tbf: the item's count for sb_tbf_count(), 0 if it is not found */
+	uint32_t	listed;			/* after sb_lookup_top(): the number of hot items */
+
+	/* For the core alone. */
+	const unsigned char *bytes; /* that were handed over last */
+	size_t		at;				/* the offset in the value at which these begin */
+	size_t		have;			/* the number of these */
+	uint8_t		type;
+	bool		empty;			/* the filter has no items */
+	uint8_t		step;			/* what the next bytes are for */
+	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
+	uint64_t	hash;
+	int64_t		generation;		/* of an abf: at which the filter is asked */
+
+	/*
+	 * In a tbf the offset and the size of the item's block. In a table of recurring minimum the first entry that can be
+	 * the item's, and the one after the last; low and high are between which hashes these lie. In a stable filter
+	 * `from` is the bit at which the item's cell begins in the bytes.
+	 */
+	uint64_t	from;
+	uint64_t	to;
+	double		low;
+	double		high;
+	uint64_t	list_error;		/* of a list of hot items: its error, in 2^-list_fraction_bits hits */
+	uint8_t		list_fraction_bits;
+	sb_top_item *items;
+} sb_lookup;
+
+/*
+ * Begins a look-up: reads and checks the header of a value of `total` bytes, of which the first `have` are at `bytes`.
+ * Returns what the decode_header() function of the type returns, never SB_NEED_BYTES.
+ */
+SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, const void *bytes, size_t have,
+									  size_t total) SB_NOEXCEPT;
+
+/*
+ * Asks an abf by time as of the time `at`, from the next look-up on: what is more than a window older than that is left out. A time before that of
+ * the filter's newest item changes nothing: the filter is then asked as of its newest item, as it is without this call.
+ * REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <= SB_ABF_MAX_TIME.
+ */
+void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
+
+/*
+ * Looks up the item with this hash. Returns SB_OK, SB_NEED_BYTES or SB_BAD_CELLS. A filter without items finds nothing.
+ * REQUIRES: sb_lookup_open() returned SB_OK.
+ */
+SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * Goes on with `have` bytes of the value that begin at lookup->need.offset. Returns what the function that began the
+ * look-up can return. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have <= lookup->need.size.
+ */
+SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size_t have) SB_NOEXCEPT;
+
+/*
+ * Reads the list of hot items of a tbf. Returns SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH or SB_BAD_LIST. After SB_OK `items`
+ * has lookup->listed items, those with the most hits first, whose texts lie in the bytes that were handed over last.
+ * REQUIRES: `items` has room for header.tbf.top items.
+ */
+SB_NODISCARD sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) SB_NOEXCEPT;
+
+/*
+ * The bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is the answer of a
+ * look-up of item->hash; it may make *to smaller than what the list alone says. Both may be infinite, as the result of
+ * sb_tbf_count(). REQUIRES: sb_lookup_top() has returned SB_OK.
+ */
+void		sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at,
+							   double *from, double *to) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

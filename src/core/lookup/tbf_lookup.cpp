@@ -1,0 +1,246 @@
+/*
+ * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its
+ * block, and the table of recurring minimum if there is one; and reading the list of hot items.
+ */
+#include "lookup/lookup.hpp"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
+#include "tbf/tbf_top.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+namespace {
+
+enum step : uint8_t
+{
+	step_directory, /* the first one */
+	step_block,
+	step_table,
+	step_list
+};
+
+sb_status answer(sb_lookup *lookup)
+{
+	lookup->found = lookup->units != 0;
+	return SB_OK;
+}
+
+/* ------------------------------------------------- the table of recurring minimum */
+
+/*
+ * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken
+ * where the entry should lie: the error grows with the square root of the table's length, and mostly one or two slices
+ * do. Hashes that are not spread so well (or a table made by hand) get no more than four of those; from then on the
+ * table is halved.
+ */
+constexpr uint64_t slice_entries = 128;
+constexpr int interpolations = 4;
+
+/* The first of these entries whose hash is not below this one, or `count`. */
+uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
+{
+	uint64_t left = 0;
+	uint64_t right = count;
+	while (left < right)
+	{
+		uint64_t half = left + (right - left) / 2;
+		if (load_le<uint64_t>(slice + half * recurring_entry_size) < hash)
+			left = half + 1;
+		else
+			right = half;
+	}
+	return left;
+}
+
+/* The first of `count` entries around where the item's should be. */
+uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
+{
+	uint64_t range = lookup->to - lookup->from;
+	double place = 0.5;
+	if (lookup->tries < interpolations && lookup->high > lookup->low)
+		place = (static_cast<double>(lookup->hash) - lookup->low) / (lookup->high - lookup->low);
+	uint64_t middle = lookup->from + static_cast<uint64_t>(std::clamp(place, 0.0, 1.0) * static_cast<double>(range));
+	return std::min(std::max(middle, lookup->from + count / 2) - count / 2, lookup->to - count);
+}
+
+/* The entry is one of from .. to - 1, which lie between the hashes low and high. */
+sb_status search_table(sb_lookup *lookup)
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	const size_t table = SB_TBF_HEADER + counters_size(&tbf);
+
+	while (lookup->from < lookup->to)
+	{
+		uint64_t count = std::min(lookup->to - lookup->from, slice_entries);
+		uint64_t first = next_slice(lookup, count);
+		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size,
+											 count * recurring_entry_size);
+		if (slice == nullptr)
+			return SB_NEED_BYTES;
+
+		uint64_t place = place_in(slice, count, lookup->hash);
+		recurring_entry entry;
+		read_entry(slice, std::min(place, count - 1), &entry);
+		if (entry.hash == lookup->hash)
+		{
+			if (entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL)
+				return SB_BAD_CELLS;
+			lookup->units = shift_right_up(entry.hits, static_cast<uint64_t>(SB_TBF_HIT_BITS - tbf.unit_bits));
+			break;
+		}
+		if (place == 0)
+		{
+			lookup->to = first;
+			lookup->high = static_cast<double>(entry.hash);
+		}
+		else if (place == count)
+		{
+			lookup->from = first + count;
+			lookup->low = static_cast<double>(entry.hash);
+		}
+		else
+			break; /* it would stand between two of this slice */
+		lookup->tries = static_cast<uint8_t>(std::min(lookup->tries + 1, interpolations));
+	}
+	return answer(lookup); /* if it is not in the table, with what its counters say */
+}
+
+/* ------------------------------------------------------------------- counters */
+
+/* Most items need a part of the block only, and many of those that are not there no more than its head. */
+sb_status read_exact_block(sb_lookup *lookup)
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	size_t have;
+	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
+	have = std::min<size_t>(have, lookup->to);
+	const sb_status status = exact_find(&tbf, block, have, lookup->to, lookup->hash, &lookup->units);
+	if (status == SB_NEED_BYTES)
+	{
+		const size_t head = exact_head(&tbf);
+		lookup->need = {lookup->from, lookup->to, have < head ? head : lookup->to};
+	}
+	return status == SB_OK ? answer(lookup) : status;
+}
+
+sb_status read_block(sb_lookup *lookup)
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	if (is_exact(&tbf))
+		return read_exact_block(lookup);
+	if (lookup->to != 0)
+	{
+		const unsigned char *block = at_hand(lookup, lookup->from, lookup->to);
+		if (block == nullptr)
+			return SB_NEED_BYTES;
+		if (sb_status status = block_min(&tbf, block, lookup->to, lookup->hash, &lookup->units); status != SB_OK)
+			return status;
+	}
+
+	/* an item with a zero among its counters cannot be in the table */
+	uint64_t entries = recurring_entries(&tbf);
+	if (lookup->units == 0 || entries == 0)
+		return answer(lookup);
+	lookup->step = step_table;
+	lookup->from = 0;
+	lookup->to = entries;
+	lookup->low = 0;
+	lookup->high = static_cast<double>(UINT64_MAX);
+	return search_table(lookup);
+}
+
+sb_status read_directory(sb_lookup *lookup)
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	const bool exact = is_exact(&tbf);
+	const uint32_t block = exact ? 0 : block_of(tbf.block_count, lookup->hash);
+	size_t offset;
+	size_t size;
+	const unsigned char *directory = nullptr;
+
+	exact ? exact_directory_range(&tbf, lookup->hash, &offset, &size) : directory_range(&tbf, block, &offset, &size);
+	if (size != 0 && (directory = at_hand(lookup, offset, size)) == nullptr)
+		return SB_NEED_BYTES;
+	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size) :
+									 block_range(&tbf, block, directory, &offset, &size);
+	if (status != SB_OK)
+		return status;
+	lookup->step = step_block;
+	lookup->from = offset;
+	lookup->to = size;
+	return read_block(lookup);
+}
+
+/* ------------------------------------------------------------ the list of hot items */
+
+/* The hottest first; of equal ones by their bytes, so that the order can be foretold. */
+bool is_before(const sb_top_item &a, const sb_top_item &b)
+{
+	if (a.least != b.least)
+		return a.least > b.least;
+	int order = std::memcmp(a.bytes, b.bytes, std::min(a.length, b.length));
+	if (order != 0)
+		return order < 0;
+	return a.length != b.length ? a.length < b.length : a.hash < b.hash;
+}
+
+sb_status read_list(sb_lookup *lookup)
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	const unsigned char *list = nullptr;
+	if (tbf.extra != 0 && (list = at_hand(lookup, SB_TBF_HEADER + counters_size(&tbf), tbf.extra)) == nullptr)
+		return SB_NEED_BYTES;
+	top_section section;
+	if (sb_status status = top_open(list, tbf.extra, tbf.top, tbf.total, &section); status != SB_OK)
+		return status;
+	lookup->list_error = section.error;
+	lookup->list_fraction_bits = section.fraction_bits;
+	while (top_next(&section, &lookup->items[lookup->listed]))
+		lookup->listed++;
+	std::sort(lookup->items, lookup->items + lookup->listed, is_before);
+	return SB_OK;
+}
+
+} // namespace
+
+namespace streambloom {
+
+sb_status tbf_lookup_step(sb_lookup *lookup)
+{
+	switch (lookup->step)
+	{
+		case step_directory:
+			return read_directory(lookup);
+		case step_block:
+			return read_block(lookup);
+		case step_table:
+			return search_table(lookup);
+		default:
+			return read_list(lookup);
+	}
+}
+
+} // namespace streambloom
+
+sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) noexcept
+{
+	const sb_tbf &tbf = lookup->header.tbf;
+	lookup->step = step_list;
+	lookup->list_error = 0;
+	lookup->list_fraction_bits = 0;
+	lookup->items = items;
+	lookup->listed = 0;
+	return has_list(&tbf) ? read_list(lookup) : SB_OK;
+}
+
+void sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at, double *from,
+						double *to) noexcept
+{
+	top_bounds(&lookup->header.tbf, lookup->list_fraction_bits, lookup->list_error, item->least, at, from, to);
+	*to = std::fmin(*to, sb_tbf_count(&lookup->header.tbf, units, at));
+	*from = std::fmin(*from, *to); /* it is more only in a forged list */
+}

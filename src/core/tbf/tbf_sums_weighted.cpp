@@ -1,0 +1,348 @@
+/*
+ * tbf_sums_weighted.cpp: a stored filter times a weight becomes sums: its counters, or its items with their counts.
+ */
+#include "base/bits.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_place.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+using namespace streambloom;
+
+/* The half-life of the newest hit, or the base if the filter has decayed beyond it. */
+static int64_t newest_half_life(const sb_tbf *filter)
+{
+	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
+}
+
+namespace {
+
+/* Where the counters of a filter go, times a weight. */
+struct placing
+{
+	int64_t plane; /* the oldest of them */
+	int planes;	   /* over which they are split */
+	/* A counter times the weight's factor times 2^this is in 2^-12 hits of that plane. It may be negative. */
+	int64_t counters;
+	int64_t total; /* the same for total and slack */
+};
+
+} // namespace
+
+/*
+ * A weight of f * 2^e makes of a counter c at the base B the integer c * f at the base B + e, so small weights cost no
+ * digits. But there is an end to it, 44 binary digits or more below a hit: what is smaller is rounded up to that,
+ * and does not fall out of the planes. Large weights go to the planes of the base and of newer ones, as large counters
+ * do: so the newest plane is never more than one after that of the newest hit, which sums_plan() relies on.
+ */
+static placing place_of(const sb_tbf *filter, const filter_weight *weight)
+{
+	int64_t newest = plane_of(newest_half_life(filter));
+	int64_t total = filter->base + weight->exponent;
+	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
+	/* without decay nothing may fall out, also beside a filter that needs the plane after the newest */
+	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
+	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
+	int64_t start = plane * SB_TBF_PLANE;
+
+	/*
+	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane
+	 * after the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that
+	 * is 64 half-lives below the newest: less than 2^-20 of a hit.)
+	 */
+	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
+	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
+	constexpr int64_t easy = 62 - SB_TBF_PLANE;
+	int64_t wanted = 1;
+	if (digits > (filter->half_life == 0 ? easy : 55))
+		wanted += (digits - easy + SB_TBF_PLANE - 1) / SB_TBF_PLANE;
+	int64_t planes = std::min({wanted, newest + 2 - plane, int64_t{SB_TBF_PLANES}});
+	return {plane, static_cast<int>(planes), counters - start, total - start};
+}
+
+/* value * 2^by, rounded up */
+static u128 moved(u128 value, int64_t by)
+{
+	return by >= 0 ? value << by : shift_right_up(value, static_cast<uint64_t>(-by));
+}
+
+sb_status streambloom::make_filter_weight(double weight, filter_weight *out)
+{
+	constexpr int digits = 14;
+
+	*out = {};
+	if (!(weight >= 0 && weight < SB_TBF_MAX_WEIGHT))
+		return SB_OUT_OF_RANGE;
+	if (weight == 0)
+		return SB_OK;
+
+	int exponent;
+	auto factor = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
+	exponent -= 53;
+	auto strip = [&] {
+		int zeros = std::countr_zero(factor);
+		factor >>= zeros;
+		exponent += zeros;
+	};
+	strip();
+	if (int cut = static_cast<int>(std::bit_width(factor)) - digits; cut > 0 && exponent < 0)
+	{
+		factor = shift_right_up(factor, static_cast<uint64_t>(cut));
+		exponent += cut;
+		strip();
+	}
+	*out = {factor, exponent};
+	return SB_OK;
+}
+
+static bool leaves_no_trace(const sb_tbf *filter, const filter_weight *weight)
+{
+	return (filter->flags & SB_TBF_HAS_HITS) == 0 || weight->factor == 0;
+}
+
+int streambloom::sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes)
+{
+	*planes = 0;
+	if (leaves_no_trace(filter, weight))
+		return -1;
+	placing place = place_of(filter, weight);
+	*planes = place.planes;
+	sums_turn(sums, newest_half_life(filter));
+	sums_make_room(sums, place.plane + place.planes - 1);
+	int64_t behind = sums->newest_plane - place.plane;
+	return behind - (place.planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+}
+
+/*
+ * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that
+ * was added. REQUIRES: count is a multiple of 4.
+ */
+template <sb_simd variant>
+SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift,
+								  uint64_t *largest)
+{
+	constexpr int digits = std::countr_zero(SB_TBF_MAX_CELL);
+	four_words over = {};
+	four_words most = {};
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four_words counter;
+		four_words word;
+		std::memcpy(&counter, counters + i, sizeof counter);
+		std::memcpy(&word, words + i, sizeof word);
+		four_words part = counter << shift;
+		word += part;
+		over |= counter >> (digits - shift) | word >> digits;
+		most = part > most ? part : most;
+		std::memcpy(words + i, &word, sizeof word);
+	}
+	for (int i = 0; i < 4; i++)
+		*largest = std::max(*largest, static_cast<uint64_t>(most[i]));
+	return (over[0] | over[1] | over[2] | over[3]) == 0;
+}
+static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest);
+SB_VARIANTS(bool, add_shifted,
+			(uint64_t * words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
+			(words, counters, count, shift, largest))
+
+namespace {
+
+/* Adds the counters of a filter times a weight, block by block. */
+class weighted_counters
+{
+public:
+	weighted_counters(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const filter_weight *weight,
+					  const placing &place)
+		: sums_(sums), place_(place), factor_(weight->factor), cells_(tbf->block_cells),
+		  cell_halvings_(doublings(filter->block_cells, tbf->block_cells)), index_(index), last_(place.planes - 1)
+	{
+		/*
+		 * The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left.
+		 */
+		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
+	}
+
+	/* counters: those of the filter's block that stands for this one */
+	sb_status add(uint32_t block, const uint64_t *counters)
+	{
+		if (sb_status status = make_room(block, counters); status != SB_OK)
+			return status;
+		return plain_ ? add_shifted_block(block, counters) : add_block(block, counters);
+	}
+
+	/* An item loses no more than the largest counter does, however much the filter holds. */
+	void note_losses() const
+	{
+		for (int j = 0; j <= last_; j++)
+			accumulate(is_kept(j) ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+	}
+
+private:
+	tbf_sums *sums_;
+	placing place_;
+	uint64_t factor_;
+	uint32_t cells_;
+	int cell_halvings_; /* from these cells to those of the filter */
+	int index_;
+	int last_; /* of the parts into which a counter is split: part j goes to plane index_ - j */
+	bool plain_;
+	bool few_ = false; /* of the block's counters, so that its words may be in lists */
+	uint64_t largest_[SB_TBF_PLANES] = {};
+	block_counters widened_;
+
+	/* Whether a block gets words is decided by all of its counters at once, where they go to one plane. */
+	sb_status make_room(uint32_t block, const uint64_t *counters)
+	{
+		const int first = index_ - last_;
+		if (index_ < 0 || first >= SB_TBF_PLANES || (last_ == 0 && sums_->cells[index_]->block[block] != nullptr))
+			return SB_OK;
+		const uint32_t count = count_words(counters, cells_ >> cell_halvings_) << cell_halvings_;
+		few_ = count <= most_few;
+		return last_ == 0 ? hold_cells(sums_->cells[index_], block, count) : SB_OK;
+	}
+
+	bool is_kept(int part) const { return index_ >= 0 && index_ - part < SB_TBF_PLANES; }
+
+	sb_status add_shifted_block(uint32_t block, const uint64_t *counters)
+	{
+		if (cell_halvings_ != 0)
+		{
+			for (uint32_t i = 0; i < cells_; i++)
+				widened_[i] = counters[i >> cell_halvings_];
+			counters = widened_;
+		}
+		const auto shift = static_cast<int>(place_.counters);
+		cell_plane *plane = sums_->cells[index_];
+		const bool fits = plane->block[block] != nullptr ?
+							  add_shifted(plane->block[block], counters, cells_, shift, &largest_[0]) :
+							  add_shifted_few(plane, block, counters, shift, &largest_[0]);
+		return fits ? SB_OK : SB_OVERFLOW;
+	}
+
+	sb_status add_block(uint32_t block, const uint64_t *counters)
+	{
+		for (uint32_t i = 0; i < cells_; i++)
+			if (const uint64_t counter = counters[i >> cell_halvings_]; counter != 0)
+				if (sb_status status = add_parts(block, i, moved(u128{counter} * factor_, place_.counters));
+					status != SB_OK)
+					return status;
+		return SB_OK;
+	}
+
+	sb_status add_parts(uint32_t block, uint32_t cell, u128 amount)
+	{
+		constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+		sb_status status = SB_OK;
+		for (int j = 0; amount != 0 && status == SB_OK; j++)
+		{
+			const u128 part = j < last_ ? amount & digits : amount;
+			if (part >= SB_TBF_MAX_CELL)
+				return SB_OVERFLOW;
+			largest_[j] = std::max(largest_[j], static_cast<uint64_t>(part));
+			if (part != 0 && is_kept(j))
+			{
+				cell_plane *plane = sums_->cells[index_ - j];
+				status = few_ ? hold_cells(plane, block, 1) : hold_block(plane, block);
+				if (status == SB_OK)
+					status = add_to_word(word_at(plane, block, cell), static_cast<uint64_t>(part));
+			}
+			amount = j < last_ ? amount >> SB_TBF_PLANE : 0;
+		}
+		return status;
+	}
+};
+
+} // namespace
+
+static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const filter_weight *weight,
+						  const placing &place)
+{
+	sums->newest = std::max(sums->newest, filter->newest);
+	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
+	sums->merged = true;
+	if (filter->unit_bits != 0 || weight->exponent < 0)
+		sums->fractions = true;
+	/* less than 2^33 as a factor, and 2^15 for the place: nothing leaves 128 bits, nor do the counters */
+	u128 total = moved(u128{filter->total} * weight->factor, place.total);
+	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
+	bool is_kept = index >= 0 && index < SB_TBF_PLANES;
+	accumulate(is_kept ? &sums->total[index] : &sums->dropped_total, total);
+	accumulate(is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
+}
+
+sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+										 const void *cells, const filter_weight *weight)
+{
+	if (leaves_no_trace(filter, weight))
+		return SB_OK;
+
+	const placing place = place_of(filter, weight);
+	note_weighted(sums, index, filter, weight, place);
+	const int halvings = doublings(filter->block_count, tbf->block_count);
+	weighted_counters to(sums, tbf, index, filter, weight, place);
+	block_counters counters;
+	bool empty = false;
+	uint32_t unpacked = UINT32_MAX;
+	for (uint32_t block = 0; block < tbf->block_count; block++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (const uint32_t from = block >> halvings; from != unpacked)
+		{
+			if (sb_status status = unpack_counters(filter, cells, from, counters, &empty); status != SB_OK)
+				return status;
+			unpacked = from;
+		}
+		if (empty)
+			continue;
+		if (sb_status status = to.add(block, counters); status != SB_OK)
+			return status;
+	}
+	to.note_losses();
+	return SB_OK;
+}
+
+streambloom::weighted_items::weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells,
+											const filter_weight *weight)
+	: sums_(sums), reader_(filter, cells), index_(index), factor_(weight->factor)
+{
+	if (leaves_no_trace(filter, weight))
+		return;
+	const placing place = place_of(filter, weight);
+	note_weighted(sums, index, filter, weight, place);
+	parts_ = place.planes;
+	shift_ = place.counters;
+}
+
+sb_status streambloom::weighted_items::next(size_t *count)
+{
+	constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+	*count = parts_ == 0 ? 0 : reader_.next();
+	for (size_t i = 0; i < *count; i++)
+	{
+		u128 amount = moved(u128{reader_.units()[i]} * factor_, shift_);
+		for (int j = 0; j < parts_; j++)
+		{
+			const u128 part = j < parts_ - 1 ? amount & digits : amount;
+			if (part >= SB_TBF_MAX_CELL)
+				return SB_OVERFLOW;
+			words_[j][i] = static_cast<uint64_t>(part);
+			largest_[j] = std::max(largest_[j], words_[j][i]);
+			amount >>= SB_TBF_PLANE;
+		}
+	}
+	return reader_.status();
+}
+
+void streambloom::weighted_items::note_losses() const
+{
+	for (int j = 0; j < parts_; j++)
+		accumulate(plane_of_part(j) >= 0 ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+}

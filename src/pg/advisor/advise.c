@@ -1,0 +1,537 @@
+/*
+ * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, from a sample of its pages.
+ *
+ * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
+ * its values occur. Where the operator class has keys inside values, the keys are the items, and "value" means a key below. From this
+ * follow (model.c)
+ *
+ * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the same
+ *   functions for the sizes. If all of the table was read, only the items that deleted rows still have are missing;
+ * - the bytes of a B-tree: its leaves as nbtsort.c fills them, where equal values share tuples;
+ * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
+ * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "catalog/catalog.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "storage/bufmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/relcache.h"
+#include "utils/rls.h"
+
+#include "advisor/advice.h"
+#include "advisor/sample.h"
+#include "base/call.h"
+#include "index/functions.h"
+#include "index/handler.h"
+#include "index/keys.h"
+
+/* ------------------------------------------------------------------ rights */
+
+/* Raises an error unless the user may read the whole table, or these columns of it, without row-level security. */
+static void
+check_rights(Oid table, Form_pg_class form)
+{
+	if (check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample table \"%s\" under row-level security", NameStr(form->relname)),
+				 errdetail("Its policies would not be applied to its rows."),
+				 errhint("Ask as a role that row-level security does not apply to.")));
+}
+
+static bool
+may_read_column(Oid table, AttrNumber attnum)
+{
+	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck(table, attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+
+static SB_NORETURN void
+report_missing(Oid table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
+}
+
+/*
+ * Raises an error if this is no table, or one that the user may not read at all. Called before the table is locked.
+ */
+static void
+check_table(Oid table)
+{
+	FormData_pg_class form;
+
+	if (!bf_index_class_form(table, &form))
+		report_missing(table);
+	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW && form.relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table", NameStr(form.relname)),
+				 errhint("Name a table, a partitioned table or a materialized view.")));
+	if (form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (pg_class_aclcheck(table, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(table, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(form.relkind), NameStr(form.relname));
+	check_rights(table, &form);
+}
+
+/* ------------------------------------------------------------------ columns */
+
+/* The names that were given: an array, or a text with one name, or a text such as '{host,path}' that is to be read as an array. */
+static ArrayType *
+names_argument(FunctionCallInfo fcinfo, int argno)
+{
+	Datum		name;
+	char	   *written;
+
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	if (get_fn_expr_argtype(fcinfo->flinfo, argno) != TEXTOID)
+		return PG_GETARG_ARRAYTYPE_P(argno);
+	name = PG_GETARG_DATUM(argno);
+	written = TextDatumGetCString(name);
+	if (written[0] == '{')
+	{
+		Oid			input;
+		Oid			parameter;
+
+		getTypeInputInfo(TEXTARRAYOID, &input, &parameter);
+		return DatumGetArrayTypeP(OidInputFunctionCall(input, written, parameter, -1));
+	}
+	return construct_array(&name, 1, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+/* The columns that were asked for: those that are named, or all that the user may read. */
+static int
+choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
+{
+	TupleDesc	descriptor = RelationGetDescr(table);
+	int			count = 0;
+
+	*columns = MemoryContextAllocHuge(CurrentMemoryContext, (Size) descriptor->natts * sizeof(SampleColumn) + 1);
+	memset(*columns, 0, (Size) descriptor->natts * sizeof(SampleColumn));
+	if (names != NULL)
+	{
+		Datum	   *elements;
+		bool	   *nulls;
+		int			asked;
+
+		deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &asked);
+		for (int i = 0; i < asked; i++)
+		{
+			const char *name = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
+			AttrNumber	attnum = name == NULL ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
+
+			if (name == NULL)
+				ereport(ERROR,
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the name of a column must not be NULL")));
+			if (attnum <= 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_COLUMN),
+						 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
+						 errhint("Name columns of the table, or leave them out for all.")));
+			if (!may_read_column(RelationGetRelid(table), attnum))
+				aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
+			for (int before = 0; before < count; before++)
+				if ((*columns)[before].attnum == attnum)
+					ereport(ERROR,
+							(errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("column \"%s\" is named twice", name)));
+			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, attnum - 1), CurrentMemoryContext);
+		}
+		return count;
+	}
+	for (int i = 0; i < descriptor->natts; i++)
+		if (!TupleDescAttr(descriptor, i)->attisdropped && may_read_column(RelationGetRelid(table), i + 1))
+			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, i), CurrentMemoryContext);
+	return count;
+}
+
+/* ------------------------------------------------------------------ the advice */
+
+/* This rate is proposed instead of the default one if it halves what a look-up reads in vain. */
+#define LOWER_RATE 0.0001
+
+/* One of the tenth of the values that are in the fewest ranges: in so many of the ranges of the sample. */
+typedef struct Ranking
+{
+	uint64		count[1024];	/* of values that are in so many ranges */
+	uint64		values;
+} Ranking;
+
+static void
+rank_value(const KeptValue *value, void *argument)
+{
+	Ranking    *ranking = argument;
+
+	ranking->count[Min(value->ranges, 1023)]++;
+	ranking->values++;
+}
+
+static double
+ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
+{
+	Ranking		ranking = {{0}};
+	uint64		below = 0;
+	int			ranges = 1;
+
+	bf_index_visit_values(column, rank_value, &ranking);
+	while (ranges < 1023 && (below += ranking.count[ranges]) < Max(ranking.values / 10, 1))
+		ranges++;
+	if (ranges <= 1 || sample->pages_read == 0)
+		return ranges;
+	return ranges * (double) sample->heap_blocks / sample->pages_read;
+}
+
+/* Adds what is expected of an index on a partition; `weight` such partitions are like this one. */
+static void
+add_figures(const BfModel *model, double rare, double frequent, double weight, Figures *figures)
+{
+	const double absent = bf_index_model_look_up(model, 0);
+
+	figures->bytes += model->pages * BLCKSZ * weight;
+	figures->pages_absent += absent * weight;
+	figures->rare_extra = Max(figures->rare_extra, bf_index_model_look_up(model, rare) - absent);
+	figures->pages_frequent += bf_index_model_look_up(model, frequent) * weight;
+}
+
+/* Adds what the sample of a table or partition says of a column; `weight` such partitions are like this one. */
+static void
+add_advice(const Sample *sample, const SampleColumn *column, double weight, Advice *advice)
+{
+	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	ValueStats	stats;
+	BfModel		model,
+				lower;
+	double		distinct,
+				rare,
+				frequent;
+
+	bf_index_sample_values(column, false, &stats);
+	distinct = Min(bf_index_distinct_values(&stats, sample->contiguous, sample->pages_read, sample->heap_blocks), column->items * scale);
+	bf_index_model(sample, column, column->rate, distinct, &model);
+	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
+	rare = ranges_of_rare_value(sample, column);
+	frequent = bf_index_most_frequent(column)->ranges;
+	/* A value that is in two ranges of the sample may well be in no others. */
+	if (frequent > 2)
+		frequent *= model.ranges[0] / Max(column->range_count, 1);
+	advice->heap_pages += sample->heap_blocks * weight;
+	advice->toast_pages += sample->toast_blocks * weight;
+	advice->unevenness = Max(advice->unevenness, bf_index_unevenness(column));
+	advice->rows += sample->rows * scale * weight;
+	advice->items += column->items * scale * weight;
+	advice->distinct += distinct;
+	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight;
+	add_figures(&model, rare, frequent, weight, &advice->bf);
+	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
+	/* With another rate an index would choose another length of its ranges; of partitions the same may not suit all. */
+	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
+		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
+	if (column->has_btree && !column->too_wide && !column->items_are_keys)
+		advice->btree_bytes += bf_index_model_btree(sample, column, distinct) * weight;
+	else
+		advice->btree_possible = false;
+	if (column->keys != NULL && advice->gin_possible)
+	{
+		KeyStats	keys;
+
+		bf_index_sample_key_stats(sample, column, &keys);
+		advice->gin_possible = keys.is_possible;
+		if (keys.is_possible)
+			advice->gin_bytes += bf_index_model_gin(sample, column, &keys) * weight;
+	}
+	else
+		advice->gin_possible = false;
+}
+
+/* Estimates are not as exact as numbers with many digits look. */
+static double
+in_tenths(double estimate)
+{
+	return rint(estimate * 10) / 10;
+}
+
+/* A bf index that the column has already, and that does what is advised; NULL if there is none. */
+static const char *
+index_of_column(Relation table, const SampleColumn *column)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(table), column->name);
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(table))
+	{
+		Relation	index = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		const char *name = NULL;
+
+		if (index == NULL)
+			continue;
+		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid && RelationGetIndexPredicate(index) == NIL)
+			for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
+				if (index->rd_index->indkey.values[i] == attnum && bf_index_has_keys(index, i) == column->items_are_keys)
+					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index));
+		relation_close(index, AccessShareLock);
+		if (name != NULL)
+			return name;
+	}
+	return NULL;
+}
+
+/* The CREATE INDEX, in words that mean the same with any search_path. */
+static const char *
+create_index(Relation table, const SampleColumn *column, const char *options)
+{
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
+
+	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
+					column->opclass != NULL ? " " : "", column->opclass != NULL ? column->opclass : "", options);
+}
+
+/* Puts the row of a column into the result. */
+static void
+put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const Advice *advice)
+{
+	Datum		values[13];
+	bool		nulls[13] = {false};
+	int			i = 0;
+	const bool	lower = bf_index_lower_rate_pays(column, advice);
+	const Figures *figures = lower ? &advice->bf_lower : &advice->bf;
+	const double distinct = Max(1, Min(advice->distinct, advice->items));
+	bool		pays;
+	const char *why = bf_index_judge(table, column, advice, figures, &pays);
+	const char *index = pays ? index_of_column(table, column) : NULL;
+
+	if (index != NULL)
+	{
+		why = psprintf("has the index %s; %s", index, why);
+		pays = false;
+	}
+
+	memset(nulls, column->refused != NULL || advice->rows < 1, sizeof nulls);
+	nulls[0] = false;
+	values[i++] = CStringGetTextDatum(column->name);
+	values[i++] = Int64GetDatum((int64) rint(distinct));
+	values[i++] = Float8GetDatum(in_tenths(advice->items / distinct));
+	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
+	values[i++] = Int64GetDatum((int64) rint(advice->heap_pages));
+	values[i++] = Int64GetDatum((int64) rint(figures->bytes));
+	nulls[i] |= !advice->btree_possible;
+	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
+	nulls[i] |= !advice->gin_possible;
+	values[i++] = Int64GetDatum((int64) rint(advice->gin_bytes));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent + figures->rare_extra));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_frequent));
+	nulls[i] = false;
+	values[i++] = CStringGetTextDatum(why);
+	nulls[i] = !pays;
+	values[i] = pays ? CStringGetTextDatum(create_index(table, column, lower ? advice->lower_options : "")) : (Datum) 0;
+	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+}
+
+/* ------------------------------------------------------------------ partitions */
+
+/* At most so many partitions are sampled. */
+#define MOST_PARTITIONS 16
+
+/* About so many bytes of out-of-line values are read. */
+#define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
+
+/* A relation with rows of its own. */
+typedef struct Leaf
+{
+	Oid			oid;
+	BlockNumber pages;
+} Leaf;
+
+/*
+ * The table itself, or its partitions on the lowest level, with the sum of their pages. Foreign tables are left out, and empty
+ * ones are only counted.
+ */
+static Leaf *
+find_leaves(Oid table, int *count, int *empty, double *pages)
+{
+	List	   *oids = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE ? find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
+	Leaf	   *leaves = palloc(Max(list_length(oids), 1) * sizeof(Leaf));
+	ListCell   *cell;
+
+	*count = *empty = 0;
+	*pages = 0;
+	foreach(cell, oids)
+	{
+		char		kind = get_rel_relkind(lfirst_oid(cell));
+		Relation	relation;
+
+		CHECK_FOR_INTERRUPTS();
+		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
+			continue;
+		relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		if (relation == NULL)
+			continue;
+		if (relation->rd_tableam != GetHeapamTableAmRoutine())
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(relation)),
+					 errdetail("It reads pages of the table access method \"heap\" only.")));
+		leaves[*count].oid = lfirst_oid(cell);
+		leaves[*count].pages = RelationGetNumberOfBlocks(relation);
+		relation_close(relation, AccessShareLock);
+		if (leaves[*count].pages == 0)
+		{
+			(*empty)++;
+			continue;
+		}
+		*pages += leaves[*count].pages;
+		(*count)++;
+	}
+	return leaves;
+}
+
+/* The columns of the partition have other numbers than those of the table. Returns false if one is missing. */
+static bool
+find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
+{
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		numbers[i] = get_attnum(RelationGetRelid(leaf), sample->columns[i].name);
+		if (numbers[i] <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* The pages of the out-of-line values of a table. */
+static BlockNumber
+toast_blocks_of(Relation heap)
+{
+	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ? try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
+	BlockNumber blocks;
+
+	if (toast == NULL)
+		return 0;
+	blocks = RelationGetNumberOfBlocks(toast);
+	relation_close(toast, AccessShareLock);
+	return blocks;
+}
+
+/* Samples some of the partitions, or the table itself, and gathers what follows for each column. */
+static void
+sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
+{
+	const int	sampled = Min(count, MOST_PARTITIONS);
+	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
+	double		pages_sampled = 0,
+				pages_read = 0;
+
+	for (int i = 0; i < sampled; i++)
+		pages_sampled += leaves[(int64) i * count / sampled].pages;
+	for (int i = 0; i < sampled; i++)
+	{
+		const Leaf *leaf = &leaves[(int64) i * count / sampled];
+		Relation	heap = try_relation_open(leaf->oid, AccessShareLock);
+
+		if (heap == NULL)
+			continue;
+		if (find_columns(sample, heap, numbers))
+		{
+			sample->is_partition = heap->rd_rel->relispartition;
+			sample->toast_blocks = toast_blocks_of(heap);
+			for (int c = 0; c < sample->column_count; c++)
+				sample->columns[c].attnum = numbers[c];
+			/* What the partitions before have left is for the rest of them, and a partition that nothing is left for has one row read. */
+			sample->most_fetched = sample->bytes_fetched +
+				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
+			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_sampled)));
+			for (int c = 0; c < sample->column_count; c++)
+				if (sample->columns[c].refused == NULL)
+					add_advice(sample, &sample->columns[c], pages / pages_sampled, &advice[c]);
+			pages_read += sample->pages_read;
+			bf_index_forget_sample(sample);
+		}
+		relation_close(heap, AccessShareLock);
+	}
+	/* A value can be in several partitions. */
+	for (int c = 0; c < sample->column_count && count > 1; c++)
+		if (sample->columns[c].refused == NULL)
+		{
+			ValueStats	stats;
+
+			bf_index_sample_values(&sample->columns[c], true, &stats);
+			advice[c].distinct = bf_index_distinct_in_share(&stats, pages_read / pages);
+		}
+}
+
+#define MOST_SAMPLE_PAGES 1048576
+#define MOST_KEPT_VALUES 65536
+#define MOST_KEPT_IN_ALL 1000000
+
+SB_FUNCTION(bf_index_advise);
+Datum
+bf_index_advise(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			oid;
+	int32		most;
+	Relation	table;
+	Sample		sample = {0};
+	Advice	   *advice;
+	Leaf	   *leaves;
+	int			leaf_count,
+				empty_count;
+	double		pages;
+
+	begin_rows(fcinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	oid = PG_GETARG_OID(0);
+	most = PG_GETARG_INT32(2);
+	if (most < 2 * SAMPLE_UNIT || most > MOST_SAMPLE_PAGES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of pages of the sample out of range: %d", most),
+				 errhint("It may be from %d to %d.", 2 * SAMPLE_UNIT, MOST_SAMPLE_PAGES)));
+	/* Rights are checked before the lock is taken, and again because they may have changed while it was waited for. */
+	check_table(oid);
+	table = try_relation_open(oid, AccessShareLock);
+	if (table == NULL)
+		report_missing(oid);
+	check_table(oid);
+	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), &sample.columns);
+	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
+	advice = palloc0(Max(sample.column_count, 1) * sizeof(Advice));
+	leaves = find_leaves(oid, &leaf_count, &empty_count, &pages);
+	for (int c = 0; c < sample.column_count; c++)
+	{
+		/* an index on an empty partition is one page */
+		advice[c].bf.bytes = advice[c].bf_lower.bytes = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
+		advice[c].gin_bytes = (double) empty_count * 2 * BLCKSZ;
+		advice[c].btree_possible = advice[c].gin_possible = true;
+		if (leaf_count > 1)
+			bf_index_keep_all_values(&sample.columns[c], CurrentMemoryContext);
+	}
+	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
+	sample_leaves(&sample, leaves, leaf_count, pages, most, advice);
+	for (int c = 0; c < sample.column_count; c++)
+		put_column(set, table, &sample.columns[c], &advice[c]);
+	MemoryContextDelete(sample.context);
+	relation_close(table, AccessShareLock);
+	return (Datum) 0;
+}

@@ -1,0 +1,350 @@
+/*
+ * model.c: what an index on a column would take and read, computed from a sample of the table (sample.c). For
+ * bf_index_advise() (advise.c).
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "access/nbtree.h"
+
+#include "advisor/model.h"
+#include "index/layout.h"
+#include "index/sizes.h"
+
+/* ----------------------------------------------------------- the model of bf */
+
+double
+bf_index_unevenness(const SampleColumn *column)
+{
+	double	   *items = palloc(Max(column->range_count, 1) * sizeof(double));
+	double		sum = 0;
+	double		most = 0;
+
+	for (uint32 i = 0; i < column->range_count; i++)
+		sum += items[i] = column->ranges[i].items;
+	if (sum > 0)
+		most = bf_index_most_items(items, column->range_count) * column->range_count / sum;
+	pfree(items);
+	return sum == 0 ? 1 : most;
+}
+
+/* How a column's values become bits, at a rate. */
+static BfCounts
+counts_at(double rate, const double *items)
+{
+	uint8		hashes;
+	const double load = sb_bf_items_per_line(rate, &hashes);
+
+	return (BfCounts) {.items = items, .rate = rate, .load = load, .hashes = hashes};
+}
+
+/* The pages of a group of so many ranges that have as many items each. */
+static double
+pages_of_group(double items, double rate, uint32 ranges)
+{
+	const BfCounts counts = counts_at(rate, &items);
+
+	return bf_index_lines_for(&counts, 1, ranges) / BF_POSITIONS(ranges);
+}
+
+/* The same, where so many of its ranges are known. */
+static double
+pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ranges)
+{
+	double		items[BF_INDEX_MAX_RANGES];
+	const BfCounts counts = counts_at(rate, items);
+
+	count = Min(count, BF_INDEX_MAX_RANGES);
+	for (uint32 i = 0; i < count; i++)
+		items[i] = known[i].full ? known[i].items : -1;
+	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
+}
+
+/* Adds groups of level 0 for these ranges to the model, as build.c makes them. */
+static void
+add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
+{
+	uint32		before = 0;
+	uint32		last_size = 0;
+
+	while (count > 0)
+	{
+		const uint32 next = Min(count, BF_INDEX_MAX_RANGES);
+		double		items[BF_INDEX_MAX_RANGES];
+		const BfCounts counts = counts_at(rate, items);
+		bool		any_full = false;
+		uint32		lines;
+		uint32		size;
+
+		for (uint32 i = 0; i < next; i++)
+			any_full |= ranges[i].full;
+		for (uint32 i = 0; i < next; i++)
+			items[i] = ranges[i].full ? ranges[i].items : any_full ? -1 : ranges[i].items / Max(share_of_last, 0.01);
+		size = bf_index_group_to_build(&counts, 1, next, &lines);
+		if (size == last_size)
+			bf_index_settle_lines(&lines, &before, 1);
+		before = lines;
+		last_size = size;
+		model->pages += lines / BF_POSITIONS(size);
+		model->groups[0]++;
+		ranges += size;
+		count -= size;
+	}
+}
+
+/*
+ * The number of distinct values in so many pages from the beginning of the table on, between those in the part that was
+ * read and those in the whole: they grow by a power law (Heaps 1978).
+ */
+static double
+distinct_from_start(const SampleColumn *column, const Sample *sample, double distinct, double pages)
+{
+	double		read = Max(sample->contiguous, 1);
+	int			level;
+
+	for (level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+		if (column->items_from_start[level] != 0)
+		{
+			BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+			bf_index_level_lengths(column->pages_per_range, lengths);
+			if (lengths[level] == pages)
+				return column->items_from_start[level];
+			if (read > pages)
+				continue;
+			/* the last one that is known */
+			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
+			{
+				double		known = column->items_from_start[level];
+				double		power = log(Max(distinct / known, 1)) / log(Max(sample->heap_blocks / (double) lengths[level], 1.001));
+
+				return known * pow(pages / lengths[level], Min(power, 1));
+			}
+		}
+	/* Nothing is known of any level: in proportion to the pages. */
+	return distinct * pages / Max(sample->heap_blocks, 1);
+}
+
+/*
+ * The number of distinct values in so many pages. The beginning of the table may be unlike the rest; in the mean over all of it they are
+ * at least as many as they would be if each were in one such part only.
+ */
+static double
+distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
+{
+	return Max(distinct_from_start(column, sample, distinct, pages), distinct * pages / Max(sample->heap_blocks, 1));
+}
+
+void
+bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model)
+{
+	const double share_of_last = (sample->heap_blocks - 0.5) / Max(column->pages_per_range, 1);
+	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+	memset(model, 0, sizeof *model);
+	bf_index_level_lengths(column->pages_per_range, lengths);
+	model->heap_pages = sample->heap_blocks;
+	model->pages = 1;
+	if (sample->heap_blocks == 0)
+		return;
+	model->levels = 1;
+	model->rate[0] = rate;
+	model->length[0] = lengths[0];
+	model->ranges[0] = ceil(model->heap_pages / lengths[0]);
+	if (sample->pages_read == sample->heap_blocks)
+		add_groups(model, column->ranges, column->range_count, rate, share_of_last);
+	else
+	{
+		/* the ranges of the sample, one after the other, stand for all */
+		BfModel		part = {0};
+		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
+		uint32		whole = column->range_count / BF_INDEX_MAX_RANGES * BF_INDEX_MAX_RANGES;
+
+		model->groups[0] = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) + (rest > 0);
+		if (whole > 0)
+			add_groups(&part, column->ranges, whole, rate, 1);
+		else
+		{
+			part.pages = pages_of_ranges(column->ranges, column->range_count, rate, BF_INDEX_MAX_RANGES);
+			part.groups[0] = 1;
+		}
+		model->pages += floor(model->ranges[0] / BF_INDEX_MAX_RANGES) * part.pages / part.groups[0];
+		if (rest > 0)
+		{
+			uint32		last = Min((uint32) rest, column->range_count);
+
+			model->pages += pages_of_ranges(&column->ranges[column->range_count - last], last, rate, (uint32) rest);
+		}
+	}
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	{
+		double		items;
+		double		rest;
+
+		if (!bf_index_level_pays(level, lengths[level], model->groups[level - 1], sample->heap_blocks) ||
+			lengths[level] > sample->heap_blocks)
+			break;
+		items = distinct_in(column, sample, distinct, lengths[level]);
+		model->levels++;
+		model->rate[level] = BF_INDEX_UPPER_FPR;
+		model->length[level] = lengths[level];
+		model->ranges[level] = sample->heap_blocks / lengths[level];
+		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
+		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
+		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) * pages_of_group(items, BF_INDEX_UPPER_FPR, BF_INDEX_MAX_RANGES);
+		if (rest > 0)
+			model->pages += pages_of_group(items, BF_INDEX_UPPER_FPR, (uint32) rest);
+	}
+}
+
+double
+bf_index_model_look_up(const BfModel *model, double holding)
+{
+	double		read = 0;
+	double		asked = 0;		/* ranges of the level above that are gone into */
+	double		uncovered = 1;	/* share of the table that no level above covers */
+
+	for (int level = model->levels - 1; level >= 0; level--)
+	{
+		/* how many ranges of this level hold the value, and how many groups are visited */
+		double		ranges = model->ranges[level];
+		double		hold = level == 0 ? holding : ranges * (1 - pow(1 - 1 / Max(ranges, 1), holding));
+		double		visited;
+		double		groups;
+
+		if (level == model->levels - 1)
+		{
+			visited = ranges;
+			groups = model->groups[level];
+		}
+		else
+		{
+			double		inside = model->length[level + 1] / model->length[level];
+
+			visited = Min(ranges, asked * inside + uncovered * ranges);
+			/* a range of the level above is a group of this one; what it does not cover is one part of the table */
+			groups = Min(model->groups[level], asked * Max(inside / BF_INDEX_MAX_RANGES, 1) +
+						 (uncovered > 0 ? Max(1, uncovered * ranges / BF_INDEX_MAX_RANGES) : 0));
+		}
+		read += groups;
+		asked = Min(ranges, Min(hold, ranges) + Max(visited - hold, 0) * model->rate[level]);
+		uncovered = Max(0, 1 - ranges * model->length[level] / model->heap_pages);
+	}
+	return read + Min(asked * model->length[0], model->heap_pages);
+}
+
+/* ------------------------------------------------------- the model of a B-tree */
+
+/* See nbtree.h and nbtsort.c: the bytes of a page, and those that are left free when an index is built. */
+#define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
+#define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
+#define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
+
+/* What one row more of a value that has many takes. */
+#define BTREE_BYTES_OF_ROW 6.15
+
+typedef struct BtreeModel
+{
+	bool		deduplicates;
+	double		scale;			/* rows of the table for each row of the sample */
+	double		bytes;			/* of leaf tuples, with their line pointers */
+	double		tuples;
+	double		rows;
+	double		keys;			/* the sum of the sizes of tuples with one row */
+	double		values;
+	double		single_bytes;	/* the same of values that are in one unit only, as they are in the sample */
+	double		single_tuples;
+	double		single_values;
+	double		single_rows;
+} BtreeModel;
+
+/* The bytes of the tuples of a value with so many rows. */
+static double
+btree_bytes(double key, double rows, bool deduplicates, double *tuples)
+{
+	double		most = floor((BTREE_LARGEST_POSTING - key) / sizeof(ItemPointerData));
+	double		full,
+				rest;
+
+	if (!deduplicates || rows <= 1 || most < 2)
+	{
+		*tuples += rows;
+		return rows * (key + sizeof(ItemIdData));
+	}
+	full = floor(rows / most);
+	rest = rows - full * most;
+	*tuples += full + (rest > 0 ? 1 : 0);
+	return full * (MAXALIGN((Size) (key + most * sizeof(ItemPointerData))) + sizeof(ItemIdData)) +
+		(rest <= 0 ? 0 : rest <= 1 ? key + sizeof(ItemIdData) :
+		 MAXALIGN((Size) ceil(key + rest * sizeof(ItemPointerData))) + sizeof(ItemIdData));
+}
+
+static void
+add_value(const KeptValue *value, void *argument)
+{
+	BtreeModel *model = argument;
+
+	model->keys += value->key_size;
+	model->values++;
+	if (value->is_new && value->units == 1)
+	{
+		model->single_values++;
+		model->single_rows += value->rows;
+		model->single_bytes += btree_bytes(value->key_size, value->rows, model->deduplicates, &model->single_tuples);
+	}
+	else
+	{
+		/* A value that is in several units is in the rest of the table too. */
+		double		rows = value->units == 1 ? value->rows : value->rows * model->scale;
+
+		model->rows += rows;
+		model->bytes += btree_bytes(value->key_size, rows, model->deduplicates, &model->tuples);
+	}
+}
+
+double
+bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct)
+{
+	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	const double kept = ldexp(1, column->zeros);
+	BtreeModel	model = {.deduplicates = column->deduplicates, .scale = scale};
+	double		key,
+				row,
+				tuple,
+				leaves,
+				pages;
+
+	bf_index_visit_values(column, add_value, &model);
+	if (model.values == 0)
+		return BLCKSZ;
+	key = model.keys / model.values;
+	row = model.deduplicates ? BTREE_BYTES_OF_ROW : key + sizeof(ItemIdData);
+	model.bytes *= kept;
+	model.tuples *= kept;
+	model.rows *= kept;
+	if (model.single_values > 0)
+	{
+		/*
+		 * The values that are in one unit only stand for all values that are not in several: more of them than in the sample, each
+		 * with as many rows.
+		 */
+		double		more = Max(1, (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
+
+		model.bytes += model.single_bytes * kept * more;
+		model.tuples += model.single_tuples * kept * more;
+		model.rows += model.single_rows * kept * more;
+	}
+	/* Few values can have many rows, and may be among those that were kept or not. */
+	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
+	tuple = model.bytes / Max(model.tuples, 1);
+	/* A page is full when less than a tenth is free, and its high key is one tuple more. */
+	leaves = ceil(model.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - (key + sizeof(ItemIdData)) + tuple / 2));
+	pages = leaves;
+	while (leaves > 1)
+	{
+		leaves = ceil(leaves * (key + sizeof(ItemIdData)) / (BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0)));
+		pages += leaves;
+	}
+	return (pages + 1) * BLCKSZ;
+}

@@ -1,0 +1,521 @@
+/*
+ * sample.c: reads some pages of a table, and counts how many different values its columns have in ranges of pages, and
+ * how these are spread. For bf_index_advise() (advise.c).
+ *
+ * Of a table with more pages than may be read, one half of the sample is the beginning of the table, because the sizes of
+ * an index's upper levels are found there. The other half is runs of SAMPLE_UNIT pages at random places, evenly over the
+ * rest.
+ *
+ * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
+ * values.
+ */
+#include "advisor/sample.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/typcache.h"
+
+#include "base/call.h"
+#include "base/memory.h"
+#include "index/attempt.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/sizes.h"
+
+/* -------------------------------------------------------------------- columns */
+
+typedef struct Preparation
+{
+	SampleColumn *column;
+	Oid			type;
+	Oid			collation;
+	MemoryContext context;
+} Preparation;
+
+static void
+make_hasher(void *argument)
+{
+	Preparation *preparation = argument;
+
+	preparation->column->hasher =
+		item_hasher_for_index(preparation->type, preparation->collation, preparation->context);
+}
+
+/* Does this error say that an index on such a column is refused? */
+static bool
+is_refusal(int sqlerrcode)
+{
+	return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+}
+
+/* Do equal values share a tuple in a B-tree of this operator class? */
+static bool
+deduplicates(Oid opclass, Oid collation)
+{
+	Oid			type = get_opclass_input_type(opclass);
+	Oid			procedure = get_opfamily_proc(get_opclass_family(opclass), type, type, BTEQUALIMAGE_PROC);
+
+	return OidIsValid(procedure) &&
+		DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(type)));
+}
+
+void
+bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context)
+{
+	Oid			type = getBaseType(attribute->atttypid);
+	Oid			opclass = GetDefaultOpClass(type, bf_index_am_oid());
+	Oid			btree = GetDefaultOpClass(type, BTREE_AM_OID);
+	Preparation preparation = {.column = column, .collation = attribute->attcollation, .context = context};
+	Oid			family;
+	ErrorData  *error;
+
+	column->attnum = attribute->attnum;
+	column->name = pstrdup(NameStr(attribute->attname));
+	column->has_btree = OidIsValid(btree);
+	column->rate = BF_INDEX_DEFAULT_FPR;
+	column->deduplicates = OidIsValid(btree) && deduplicates(btree, attribute->attcollation);
+#ifdef ATTRIBUTE_GENERATED_VIRTUAL
+	if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+	{
+		column->refused = "no index can be made on a virtual generated column";
+		return;
+	}
+#endif
+	if (!OidIsValid(opclass))
+	{
+		column->refused = psprintf("there is no operator class of bf for type %s", format_type_be(attribute->atttypid));
+		return;
+	}
+	family = get_opclass_family(opclass);
+	preparation.type = get_opclass_input_type(opclass);
+	/* The strategy of an operator does not tell a class for keys: they have GIN's, and && of arrays has the number that = has elsewhere. */
+	if (bf_index_sample_key_column(column, attribute, opclass, context))
+		return;
+	/* CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such index. */
+	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
+	{
+		column->refused = psprintf("bf indexes type %s as %s, and its operator = would not use the index",
+								   format_type_be(attribute->atttypid), format_type_be(preparation.type));
+		return;
+	}
+	if (IsPolymorphicType(preparation.type))
+		preparation.type = type;
+	error = bf_index_attempt(make_hasher, &preparation, is_refusal);
+	if (error != NULL)
+		column->refused = error->message;
+}
+
+/* -------------------------------------------------------------------- a range */
+
+/* Ends the range that is being read, and passes to `next`; ranges between the two have no rows. */
+static void
+pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory *memory)
+{
+	for (; column->range < next; column->range++)
+	{
+		SampledRange *range = &column->ranges[column->range_count++];
+
+		range->items = column->set.count;
+		range->full = ((uint64) column->range + 1) * column->pages_per_range <= sample->heap_blocks;
+		if (column->set.count > 0)
+			pfree(bf_index_take_set(&column->set));
+	}
+}
+
+/* Notes down how many distinct values there are in the first range of each level that ends before this page. */
+static void
+note_levels(SampleColumn *column, BlockNumber page)
+{
+	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+	bf_index_level_lengths(column->pages_per_range, lengths);
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+		if (lengths[level] != 0 && lengths[level] <= page && column->items_from_start[level] == 0)
+			column->items_from_start[level] = bf_index_distinct_so_far(column);
+}
+
+/* ---------------------------------------------------------------------- pages */
+
+/* Counts the bytes of a value that is stored out of line. */
+static void
+count_fetched(Sample *sample, TupleTableSlot *slot, AttrNumber attnum, Datum value, bool isnull)
+{
+	if (!isnull && TupleDescAttr(slot->tts_tupleDescriptor, attnum - 1)->attlen == -1 &&
+		VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		sample->bytes_fetched += toast_datum_size(value);
+}
+
+/* What a row has in a column. */
+typedef struct RowItems
+{
+	Datum		value;
+	bool		isnull;
+	bool		has_keys;		/* they were looked for */
+	uint32		key_count;
+	KeyOfRow   *keys;			/* if they were looked for; NULL: none was found */
+} RowItems;
+
+/* Reads a column of a row, and takes it apart if its items are keys, or if that is asked for. */
+static void
+read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool with_keys, RowItems *row)
+{
+	row->value = slot_getattr(slot, column->attnum, &row->isnull);
+	row->has_keys = with_keys || column->items_are_keys;
+	row->keys = NULL;
+	row->key_count = 0;
+	count_fetched(sample, slot, column->attnum, row->value, row->isnull);
+	if (row->has_keys)
+		row->keys = bf_index_keys_of_row(sample, column, row->value, row->isnull, &row->key_count);
+}
+
+/*
+ * Counts through the items of a row: returns the hash of the next one from *next on. Without items that are keys there is one item, the
+ * value. Returns false behind the last one.
+ */
+static inline bool
+next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
+{
+	if (!column->items_are_keys || row->isnull)
+	{
+		*hash = row->isnull ? BF_NULL_HASH : item_hash(column->hasher, row->value);
+		return (*next)++ == 0;
+	}
+	while (*next < row->key_count && row->keys[*next].is_null)
+		(*next)++;
+	if (*next >= row->key_count)
+		return false;
+	*hash = row->keys[(*next)++].hash;
+	return true;
+}
+
+/* Counts an item of a row, of which there is one for each key if the items are keys. */
+static void
+count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_attribute attribute, uint64 hash, const Place *place)
+{
+	sb_memory	memory = memory_in(sample->context);
+
+	column->items++;
+	must_finish(sb_hash_set_add(&column->set, &memory, hash));
+	bf_index_count_value(sample, column, hash, place, attribute, row->value, row->isnull);
+}
+
+/* Begins to read the pages from `first` to `end` (exclusive). */
+static void
+begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
+{
+	ItemPointerData from,
+				to;
+
+	ItemPointerSet(&from, first, FirstOffsetNumber);
+	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
+	table_rescan_tidrange(scan, &from, &to);
+}
+
+/* Reads the rows of the pages from `first` to `end` (exclusive). */
+static void
+read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end)
+{
+	sb_memory	memory = memory_in(sample->context);
+
+	begin_pages(scan, first, end);
+	for (int i = 0; i < sample->column_count; i++)
+		if (sample->columns[i].refused == NULL)
+			sample->columns[i].range = first / sample->columns[i].pages_per_range;
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		Place		place = {
+			.at_beginning = first < sample->contiguous,
+			.page = ItemPointerGetBlockNumber(&slot->tts_tid),
+			.unit = sample->units
+		};
+		MemoryContext caller;
+
+		CHECK_FOR_INTERRUPTS();
+		sample->rows++;
+		caller = MemoryContextSwitchTo(row_context);
+		for (int i = 0; i < sample->column_count; i++)
+		{
+			SampleColumn *column = &sample->columns[i];
+			RowItems	row;
+			uint32		next = 0;
+			uint64		hash;
+
+			if (column->refused != NULL)
+				continue;
+			read_column(sample, column, slot, bf_index_looks_at_keys(sample, column), &row);
+			if (column->refused != NULL)
+				continue;
+			place.range = place.page / column->pages_per_range;
+			pass_to_range(sample, column, place.range, &memory);
+			if (first <= sample->contiguous)
+				note_levels(column, place.page);
+			while (next_item(column, &row, &next, &hash))
+			{
+				CHECK_FOR_INTERRUPTS();
+				count_item(sample, column, &row, TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1), hash, &place);
+			}
+			if (row.has_keys)
+				bf_index_count_keys(sample, column, row.keys, row.key_count, place.page - first,
+									ItemPointerGetOffsetNumber(&slot->tts_tid), place.at_beginning);
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+		if (sample->bytes_fetched >= sample->most_fetched)
+		{
+			/* The pages behind this one are left out. */
+			end = place.page + 1;
+			break;
+		}
+	}
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+
+		if (column->refused != NULL)
+			continue;
+		pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
+		if (first <= sample->contiguous)
+			note_levels(column, end);
+		if (bf_index_looks_at_keys(sample, column))
+			bf_index_end_keys_of_unit(sample, column, end - first, first < sample->contiguous);
+	}
+	sample->pages_read += end - first;
+	sample->units++;
+}
+
+/* Is the length of ranges of this column still to be chosen? */
+static bool
+needs_length(const SampleColumn *column, bool of_keys)
+{
+	return column->refused == NULL && column->items_are_keys == of_keys && column->pages_per_range == 0;
+}
+
+/*
+ * Collects the items of the pages from `first` to `end` (exclusive), for the columns with items of this kind whose length of ranges is still
+ * to be chosen. Returns the end of what it read.
+ */
+static BlockNumber
+collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end,
+			  bool of_keys)
+{
+	sb_memory	memory = memory_in(sample->context);
+	const uint64 fetched_before = sample->bytes_fetched;
+
+	begin_pages(scan, first, end);
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < sample->column_count; i++)
+		{
+			SampleColumn *column = &sample->columns[i];
+			RowItems	row;
+			uint32		next = 0;
+			uint64		hash;
+
+			if (!needs_length(column, of_keys))
+				continue;
+			read_column(sample, column, slot, false, &row);
+			while (column->refused == NULL && next_item(column, &row, &next, &hash))
+			{
+				CHECK_FOR_INTERRUPTS();
+				must_finish(sb_hash_set_add(&column->set, &memory, hash));
+			}
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+		/* A part tells enough. */
+		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
+		{
+			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
+			break;
+		}
+	}
+	/* The same pages are read again, and counted then. */
+	sample->bytes_fetched = fetched_before;
+	return end;
+}
+
+/* How many lines of a filter the items fill that were collected in so many pages, if there were as many as in `length` pages. */
+static double
+lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
+{
+	double		items = column->set.count;
+	uint8		hashes;
+
+	if (items > 0)
+		pfree(bf_index_take_set(&column->set));
+	/* The last page of a short table is half full on average. */
+	if (pages < length)
+		items *= length / (pages - 0.5);
+	return items / sb_bf_items_per_line(column->rate, &hashes);
+}
+
+/*
+ * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places` ranges that lie
+ * evenly in the table, and takes from them the size that bf_index_choose_range_length() would take. Only columns are looked at whose
+ * range length is still to be chosen, and whose items are keys (or values, if of_keys is false); lines[i] of the others is not set.
+ */
+static void
+lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
+				uint32 most_places, bool of_keys, double *lines)
+{
+	const uint32 ranges = Max(sample->heap_blocks / length, 1);
+	const uint32 places = Min(most_places, ranges);
+	double	   *found = palloc0(sample->column_count * places * sizeof(double));
+
+	for (uint32 place = 0; place < places; place++)
+	{
+		BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
+		BlockNumber end = Min(first + length, sample->heap_blocks);
+
+		end = collect_items(sample, scan, slot, row_context, first, end, of_keys);
+		for (int i = 0; i < sample->column_count; i++)
+			if (needs_length(&sample->columns[i], of_keys))
+				found[i * places + place] = lines_collected(&sample->columns[i], end - first, length);
+	}
+	for (int i = 0; i < sample->column_count; i++)
+		lines[i] = bf_index_size_that_tells(&found[i * places], places);
+	pfree(found);
+}
+
+/* Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does. */
+static void
+choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
+{
+	double	   *lines = palloc(Max(sample->column_count, 1) * sizeof(double));
+
+	lines_of_ranges(sample, scan, slot, row_context, SAMPLE_UNIT, BF_RANGES_THAT_TELL, false, lines);
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+
+		if (needs_length(column, false))
+			column->pages_per_range = bf_index_range_length_for(lines[i], sample->heap_blocks, sample->is_partition);
+	}
+	pfree(lines);
+}
+
+/* The same for each column whose items are keys: of these half a range has more than half of the items, so each length is looked at. */
+static void
+choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
+{
+	double	   *lines = palloc0(Max(sample->column_count, 1) * sizeof(double));
+
+	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1; length /= 2)
+	{
+		bool		any = false;
+
+		for (int i = 0; i < sample->column_count; i++)
+			any |= needs_length(&sample->columns[i], true);
+		if (!any)
+			break;
+		/* A range that is longer than the table is not full: what it would have is in proportion to its length. */
+		if (length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks)
+			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true, lines);
+		else
+			for (int i = 0; i < sample->column_count; i++)
+				lines[i] /= 2;
+		for (int i = 0; i < sample->column_count; i++)
+			if (needs_length(&sample->columns[i], true) && (bf_index_is_short_for_keys(lines[i]) || length == 1))
+				sample->columns[i].pages_per_range = bf_index_is_short_for_keys(lines[i]) ? length * 2 : 1;
+	}
+	pfree(lines);
+}
+
+static void
+begin_columns(Sample *sample, BlockNumber most)
+{
+	sb_memory	memory = memory_in(sample->context);
+
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+
+		if (column->refused != NULL)
+			continue;
+		must_finish(sb_hash_set_begin(&column->set, &memory, 2048));
+		column->ranges = MemoryContextAllocHuge(sample->context, ((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
+		column->range_count = 0;
+		column->items = 0;
+		column->pages_per_range = 0;
+		bf_index_begin_values(sample, column);
+		memset(column->items_from_start, 0, sizeof column->items_from_start);
+		if (column->keys != NULL)
+			bf_index_begin_keys(sample, column, most);
+	}
+}
+
+void
+bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
+{
+	MemoryContext row_context = AllocSetContextCreate(sample->context, "bf sample row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(sample->context);
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	ItemPointerData from,
+				to;
+	TableScanDesc scan;
+	BlockNumber rest,
+				parts;
+
+	sample->heap_blocks = RelationGetNumberOfBlocks(heap);
+	sample->pages_read = 0;
+	sample->rows = 0;
+	most = Max(most / SAMPLE_UNIT, 2) * SAMPLE_UNIT;
+	sample->contiguous = sample->heap_blocks <= most ? sample->heap_blocks : most / 2 / SAMPLE_UNIT * SAMPLE_UNIT;
+	begin_columns(sample, Min(most, sample->heap_blocks));
+	ItemPointerSet(&from, 0, FirstOffsetNumber);
+	ItemPointerSet(&to, 0, FirstOffsetNumber);
+	scan = sb_begin_scan_of_rows(heap, GetActiveSnapshot(), &from, &to);
+	if (sample->heap_blocks > 0)
+	{
+		choose_range_lengths(sample, scan, slot, row_context);
+		choose_range_lengths_of_keys(sample, scan, slot, row_context);
+	}
+	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
+		read_unit(sample, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
+	sample->contiguous = sample->pages_read;
+
+	/* The rest of the table in as many parts as units are left, and a unit at a random place of each. */
+	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
+	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);
+	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < sample->most_fetched; part++)
+	{
+		uint64		first = (uint64) part * rest / parts;
+		uint64		last = ((uint64) part + 1) * rest / parts - 1;
+		BlockNumber block = sample->contiguous +
+			(BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, first, last) * SAMPLE_UNIT;
+
+		read_unit(sample, scan, slot, row_context, block, block + SAMPLE_UNIT);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(row_context);
+}
+
+void
+bf_index_forget_sample(Sample *sample)
+{
+	MemoryContextReset(sample->context);
+}

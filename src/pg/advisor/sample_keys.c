@@ -1,0 +1,533 @@
+/*
+ * sample_keys.c: the keys inside the values of the columns that bf_index_advise() samples. For columns whose operator
+ * class of bf has keys inside values (jsonb, arrays, tsvector), and for text if pg_trgm is installed, whose trigrams a
+ * GIN index would have.
+ *
+ * A column takes bounded memory: at most sample->most_kept keys, as of values (sample.c). But few keys have many rows
+ * and take most of a GIN index, so keys with many rows are kept whatever their hashes are. Each key has the weight that
+ * makes the sum right: 2^z if it was one of those that are kept of hashes with z zeros, when it was found to have many
+ * rows.
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "advisor/sample.h"
+#include "index/attempt.h"
+#include "index/handler.h"
+#include "index/keys.h"
+#include "index/layout.h"
+
+/*
+ * Nobody can cancel a function that takes a value apart. So longer values are left out: trigrams take longer to find.
+ */
+#define MOST_BYTES_TAKEN_APART (16 * 1024 * 1024)
+#define MOST_BYTES_OF_TRIGRAMS (256 * 1024)
+
+/* So many pages tell enough of trigrams. */
+#define MOST_PAGES_OF_TRIGRAMS 2048
+
+/* What a GIN index has for rows without keys, and for keys that are NULL (GinNullCategory), has these hashes. */
+#define NO_KEYS_HASH (BF_NULL_HASH ^ 1)
+#define NULL_KEY_HASH (BF_NULL_HASH ^ 2)
+
+/* A key that was kept. */
+typedef struct KeptKey
+{
+	uint64		hash;			/* its key in the table */
+	uint64		last;			/* the row that was counted last, see place_of_row() */
+	uint64		bytes;
+	uint32		rows;
+	uint32		units;
+	uint32		last_unit;
+	uint16		size;
+	uint8		zeros;			/* if it has many rows: of the hashes that were kept then */
+	bool		has_many_rows;
+	bool		is_new;			/* it is not in the part at the beginning of the table that was read */
+	char		status;
+} KeptKey;
+
+#define SH_PREFIX kept_key
+#define SH_ELEMENT_TYPE KeptKey
+#define SH_KEY_TYPE uint64
+#define SH_KEY hash
+#define SH_HASH_KEY(table, key) ((uint32) ((key) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct SampleKeys
+{
+	BfKeyClass *class;
+	ItemHasher *hasher;
+	FormData_pg_attribute attribute;	/* of an index column for the keys */
+	bool		has_gin;		/* there is a GIN operator class with these keys */
+	bool		trigrams;
+	bool		is_varlena;		/* the values are */
+	Size		most_bytes;
+	bool		left_out;		/* a value was too long */
+
+	/* of the table, or of the partition that is sampled */
+	struct kept_key_hash *kept;
+	int			zeros;
+	double		postings;		/* the sum over the rows of their numbers of keys */
+	uint32		every;			/* one unit of so many is looked at */
+	uint32		first_unit;
+	BlockNumber pages;			/* that were looked at */
+	BlockNumber contiguous;		/* from the beginning on, if all units are looked at */
+	bool		too_wide;		/* a key is too wide for a GIN index */
+};
+
+/* ------------------------------------------------------------------- operator classes */
+
+/* The name of an operator class, with its schema, so that it can be typed with any search_path. */
+static const char *
+opclass_name(Oid opclass)
+{
+	FormData_pg_opclass form;
+
+	if (!bf_index_opclass_form(opclass, &form))
+		return NULL;
+	return quote_qualified_identifier(get_namespace_name(form.opcnamespace), NameStr(form.opcname));
+}
+
+/* The namespace of an operator class. */
+static Oid
+opclass_namespace(Oid opclass)
+{
+	FormData_pg_opclass form;
+
+	return bf_index_opclass_form(opclass, &form) ? form.opcnamespace : InvalidOid;
+}
+
+static Oid
+opclass_in(Oid method, const char *name, Oid namespace)
+{
+	return GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(method), CStringGetDatum(name),
+						   ObjectIdGetDatum(namespace));
+}
+
+/* An operator class for text with this name, in whatever schema it is. Only a superuser can make an operator class. */
+static Oid
+opclass_anywhere(Oid method, const char *name)
+{
+	CatCList   *list = SearchSysCacheList2(CLAAMNAMENSP, ObjectIdGetDatum(method), CStringGetDatum(name));
+	Oid			found = InvalidOid;
+
+	for (int i = 0; i < list->n_members; i++)
+	{
+		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&list->members[i]->tuple);
+
+		if (form->opcintype == TEXTOID)
+			found = form->oid;
+	}
+	ReleaseSysCacheList(list);
+	return found;
+}
+
+static Oid
+extract_value_function(Oid opclass)
+{
+	Oid			type = get_opclass_input_type(opclass);
+
+	return get_opfamily_proc(get_opclass_family(opclass), type, type, BF_EXTRACT_VALUE_PROC);
+}
+
+/* The false-positive rate that the class declares in its options. */
+static double
+default_rate(Oid opclass)
+{
+	Oid			type = get_opclass_input_type(opclass);
+	Oid			options = get_opfamily_proc(get_opclass_family(opclass), type, type, BF_OPTIONS_PROC);
+
+	return bf_index_key_class_fpr(options);
+}
+
+/* ------------------------------------------------------------------------ preparation */
+
+typedef struct Preparation
+{
+	SampleKeys *keys;
+	Oid			opclass;
+	Oid			type;
+	Oid			collation;
+	MemoryContext context;
+} Preparation;
+
+static void
+make_class(void *argument)
+{
+	Preparation *preparation = argument;
+	SampleKeys *keys = preparation->keys;
+	Oid			key_type;
+
+	keys->class = bf_index_make_extracting_class(preparation->opclass, preparation->type, preparation->collation,
+												 preparation->context,
+												 &key_type);
+	if (keys->class == NULL)
+		return;
+	keys->hasher = bf_index_key_hasher(keys->class, preparation->context);
+	keys->attribute.atttypid = key_type;
+	keys->attribute.attlen = get_typlen(key_type);
+	keys->attribute.attstorage = get_typstorage(key_type);
+}
+
+/* Is the error an answer, and neither a wish that the query ends nor a sign that something is broken? */
+static bool
+is_answer(int sqlerrcode)
+{
+	int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
+
+	return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
+		category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
+			category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
+		sqlerrcode != ERRCODE_DATA_CORRUPTED && sqlerrcode != ERRCODE_INDEX_CORRUPTED;
+}
+
+/* What the operator classes for this type are for. */
+static const char *
+uses_of_classes(Oid type)
+{
+	if (type == JSONBOID)
+		return "jsonb_path_ops finds by @>, @? and @@; jsonb_ops is larger and finds by ?, ?| and ?& too; jsonb_eq_ops finds whole values by =";
+	if (type == TSVECTOROID)
+		return "tsvector_ops finds by @@";
+	return "array_ops finds by @>, && and =; array_eq_ops finds whole arrays by =";
+}
+
+bool
+bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass, MemoryContext context)
+{
+	const Oid	type = getBaseType(attribute->atttypid);
+	Preparation preparation = {.opclass = opclass, .type = type, .collation = attribute->attcollation,
+							   .context = context};
+	SampleKeys *keys = preparation.keys = MemoryContextAllocZero(context, sizeof(SampleKeys));
+	ErrorData  *error;
+
+	keys->is_varlena = attribute->attlen == -1;
+	if (type == JSONBOID)
+	{
+		/* it is the better one of the two for @> (docs/searching.md) */
+		Oid			better = opclass_in(bf_index_am_oid(), "jsonb_path_ops", opclass_namespace(opclass));
+
+		if (OidIsValid(better))
+			preparation.opclass = better;
+	}
+	error = bf_index_attempt(make_class, &preparation, is_answer);
+	if (error != NULL)
+		column->refused = error->message;
+	if (error != NULL || keys->class != NULL)
+	{
+		Oid			gin = type == JSONBOID ? opclass_in(GIN_AM_OID, "jsonb_path_ops", PG_CATALOG_NAMESPACE) : GetDefaultOpClass(type, GIN_AM_OID);
+
+		column->items_are_keys = true;
+		column->keys = keys;
+		column->rate = default_rate(preparation.opclass);
+		column->opclass = opclass_name(preparation.opclass);
+		if (opclass_namespace(opclass) == opclass_namespace(preparation.opclass) &&
+			(type == JSONBOID || type == TSVECTOROID || get_opclass_input_type(opclass) == ANYARRAYOID))
+			column->uses = uses_of_classes(type);
+		keys->most_bytes = MOST_BYTES_TAKEN_APART;
+		keys->has_gin = OidIsValid(gin) && extract_value_function(gin) == extract_value_function(preparation.opclass);
+		return true;
+	}
+	if (type == TEXTOID || type == VARCHAROID)
+	{
+		Oid			grams = opclass_in(bf_index_am_oid(), "gram_ops", opclass_namespace(opclass));
+
+		if (OidIsValid(grams))
+			column->uses = psprintf("for LIKE, ILIKE and regular expressions there is the operator class %s", opclass_name(grams));
+		preparation.opclass = opclass_anywhere(GIN_AM_OID, "gin_trgm_ops");
+		if (!OidIsValid(preparation.opclass))
+			return false;
+		if (bf_index_attempt(make_class, &preparation, is_answer) == NULL && keys->class != NULL)
+		{
+			keys->has_gin = keys->trigrams = true;
+			keys->most_bytes = MOST_BYTES_OF_TRIGRAMS;
+			column->keys = keys;
+		}
+	}
+	return false;
+}
+
+void
+bf_index_begin_keys(const Sample *sample, SampleColumn *column, BlockNumber most)
+{
+	SampleKeys *keys = column->keys;
+
+	keys->kept = kept_key_create(sample->context, 1024, NULL);
+	keys->zeros = 0;
+	keys->postings = 0;
+	keys->every = keys->trigrams ? Max(1, (most + MOST_PAGES_OF_TRIGRAMS - 1) / MOST_PAGES_OF_TRIGRAMS) : 1;
+	keys->first_unit = sample->units;
+	keys->pages = keys->contiguous = 0;
+}
+
+bool
+bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column)
+{
+	return column->keys != NULL && (sample->units - column->keys->first_unit) % column->keys->every == 0;
+}
+
+/* ------------------------------------------------------------------ the keys of a row */
+
+typedef struct Extraction
+{
+	const SampleKeys *keys;
+	Datum		value;
+	Datum	   *found;
+	bool	   *nulls;
+	int32		count;
+} Extraction;
+
+static void
+extract(void *argument)
+{
+	Extraction *extraction = argument;
+
+	extraction->found = bf_index_extract_keys(extraction->keys->class, extraction->value, &extraction->count,
+											  &extraction->nulls);
+}
+
+static int
+compare_keys(const void *a, const void *b, void *argument)
+{
+	uint64		x = ((const KeyOfRow *) a)->hash,
+				y = ((const KeyOfRow *) b)->hash;
+
+	return x < y ? -1 : x > y;
+}
+
+KeyOfRow *
+bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count)
+{
+	SampleKeys *keys = column->keys;
+	Extraction	extraction = {.keys = keys, .value = value};
+	KeyOfRow   *result;
+	ErrorData  *error;
+	uint32		distinct = 0;
+
+	*count = 0;
+	if (!isnull && keys->class != NULL)
+	{
+		if (keys->is_varlena && toast_raw_datum_size(value) > keys->most_bytes)
+		{
+			keys->left_out = true;
+			return NULL;
+		}
+		/*
+		 * Functions of other extensions can raise errors, with which CREATE INDEX would fail. The other columns are not
+		 * concerned.
+		 */
+		error = bf_index_attempt(extract, &extraction, is_answer);
+		if (error != NULL)
+		{
+			if (column->items_are_keys)
+				column->refused = MemoryContextStrdup(GetMemoryChunkContext(keys),
+													  psprintf("the keys inside its values cannot be found: %s", error->message));
+			else
+				keys->has_gin = false;
+			return NULL;
+		}
+	}
+	result = palloc_extended(Max(extraction.count, 1) * sizeof(KeyOfRow), MCXT_ALLOC_HUGE);
+	if (extraction.count == 0)
+	{
+		result[0] = (KeyOfRow) {.hash = isnull ? BF_NULL_HASH : NO_KEYS_HASH, .is_null = true};
+		*count = 1;
+		return result;
+	}
+	for (int32 i = 0; i < extraction.count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result[i].key = extraction.found[i];
+		result[i].is_null = extraction.nulls != NULL && extraction.nulls[i];
+		result[i].hash = result[i].is_null ? NULL_KEY_HASH : item_hash(keys->hasher, result[i].key);
+	}
+	qsort_interruptible(result, extraction.count, sizeof(KeyOfRow), compare_keys, NULL);
+	for (int32 i = 0; i < extraction.count; i++)
+		if (distinct == 0 || result[distinct - 1].hash != result[i].hash)
+			result[distinct++] = result[i];
+	*count = distinct;
+	return result;
+}
+
+/* ---------------------------------------------------------------------- counting */
+
+/* Leaves half of the keys that do not have many rows. */
+static void
+halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
+{
+	struct kept_key_hash *old = keys->kept;
+	struct kept_key_hash *new = kept_key_create(context, old->members / 2, NULL);
+	const double many = keys->postings / (most_kept / 4.0);
+	kept_key_iterator iterator;
+	KeptKey    *key;
+
+	kept_key_start_iterate(old, &iterator);
+	while ((key = kept_key_iterate(old, &iterator)) != NULL)
+	{
+		bool		has_many_rows = key->rows >= Max(2, many);
+		bool		found;
+		KeptKey    *copy;
+		char		status;
+
+		if (!has_many_rows && !bf_index_ends_with_zeros(key->hash, keys->zeros + 1))
+			continue;
+		copy = kept_key_insert(new, key->hash, &found);
+		status = copy->status;
+		*copy = *key;
+		copy->status = status;
+		if (has_many_rows && !key->has_many_rows)
+			copy->zeros = keys->zeros;
+		copy->has_many_rows = has_many_rows;
+	}
+	keys->zeros++;
+	kept_key_destroy(old);
+	keys->kept = new;
+}
+
+/* The number that GIN compresses posting lists by (ginpostinglist.c): 11 bits are for the line pointer. */
+static inline uint64
+place_of_row(BlockNumber page, OffsetNumber offset)
+{
+	return (uint64) page << 11 | offset;
+}
+
+/* GIN has 7 bits in a byte. */
+static inline int
+bytes_of_difference(uint64 difference)
+{
+	int			bytes = 1;
+
+	while (difference >= 128 && bytes < 7)
+	{
+		difference >>= 7;
+		bytes++;
+	}
+	return bytes;
+}
+
+void
+bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row, uint32 count, BlockNumber page,
+					OffsetNumber offset,
+					bool at_beginning)
+{
+	SampleKeys *keys = column->keys;
+	/*
+	 * The pages that were looked at are taken for neighbors: so far apart are the rows of a key in the whole table too.
+	 */
+	const uint64 place = place_of_row(keys->pages + page, offset);
+
+	keys->postings += count;
+	for (uint32 i = 0; i < count; i++)
+	{
+		bool		found = true;
+		KeptKey    *key = bf_index_ends_with_zeros(of_row[i].hash, keys->zeros) ? kept_key_insert(keys->kept, of_row[i].hash, &found) :
+			kept_key_lookup(keys->kept, of_row[i].hash);
+
+		if (key == NULL)
+			continue;
+		if (found)
+		{
+			key->bytes += bytes_of_difference(place - Min(key->last, place));
+			key->rows++;
+			key->units += key->last_unit != sample->units;
+		}
+		else
+		{
+			key->size = bf_index_key_size(&keys->attribute, of_row[i].key, of_row[i].is_null);
+			keys->too_wide |= key->size == 0;
+			key->bytes = 0;
+			key->rows = key->units = 1;
+			key->zeros = 0;
+			key->has_many_rows = false;
+			key->is_new = !(at_beginning && keys->every == 1);
+		}
+		key->last = place;
+		key->last_unit = sample->units;
+		if (!found && keys->kept->members > sample->most_kept)
+			halve_keys(keys, sample->context, sample->most_kept);
+	}
+}
+
+void
+bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, BlockNumber pages, bool at_beginning)
+{
+	column->keys->pages += pages;
+	if (at_beginning && column->keys->every == 1)
+		column->keys->contiguous += pages;
+}
+
+bool
+bf_index_has_left_out_keys(const SampleColumn *column)
+{
+	return column->keys != NULL && column->keys->left_out;
+}
+
+/* ----------------------------------------------------------------------- results */
+
+static CountedKey
+counted(const SampleKeys *keys, const KeptKey *key)
+{
+	return (CountedKey) {
+		.weight = ldexp(1, key->has_many_rows ? key->zeros : keys->zeros),
+		.rows = key->rows,
+		.bytes = key->bytes,
+		.size = key->size,
+		.single = key->is_new && key->units == 1,
+		.in_one_unit = key->units == 1
+	};
+}
+
+void
+bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyStats *stats)
+{
+	const SampleKeys *keys = column->keys;
+	Sample		looked_at = *sample;
+	ValueStats	values = {0};
+	kept_key_iterator iterator;
+	KeptKey    *key;
+
+	looked_at.pages_read = keys->pages;
+	looked_at.contiguous = keys->contiguous;
+	kept_key_start_iterate(keys->kept, &iterator);
+	while ((key = kept_key_iterate(keys->kept, &iterator)) != NULL)
+		bf_index_add_to_stats(&values, key->units, key->is_new,
+							  UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
+	stats->scale = sample->heap_blocks / (double) Max(keys->pages, 1);
+	stats->distinct = Min(bf_index_distinct_values(&values, looked_at.contiguous, looked_at.pages_read,
+												   looked_at.heap_blocks), keys->postings * stats->scale);
+	stats->is_possible = keys->has_gin && !keys->too_wide && !keys->left_out;
+}
+
+void
+bf_index_visit_keys(const SampleColumn *column, void (*visit) (const CountedKey *key, void *argument), void *argument)
+{
+	kept_key_iterator iterator;
+	KeptKey    *key;
+
+	kept_key_start_iterate(column->keys->kept, &iterator);
+	while ((key = kept_key_iterate(column->keys->kept, &iterator)) != NULL)
+	{
+		CountedKey	of_it = counted(column->keys, key);
+
+		visit(&of_it, argument);
+	}
+}

@@ -1,0 +1,30 @@
+/*
+ * hints.h: hints for errors that PostgreSQL raises while it does something for the extension, and that say what is wrong but not what to
+ * write instead: an item that cannot be read, an option that there is not, an operator class that access method bf lacks.
+ */
+#ifndef STREAMBLOOM_PG_HINTS_H
+#define STREAMBLOOM_PG_HINTS_H
+
+#include "base/compat.h"
+
+/* Between hint_begin() and hint_end() errors about data and parameters (SQLSTATE class 22) get the hint that `say` gives with errhint(). */
+typedef struct ErrorHint
+{
+	ErrorContextCallback callback;
+	void		(*say) (const void *argument);
+	const void *argument;
+} ErrorHint;
+
+extern void hint_begin(ErrorHint *hint, void (*say) (const void *argument), const void *argument);
+extern void hint_end(ErrorHint *hint);
+
+/*
+ * Notes that this statement declares the options of a bf operator class, which PostgreSQL then reads. An error that it raises about them
+ * gets this hint.
+ */
+extern void hint_of_class_options(const char *hint);
+
+/* At load time: from then on errors get hints that PostgreSQL raises where no code of the extension runs. */
+extern void hints_init(void);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * chunk_conditions.c: makes conditions of a plan node conditions of the chunks' queries (see chunk_conditions.h).
+ */
+#include "chunks/chunk_conditions.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+/* A parameter in the conditions. */
+typedef struct ConditionParameter
+{
+	Param	   *param;
+	ExprState  *expression;
+} ConditionParameter;
+
+/* The value of a parameter of the chunks' queries (the type is that of ParamFetchHook). */
+static ParamExternData *
+fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
+{
+	ParamExternData *result = &parameters->params[number - 1];
+
+	(void) speculative;
+	(void) workspace;
+	if (!OidIsValid(result->ptype))
+	{
+		ChunkConditions *of_node = parameters->paramFetchArg;
+		ConditionParameter *parameter = list_nth(of_node->parameters, number - 1);
+		MemoryContext caller;
+		int16		length;
+		bool		by_value;
+
+		get_typlenbyval(parameter->param->paramtype, &length, &by_value);
+		result->value = ExecEvalExprSwitchContext(parameter->expression, of_node->node->ps_ExprContext, &result->isnull);
+		caller = MemoryContextSwitchTo(of_node->context);
+		if (!result->isnull)
+			result->value = datumCopy(result->value, by_value, length);
+		MemoryContextSwitchTo(caller);
+		result->ptype = parameter->param->paramtype;
+	}
+	return result;
+}
+
+Node *
+chunk_adapt_condition(Node *node, ChunkConditions *of_node)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		int			number = list_nth_int(of_node->columns, ((Var *) node)->varattno - 1);
+		Form_pg_attribute column;
+
+		if (number == TableOidAttributeNumber)
+			return (Node *) makeVar(1, number, OIDOID, -1, InvalidOid, 0);
+		column = TupleDescAttr(RelationGetDescr(of_node->parent), number - 1);
+		return (Node *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
+	}
+	if (IsA(node, Param))
+	{
+		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
+		Param	   *param = copyObject((Param *) node);
+
+		parameter->param = (Param *) node;
+		parameter->expression = ExecInitExpr((Expr *) node, of_node->node);
+		of_node->parameters = lappend(of_node->parameters, parameter);
+		param->paramkind = PARAM_EXTERN;
+		param->paramid = list_length(of_node->parameters);
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, chunk_adapt_condition, of_node);
+}
+
+List *
+chunk_conditions_adapt(void *argument, ParamListInfo *parameters)
+{
+	ChunkConditions *of_node = argument;
+	List	   *conditions;
+	int			count;
+
+	of_node->parameters = NIL;
+	conditions = (List *) chunk_adapt_condition((Node *) of_node->conditions, of_node);
+	count = list_length(of_node->parameters);
+	if (count > 0)
+	{
+		*parameters = makeParamList(count);
+		memset((*parameters)->params, 0, count * sizeof(ParamExternData));
+		(*parameters)->paramFetch = fetch_parameter;
+		(*parameters)->paramFetchArg = of_node;
+	}
+	return conditions;
+}

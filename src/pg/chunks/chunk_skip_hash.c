@@ -1,0 +1,122 @@
+/*
+ * chunk_skip_hash.c: conditions "column = ANY (array)" of sequential scans below ChunkSkip are tested by hash.
+ *
+ * PostgreSQL does so if the array is a constant with nine elements or more. It compares each row with an array that is a
+ * parameter, or the result of a subquery, one element after the other. When a scan begins the value is known. So the
+ * condition is compiled anew with the value in place of the expression. The plan stays as it is.
+ */
+#include "chunks/chunk_skip.h"
+
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "chunks/join_skip.h"
+
+/* PostgreSQL's number (MIN_ARRAY_SIZE_FOR_HASHED_SAOP). */
+#define FEWEST_ELEMENTS 9
+
+/* The array that an expression has in place of it, as a Const; NULL: that is not wanted, or not known. */
+typedef struct Replacements
+{
+	List	   *expressions;
+	List	   *constants;
+	bool		done;			/* an expression was replaced */
+} Replacements;
+
+static Node *
+replace_arrays(Node *node, Replacements *replacements)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, ScalarArrayOpExpr))
+	{
+		ScalarArrayOpExpr *comparison = (ScalarArrayOpExpr *) node;
+		ListCell   *expression;
+		ListCell   *constant;
+		Oid			left_hash,
+					right_hash;
+
+		forboth(expression, replacements->expressions, constant, replacements->constants)
+			if (lfirst(constant) != NULL && comparison->useOr && !OidIsValid(comparison->hashfuncid) &&
+				equal(lsecond(comparison->args), lfirst(expression)) &&
+				get_op_hash_functions(comparison->opno, &left_hash, &right_hash) && left_hash == right_hash)
+			{
+				ScalarArrayOpExpr *hashed = copyObject(comparison);
+
+				hashed->hashfuncid = left_hash;
+				hashed->args = list_make2(linitial(hashed->args), lfirst(constant));
+				replacements->done = true;
+				return (Node *) hashed;
+			}
+	}
+	return expression_tree_mutator(node, replace_arrays, replacements);
+}
+
+/* The value as a Const in the memory of the query, if it is an array that is worth a hash table. */
+static Const *
+constant_of(Node *expression, Datum value, bool isnull)
+{
+	Oid			type = exprType(expression);
+	ArrayType  *array;
+
+	if (isnull || !OidIsValid(get_element_type(type)))
+		return NULL;
+	array = DatumGetArrayTypePCopy(value);
+	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)
+		return NULL;
+	return makeConst(type, exprTypmod(expression), exprCollation(expression), -1, PointerGetDatum(array), false, false);
+}
+
+List *
+chunk_skip_hash_arrays(PlanState **children, int count, List *expressions, const Datum *values, const bool *isnull,
+					   List *hashed)
+{
+	Replacements replacements = {.expressions = expressions};
+	ListCell   *cell;
+	bool		any = false;
+
+	foreach(cell, expressions)
+	{
+		Const	   *constant = constant_of(lfirst(cell), values[foreach_current_index(cell)],
+										   isnull[foreach_current_index(cell)]);
+
+		any |= constant != NULL;
+		replacements.constants = lappend(replacements.constants, constant);
+	}
+	for (int i = 0; i < count && any; i++)
+	{
+		PlanState  *child = children[i];
+		List	   *condition;
+
+		if (IsA(child, CustomScanState) && ((CustomScan *) child->plan)->methods == &join_skip_scan_methods)
+			child = outerPlanState(child);
+		if (!IsA(child, SeqScanState) || child->qual == NULL)
+			continue;
+		replacements.done = false;
+		condition = (List *) replace_arrays((Node *) child->plan->qual, &replacements);
+		if (!replacements.done)
+			continue;
+		hashed = lappend(hashed, list_make2(child, child->qual));
+		child->qual = ExecInitQual(condition, child);
+	}
+	return hashed;
+}
+
+void
+chunk_skip_forget_hashed(List *hashed)
+{
+	ListCell   *cell;
+
+	foreach(cell, hashed)
+	{
+		PlanState  *child = linitial((List *) lfirst(cell));
+
+		child->qual = lsecond((List *) lfirst(cell));
+	}
+	list_free_deep(hashed);
+}

@@ -1,0 +1,186 @@
+/*
+ * finished_plan.c: what those share that put nodes into finished plans (see finished_plan.h).
+ */
+#include "chunks/finished_plan.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+
+/* ------------------------------------------------------------------- a new node */
+
+List *
+finished_plans_below(const Plan *plan)
+{
+	List	   *below = NIL;
+
+	if (IsA(plan, Append))
+		below = list_copy(((const Append *) plan)->appendplans);
+	else if (IsA(plan, MergeAppend))
+		below = list_copy(((const MergeAppend *) plan)->mergeplans);
+	else if (IsA(plan, BitmapAnd))
+		below = list_copy(((const BitmapAnd *) plan)->bitmapplans);
+	else if (IsA(plan, BitmapOr))
+		below = list_copy(((const BitmapOr *) plan)->bitmapplans);
+	else if (IsA(plan, CustomScan))
+		below = list_copy(((const CustomScan *) plan)->custom_plans);
+	else if (IsA(plan, SubqueryScan))
+		below = list_make1(((const SubqueryScan *) plan)->subplan);
+	if (outerPlan(plan) != NULL)
+		below = lappend(below, outerPlan(plan));
+	if (innerPlan(plan) != NULL)
+		below = lappend(below, innerPlan(plan));
+	return below;
+}
+
+static int	largest_id(const Plan *plan);
+
+static int
+largest_id_of_list(List *plans)
+{
+	int			largest = 0;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		largest = Max(largest, largest_id(lfirst(cell)));
+	return largest;
+}
+
+/* The largest plan_node_id in a tree of plans. */
+static int
+largest_id(const Plan *plan)
+{
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
+	return Max(plan->plan_node_id, largest_id_of_list(finished_plans_below(plan)));
+}
+
+/* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
+static int
+new_id(FinishedStatement *finished)
+{
+	if (finished->last_id < 0)
+		finished->last_id = Max(largest_id(finished->statement->planTree),
+								largest_id_of_list(finished->statement->subplans));
+	return ++finished->last_id;
+}
+
+CustomScan *
+finished_make_node(FinishedStatement *finished, Plan *below)
+{
+	CustomScan *node = makeNode(CustomScan);
+	Plan	   *plan = &node->scan.plan;
+	ListCell   *cell;
+
+	plan->startup_cost = below->startup_cost;
+	plan->total_cost = below->total_cost;
+	plan->plan_rows = below->plan_rows;
+	plan->plan_width = below->plan_width;
+	plan->parallel_safe = below->parallel_safe; /* in a worker it does nothing */
+	plan->plan_node_id = new_id(finished);
+	plan->extParam = bms_copy(below->extParam);
+	plan->allParam = bms_copy(below->allParam);
+	plan->initPlan = below->initPlan;
+	below->initPlan = NIL;
+	plan->lefttree = below;
+	foreach(cell, below->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		Node	   *value = (Node *) entry->expr;
+		Var		   *of_below = makeVar(OUTER_VAR, entry->resno, exprType(value), exprTypmod(value), exprCollation(value), 0);
+		Var		   *own = copyObject(of_below);
+
+		own->varno = INDEX_VAR;
+		entry = flatCopyTargetEntry(entry);
+		entry->expr = (Expr *) of_below;
+		node->custom_scan_tlist = lappend(node->custom_scan_tlist, entry);
+		entry = flatCopyTargetEntry(entry);
+		entry->expr = (Expr *) own;
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
+	return node;
+}
+
+/* -------------------------------------------------------------- clauses of scans */
+
+List *
+finished_clauses_of_scan(const Scan *scan)
+{
+	if (IsA(scan, IndexScan))
+		return list_concat_copy(((const IndexScan *) scan)->indexqualorig, scan->plan.qual);
+	if (IsA(scan, BitmapHeapScan))
+		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
+	return list_copy(scan->plan.qual);
+}
+
+List *
+chunk_leakproof_clauses(List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		if (!contain_leaked_vars(lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+	return result;
+}
+
+List *
+finished_leakproof_clauses(const FinishedStatement *finished, Oid table, List *clauses, bool *guarded)
+{
+	*guarded = list_member_oid(finished->guarded, table);
+	return *guarded ? chunk_leakproof_clauses(clauses) : clauses;
+}
+
+/* Does this bitmap come from the index, or partly from it? */
+static bool
+bitmap_uses(Plan *plan, Oid index)
+{
+	ListCell   *cell;
+	List	   *children;
+
+	if (IsA(plan, BitmapIndexScan))
+		return ((BitmapIndexScan *) plan)->indexid == index;
+	if (IsA(plan, BitmapAnd))
+		children = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		children = ((BitmapOr *) plan)->bitmapplans;
+	else
+		return false;
+	foreach(cell, children)
+		if (bitmap_uses(lfirst(cell), index))
+			return true;
+	return false;
+}
+
+/*
+ * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one
+ * row costs a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than
+ * 3 if it finds two rows. A question reads one or two pages of the bf index.
+ */
+#define PAGES_NOT_WORTH_A_QUESTION 2.5
+
+/* A bitmap scan of the bf index itself never is cheap: it does what the question does, and then reads the table. */
+bool
+finished_is_cheap(const Scan *scan, Oid index)
+{
+	if (IsA(scan, BitmapHeapScan) && bitmap_uses(outerPlan(scan), index))
+		return false;
+	return scan->plan.total_cost <= PAGES_NOT_WORTH_A_QUESTION * random_page_cost;
+}
+
+bool
+finished_is_pruned_at_run_time(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index :
+			((const MergeAppend *) plan)->part_prune_index) >= 0;
+#else
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info :
+			((const MergeAppend *) plan)->part_prune_info) != NULL;
+#endif
+}

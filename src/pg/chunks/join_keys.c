@@ -1,0 +1,324 @@
+/*
+ * join_keys.c: executes the node JoinKeys, which stands between Hash and its input. It passes the rows on, and
+ * collects the hashes of their keys. Keys that are NULL are left out, because the operators of the keys are strict.
+ */
+#include "chunks/join_skip.h"
+
+#include "access/parallel.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "executor/executor.h"
+#include "lib/stringinfo.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+
+#include "base/call.h"
+#include "base/item.h"
+#include "base/memory.h"
+#include "chunks/join_keys.h"
+
+/* A set begins with room for so many keys. */
+#define FIRST_ROOM 64
+
+/* How a set is collected. */
+typedef struct Collector
+{
+	ExprState  *expression;
+	ItemHasher *hasher;
+	sb_hash_set found;
+	bool		has_room;		/* `found` has memory */
+} Collector;
+
+typedef struct JoinKeysState
+{
+	CustomScanState css;
+	bool		stands_aside;	/* it only passes rows on */
+	bool		collects;		/* a set is being collected */
+	JoinKeys	keys;
+	Collector  *collectors;		/* of each set */
+	sb_memory	memory;			/* of the hashes that were found */
+} JoinKeysState;
+
+static Node *join_keys_create(CustomScan *plan);
+static void join_keys_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *join_keys_next(CustomScanState *node);
+static void join_keys_end(CustomScanState *node);
+static void join_keys_rescan(CustomScanState *node);
+static void join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods join_keys_scan_methods = {
+	.CustomName = "JoinKeys",
+	.CreateCustomScanState = join_keys_create,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "JoinKeys",
+	.BeginCustomScan = join_keys_begin,
+	.ExecCustomScan = join_keys_next,
+	.EndCustomScan = join_keys_end,
+	.ReScanCustomScan = join_keys_rescan,
+	.ExplainCustomScan = join_keys_explain,
+};
+
+static Node *
+join_keys_create(CustomScan *plan)
+{
+	JoinKeysState *state = palloc0(sizeof(JoinKeysState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* ---------------------------------------------------------------------- collecting */
+
+/* Forgets all keys: they will be collected from the first row on. */
+static void
+begin_collecting(JoinKeysState *state)
+{
+	JoinKeys   *keys = &state->keys;
+
+	keys->complete = false;
+	keys->collection++;
+	MemoryContextReset(keys->context);
+	for (int i = 0; i < keys->count; i++)
+	{
+		Collector  *collector = &state->collectors[i];
+		JoinKeySet *set = &keys->sets[i];
+
+		if (collector->has_room)
+			sb_hash_set_release(&collector->found, &state->memory);
+		collector->has_room = false;
+		set->hashes = NULL;
+		set->count = 0;
+		set->given_up = false;
+		set->search = NULL;
+		set->patience = (BfPatience) {0};
+	}
+	state->collects = true;
+}
+
+static void
+add_key(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
+{
+	if (collector->hasher == NULL)
+		collector->hasher = item_hasher_for_index(set->type, set->collation, state->css.ss.ps.state->es_query_cxt);
+	if (!collector->has_room)
+	{
+		must_finish(sb_hash_set_begin(&collector->found, &state->memory, FIRST_ROOM));
+		collector->has_room = true;
+	}
+	must_finish(sb_hash_set_add(&collector->found, &state->memory, item_hash(collector->hasher, value)));
+	if (collector->found.count > JOIN_MOST_KEYS)
+	{
+		sb_hash_set_release(&collector->found, &state->memory);
+		collector->has_room = false;
+		set->given_up = true;
+	}
+}
+
+static void
+collect(JoinKeysState *state, TupleTableSlot *row)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext caller = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	bool		collects = false;
+
+	econtext->ecxt_outertuple = row;
+	for (int i = 0; i < state->keys.count; i++)
+	{
+		JoinKeySet *set = &state->keys.sets[i];
+		Datum		value;
+		bool		isnull;
+
+		if (set->given_up)
+			continue;
+		value = ExecEvalExpr(state->collectors[i].expression, econtext, &isnull);
+		if (!isnull)
+			add_key(state, &state->collectors[i], set, value);
+		collects |= !set->given_up;
+	}
+	state->collects = collects;
+	MemoryContextSwitchTo(caller);
+	ResetExprContext(econtext);
+}
+
+/* All rows were seen. */
+static void
+end_collecting(JoinKeysState *state)
+{
+	JoinKeys   *keys = &state->keys;
+	MemoryContext caller = MemoryContextSwitchTo(keys->context);
+
+	for (int i = 0; i < keys->count && !keys->complete; i++)
+	{
+		Collector  *collector = &state->collectors[i];
+		JoinKeySet *set = &keys->sets[i];
+
+		if (!collector->has_room)
+			continue;
+		set->count = collector->found.count;
+		set->hashes = palloc(set->count * sizeof(uint64));
+		must_finish(sb_hash_set_take(&collector->found, set->hashes));
+		sb_hash_set_release(&collector->found, &state->memory);
+		collector->has_room = false;
+	}
+	keys->complete = true;
+	MemoryContextSwitchTo(caller);
+}
+
+/* ------------------------------------------------------------------------- running */
+
+static void
+read_sets(JoinKeysState *state, const CustomScan *plan)
+{
+	List	   *numbers = list_nth(plan->custom_private, JOIN_KEYS_EXPRESSIONS);
+	List	   *types = list_nth(plan->custom_private, JOIN_KEYS_TYPES);
+	List	   *collations = list_nth(plan->custom_private, JOIN_KEYS_COLLATIONS);
+	JoinKeys   *keys = &state->keys;
+
+	keys->count = list_length(numbers);
+	keys->sets = palloc0(keys->count * sizeof(JoinKeySet));
+	state->collectors = palloc0(keys->count * sizeof(Collector));
+	for (int i = 0; i < keys->count; i++)
+	{
+		keys->sets[i].type = list_nth_oid(types, i);
+		keys->sets[i].collation = list_nth_oid(collations, i);
+		state->collectors[i].expression = ExecInitExpr(list_nth(plan->custom_exprs, list_nth_int(numbers, i)),
+													   &state->css.ss.ps);
+	}
+}
+
+static void
+join_keys_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	JoinKeysState *state = (JoinKeysState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	int			parameter = linitial_int(list_nth(plan->custom_private, JOIN_KEYS_PARAMETER));
+
+	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags);
+	/* the rows are passed on in the slots of the node below */
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultops = ExecGetResultSlotOps(outerPlanState(node), &node->ss.ps.resultopsfixed);
+
+	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || IsParallelWorker() ||
+		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
+	if (state->stands_aside)
+		return;
+	state->memory = memory_in(estate->es_query_cxt);
+	state->keys.plan = plan;
+	state->keys.context = AllocSetContextCreate(estate->es_query_cxt, "keys of a join", ALLOCSET_SMALL_SIZES);
+	read_sets(state, plan);
+	begin_collecting(state);
+	estate->es_param_exec_vals[parameter].value = PointerGetDatum(&state->keys);
+	estate->es_param_exec_vals[parameter].isnull = false;
+}
+
+static TupleTableSlot *
+join_keys_next(CustomScanState *node)
+{
+	JoinKeysState *state = (JoinKeysState *) node;
+	TupleTableSlot *row = ExecProcNode(outerPlanState(node));
+
+	if (state->stands_aside)
+		return row;
+	if (TupIsNull(row))
+		end_collecting(state);
+	else if (state->collects)
+		collect(state, row);
+	return row;
+}
+
+static void
+join_keys_rescan(CustomScanState *node)
+{
+	JoinKeysState *state = (JoinKeysState *) node;
+
+	if (!state->stands_aside)
+		begin_collecting(state);
+	/* If parameters have changed, the executor rescans it when its next row is wanted. */
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
+static void
+join_keys_end(CustomScanState *node)
+{
+	ExecEndNode(outerPlanState(node));
+}
+
+/* ---------------------------------------------------------------------- explaining */
+
+static char *
+key_text(const CustomScan *plan, int set, List *context)
+{
+	int			number = list_nth_int(list_nth(plan->custom_private, JOIN_KEYS_EXPRESSIONS), set);
+
+	return deparse_expression(list_nth(plan->custom_exprs, number), context, true, false);
+}
+
+char *
+join_key_text(const JoinKeys *keys, int set, List *ancestors, ExplainState *es)
+{
+	return key_text(keys->plan, set, set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, ancestors));
+}
+
+/* How many keys were collected, or why there are none. */
+static char *
+count_text(const JoinKeys *keys, const JoinKeySet *set)
+{
+	if (set->given_up)
+		return psprintf("given up, more than %d", JOIN_MOST_KEYS);
+	return keys->complete ? psprintf("%u", set->count) : pstrdup("not complete");
+}
+
+static void
+add_reason(StringInfo text, const char *reason, int64 count)
+{
+	if (count > 0)
+		appendStringInfo(text, "%s%s (" INT64_FORMAT ")", text->len > 0 ? ", " : "", reason, count);
+}
+
+static void
+join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	JoinKeysState *state = (JoinKeysState *) node;
+	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+	List	   *context;
+	List	   *texts = NIL;
+	List	   *counts = NIL;
+	JoinUse		use = {0};
+	StringInfoData because;
+
+	if (state->stands_aside)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	for (int i = 0; i < state->keys.count; i++)
+	{
+		const JoinKeySet *set = &state->keys.sets[i];
+
+		texts = lappend(texts, key_text(plan, i, context));
+		counts = lappend(counts, count_text(&state->keys, set));
+		use.asked += set->use.asked;
+		use.passed_over += set->use.passed_over;
+		use.too_many += set->use.too_many;
+		use.missing += set->use.missing;
+	}
+	ExplainPropertyList("Keys", texts, es);
+	if (!es->analyze)
+		return;
+	ExplainPropertyList("Keys Collected", counts, es);
+	ExplainPropertyInteger("Scans Asked", NULL, use.asked, es);
+	initStringInfo(&because);
+	add_reason(&because, "keys are missing", use.missing);
+	add_reason(&because, "too many keys for the index's rate", use.too_many);
+	add_reason(&because, "others were asked in vain", use.passed_over);
+	if (because.len > 0)
+		ExplainPropertyText("Scans Not Asked Because", because.data, es);
+}

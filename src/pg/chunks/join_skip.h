@@ -1,0 +1,83 @@
+/*
+ * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while its table is built.
+ * JoinSkip stands above a scan on the other side of the join, asks the table's `bf` indexes about these keys, and
+ * reads only the pages that are left. README.md in this folder draws the flow and proves that no row can be lost.
+ *
+ *   join_skip_paths.c    gives joins the costs that they are expected to have
+ *   join_skip_plan.c     puts the nodes into finished plans
+ *   join_keys.h, .c      executes and explains JoinKeys
+ *   join_skip_exec.c     executes and explains JoinSkip
+ */
+#ifndef STREAMBLOOM_PG_JOIN_SKIP_H
+#define STREAMBLOOM_PG_JOIN_SKIP_H
+
+#include "base/compat.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+#include "chunks/finished_plan.h"
+
+/* streambloom.enable_join_skip */
+extern bool join_skip_enabled;
+
+/*
+ * A set with more different keys is given up while it is collected. A join whose inner side is expected to have more
+ * than so many times as many rows gets no nodes.
+ */
+#define JOIN_MOST_KEYS 65536
+#define JOIN_MOST_TIMES_EXPECTED 10
+
+/*
+ * In the CustomScan JoinKeys, lefttree is the input of Hash, custom_exprs has the expressions of the keys, and
+ * custom_private has these lists:
+ */
+enum JoinKeysPrivate
+{
+	JOIN_KEYS_PARAMETER,		/* one integer: the parameter that carries the node's state to JoinSkip */
+
+	/* The sets of keys: three lists of the same length. */
+	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
+	JOIN_KEYS_TYPES,			/* the type as which its values are hashed, */
+	JOIN_KEYS_COLLATIONS,		/* and the collation */
+
+	JOIN_KEYS_PRIVATE_LENGTH
+};
+
+/*
+ * In the CustomScan JoinSkip, lefttree is the scan, custom_exprs has for each key the expression, over the scan's
+ * result, that is compared with it, and custom_private has these lists of the same length, with an element for each
+ * key:
+ */
+enum JoinSkipPrivate
+{
+	JOIN_SKIP_PARAMETERS,		/* that of a JoinKeys */
+	JOIN_SKIP_SETS,				/* the number of its set */
+	JOIN_SKIP_INDEXES,			/* the OID of the index that is asked */
+	JOIN_SKIP_COLUMNS,			/* the column of the index, from 1 */
+	JOIN_SKIP_TYPES,			/* the type as which the index hashes the column's values */
+
+	JOIN_SKIP_PRIVATE_LENGTH
+};
+
+/* Are called when the library is loaded. */
+extern void join_skip_init(void);
+extern void join_skip_paths_init(void);
+
+/*
+ * Gives paths of a table with children, whose parameters come from rows of other tables, the cost that they are expected to
+ * have with ChunkSkip.
+ */
+extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* Does a hash join of this type return no outer row without a partner? */
+extern bool join_skip_drops_outer_rows(JoinType type);
+
+/* Puts the nodes into a plan that the leader alone runs. REQUIRES: ChunkSkip is in it already. */
+extern void join_skip_add_nodes(Plan *plan, FinishedStatement *finished);
+
+extern const CustomScanMethods join_keys_scan_methods;
+extern const CustomScanMethods join_skip_scan_methods;
+
+#endif

@@ -1,0 +1,460 @@
+/*
+ * join_skip_exec.c: executes the node JoinSkip, which stands above the scan of a table.
+ *
+ * Before the first row of each scan it takes the sets of keys that are complete, and asks the table's indexes about
+ * them. A sequential scan then reads only the spans of pages that are left, one after the other. Any other scan is
+ * read as it is, unless no page is left.
+ */
+#include "chunks/join_skip.h"
+
+#include "access/heapam.h"
+#include "access/parallel.h"
+#include "access/tableam.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/item.h"
+#include "chunks/ask.h"
+#include "chunks/join_keys.h"
+
+/* A set of keys, and what an index of the table said about it. */
+typedef struct KeyQuestion
+{
+	int			parameter;		/* that of its JoinKeys */
+	int			set;
+	Oid			index;
+	AttrNumber	column;			/* of the index */
+	uint64		collection;		/* of keys that the index was asked about last; 0: none */
+	bool		answered;		/* and `spans` are the pages that are left */
+	BfSpans		spans;
+
+	/* for EXPLAIN ANALYZE, which tests what was read in vain */
+	Oid			type;			/* as which the index hashes the column's values */
+	ExprState  *value;			/* that is compared with the keys, over a row of the scan */
+	ItemHasher *hasher;
+	const JoinKeySet *tested;	/* the set, if the scan that is running was limited by it */
+} KeyQuestion;
+
+typedef struct JoinSkipState
+{
+	CustomScanState css;
+	bool		stands_aside;	/* it only passes rows on */
+	int			count;
+	KeyQuestion *questions;
+
+	/* the scan that is running */
+	bool		decided;
+	bool		reads_nothing;
+	bool		reads_spans;
+	BfSpans		spans;			/* that are left */
+	uint32		next;			/* of them */
+	bool		limited;		/* the scan below was limited once, and starts where the limit was */
+	ExecProcNodeMtd own;		/* the node's function, while another one passes rows on; otherwise NULL */
+
+	/* for EXPLAIN */
+	int64		pages;			/* of all scans */
+	int64		pages_skipped;
+	int64		pages_in_vain;
+	bool		tests;			/* it is found out what is read in vain */
+	bool		in_vain;		/* no row of this span has had a key yet */
+} JoinSkipState;
+
+static Node *join_skip_create(CustomScan *plan);
+static void join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *join_skip_next(CustomScanState *node);
+static void join_skip_end(CustomScanState *node);
+static void join_skip_rescan(CustomScanState *node);
+static void join_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods join_skip_scan_methods = {
+	.CustomName = "JoinSkip",
+	.CreateCustomScanState = join_skip_create,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "JoinSkip",
+	.BeginCustomScan = join_skip_begin_scan,
+	.ExecCustomScan = join_skip_next,
+	.EndCustomScan = join_skip_end,
+	.ReScanCustomScan = join_skip_rescan,
+	.ExplainCustomScan = join_skip_explain,
+};
+
+static Node *
+join_skip_create(CustomScan *plan)
+{
+	JoinSkipState *state = palloc0(sizeof(JoinSkipState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+static inline ScanState *
+scan_below(const JoinSkipState *state)
+{
+	return (ScanState *) outerPlanState(&state->css.ss.ps);
+}
+
+/* What the JoinKeys of the question has collected; NULL if it stands aside. */
+static inline JoinKeys *
+keys_of(const JoinSkipState *state, const KeyQuestion *question)
+{
+	return (JoinKeys *) DatumGetPointer(state->css.ss.ps.state->es_param_exec_vals[question->parameter].value);
+}
+
+/* -------------------------------------------------------------------------- asking */
+
+/* Asks the index about all keys of the set, unless asking was in vain lately. */
+static void
+ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	JoinKeySet *set = &keys->sets[question->set];
+	MemoryContext caller;
+
+	question->collection = keys->collection;
+	question->answered = false;
+	if (bf_index_passes_over(&set->patience))
+	{
+		set->use.passed_over++;
+		return;
+	}
+	caller = MemoryContextSwitchTo(keys->context);
+	if (set->search == NULL)
+		set->search = bf_index_begin_hashed_search(set->hashes, set->count, set->collation, estate->es_snapshot);
+	MemoryContextSwitchTo(estate->es_query_cxt);
+	question->answered = chunk_ask_for_spans(estate->es_snapshot, set->search, scan_below(state)->ss_currentRelation,
+											 question->index, question->column, &set->patience, &question->spans);
+	MemoryContextSwitchTo(caller);
+	if (question->answered)
+		set->use.asked++;
+	else
+		set->use.too_many++;
+}
+
+/* Leaves only those pages in *spans that are in both. */
+static void
+intersect(BfSpans *spans, const BfSpans *other)
+{
+	BfSpans		both = {0};
+
+	for (uint32 i = 0, k = 0; i < spans->count && k < other->count;)
+	{
+		BlockNumber first = Max(spans->spans[i].first, other->spans[k].first);
+		BlockNumber end = Min(spans->spans[i].end, other->spans[k].end);
+
+		if (first < end)
+			bf_index_add_span(&both, first, end);
+		if (spans->spans[i].end < other->spans[k].end)
+			i++;
+		else
+			k++;
+	}
+	if (spans->spans != NULL)
+		pfree(spans->spans);
+	*spans = both;
+}
+
+/* Leaves only those pages in *spans that are in the table. */
+static void
+cut_off(BfSpans *spans, BlockNumber pages)
+{
+	while (spans->count > 0 && spans->spans[spans->count - 1].end > pages)
+	{
+		BfSpan	   *last = &spans->spans[spans->count - 1];
+		BlockNumber first = Max(last->first, pages);
+
+		spans->pages -= last->end - first;
+		last->end = first;
+		if (last->first >= last->end)
+			spans->count--;
+	}
+}
+
+/* Decides what the scan that begins reads. */
+static void
+decide(JoinSkipState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	Relation	heap = scan_below(state)->ss_currentRelation;
+	BlockNumber pages = RelationGetNumberOfBlocks(heap);	/* taken after the snapshot */
+	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	state->decided = true;
+	state->reads_nothing = state->reads_spans = false;
+	state->spans.count = state->spans.pages = 0;
+	if (pages > 0)
+		bf_index_add_span(&state->spans, 0, pages);
+	for (int i = 0; i < state->count && state->spans.count > 0; i++)
+	{
+		KeyQuestion *question = &state->questions[i];
+		JoinKeys   *keys = keys_of(state, question);
+		JoinKeySet *set;
+
+		question->tested = NULL;
+		if (keys == NULL)
+			continue;
+		set = &keys->sets[question->set];
+		if (!keys->complete || set->given_up)
+		{
+			set->use.missing++;
+			continue;
+		}
+		/* Without a key the join returns no outer row. */
+		if (set->count == 0)
+		{
+			state->spans.count = state->spans.pages = 0;
+			break;
+		}
+		if (question->collection != keys->collection)
+			ask(state, question, keys);
+		if (!question->answered)
+			continue;
+		intersect(&state->spans, &question->spans);
+		question->tested = set;
+	}
+	cut_off(&state->spans, pages);
+	MemoryContextSwitchTo(caller);
+
+	state->pages += pages;
+	if (state->spans.count == 0)
+		state->reads_nothing = true;
+	else
+		state->reads_spans = IsA(scan_below(state), SeqScanState) && heap->rd_tableam == GetHeapamTableAmRoutine() &&
+			state->spans.pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS;
+	if (state->reads_nothing || state->reads_spans)
+		state->pages_skipped += pages - (int64) state->spans.pages;
+}
+
+/* ---------------------------------------------------------------- reading by spans */
+
+/* Makes the sequential scan read these pages next, from the first one on. */
+static void
+limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
+{
+	ScanState  *scan = scan_below(state);
+
+	/* A scan that is synchronized with others cannot be limited. */
+	if (scan->ss_currentScanDesc == NULL)
+		scan->ss_currentScanDesc = table_beginscan_strat(scan->ss_currentRelation, scan->ps.state->es_snapshot, 0, NULL,
+														 true, false);
+	else
+		table_rescan(scan->ss_currentScanDesc, NULL);
+	heap_setscanlimits(scan->ss_currentScanDesc, first, pages);
+}
+
+/* The span that was read is done: notes whether it was read in vain. */
+static void
+note_span(JoinSkipState *state)
+{
+	const BfSpan *last = &state->spans.spans[state->next - 1];
+
+	if (state->tests && state->in_vain)
+		state->pages_in_vain += last->end - last->first;
+}
+
+/* Goes on to the next span; returns false if there is none. */
+static bool
+begin_span(JoinSkipState *state)
+{
+	const BfSpan *span;
+
+	if (state->next == state->spans.count)
+		return false;
+	span = &state->spans.spans[state->next++];
+	limit_scan(state, span->first, span->end - span->first);
+	state->limited = true;
+	state->in_vain = true;
+	return true;
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a,
+				y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Has the row a key of each set by which the scan was limited? Asked by EXPLAIN ANALYZE only. */
+static bool
+has_keys(JoinSkipState *state, TupleTableSlot *row)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext caller = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	bool		result = true;
+
+	econtext->ecxt_outertuple = row;
+	for (int i = 0; i < state->count && result; i++)
+	{
+		KeyQuestion *question = &state->questions[i];
+		Datum		value;
+		bool		isnull;
+		uint64		hash = 0;
+
+		if (question->tested == NULL)
+			continue;
+		if (question->hasher == NULL)
+			question->hasher = item_hasher_for_index(question->type, question->tested->collation,
+													 state->css.ss.ps.state->es_query_cxt);
+		value = ExecEvalExpr(question->value, econtext, &isnull);
+		if (!isnull)
+			hash = item_hash(question->hasher, value);
+		result = !isnull && bsearch(&hash, question->tested->hashes, question->tested->count, sizeof hash,
+									compare_hashes) != NULL;
+	}
+	MemoryContextSwitchTo(caller);
+	ResetExprContext(econtext);
+	return result;
+}
+
+/* The next row of the spans that are left. */
+static TupleTableSlot *
+next_of_spans(JoinSkipState *state)
+{
+	for (;;)
+	{
+		TupleTableSlot *row = state->next == 0 ? NULL : ExecProcNode(outerPlanState(&state->css.ss.ps));
+
+		if (!TupIsNull(row))
+		{
+			if (state->tests && state->in_vain && has_keys(state, row))
+				state->in_vain = false;
+			return row;
+		}
+		if (state->next > 0)
+			note_span(state);
+		if (!begin_span(state))
+		{
+			state->reads_spans = false;
+			state->reads_nothing = true;
+			return NULL;
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------- running */
+
+static void
+join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	JoinSkipState *state = (JoinSkipState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags);
+	/* the rows are passed on in the slots of the scan */
+	node->ss.ps.resultopsset = true;
+	node->ss.ps.resultops = ExecGetResultSlotOps(outerPlanState(node), &node->ss.ps.resultopsfixed);
+
+	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || IsParallelWorker() ||
+		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
+	if (state->stands_aside)
+		return;
+	state->tests = estate->es_instrument != 0;
+	state->count = list_length(plan->custom_exprs);
+	state->questions = palloc0(state->count * sizeof(KeyQuestion));
+	for (int i = 0; i < state->count; i++)
+	{
+		KeyQuestion *question = &state->questions[i];
+
+		question->parameter = list_nth_int(list_nth(plan->custom_private, JOIN_SKIP_PARAMETERS), i);
+		question->set = list_nth_int(list_nth(plan->custom_private, JOIN_SKIP_SETS), i);
+		question->index = list_nth_oid(list_nth(plan->custom_private, JOIN_SKIP_INDEXES), i);
+		question->column = list_nth_int(list_nth(plan->custom_private, JOIN_SKIP_COLUMNS), i);
+		question->type = list_nth_oid(list_nth(plan->custom_private, JOIN_SKIP_TYPES), i);
+		if (state->tests)
+			question->value = ExecInitExpr(list_nth(plan->custom_exprs, i), &node->ss.ps);
+	}
+}
+
+/* All rows of the scan are wanted: a shorter way for them. */
+static TupleTableSlot *
+pass_on(PlanState *node)
+{
+	return ExecProcNode(outerPlanState(node));
+}
+
+static TupleTableSlot *
+join_skip_next(CustomScanState *node)
+{
+	JoinSkipState *state = (JoinSkipState *) node;
+
+	if (!state->decided && !state->stands_aside)
+	{
+		/* Now, because a rescan of the scan below ends its limits. */
+		if (outerPlanState(node)->chgParam != NULL)
+			ExecReScan(outerPlanState(node));
+		decide(state);
+		state->next = 0;
+		if (!state->reads_spans && !state->reads_nothing)
+		{
+			if (state->limited)
+				limit_scan(state, 0, InvalidBlockNumber);
+			state->own = node->ss.ps.ExecProcNodeReal;
+			ExecSetExecProcNode(&node->ss.ps, pass_on);
+		}
+	}
+	if (state->reads_nothing)
+		return NULL;
+	if (state->reads_spans)
+		return next_of_spans(state);
+	return ExecProcNode(outerPlanState(node));
+}
+
+static void
+join_skip_rescan(CustomScanState *node)
+{
+	JoinSkipState *state = (JoinSkipState *) node;
+
+	state->decided = false;
+	if (state->own != NULL)
+		ExecSetExecProcNode(&node->ss.ps, state->own);
+	state->own = NULL;
+	/* If parameters have changed, the executor rescans it when its next row is wanted. */
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
+static void
+join_skip_end(CustomScanState *node)
+{
+	ExecEndNode(outerPlanState(node));
+}
+
+/* ---------------------------------------------------------------------- explaining */
+
+static void
+join_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	JoinSkipState *state = (JoinSkipState *) node;
+	List	   *indexes = NIL;
+
+	for (int i = 0; i < state->count; i++)
+	{
+		const JoinKeys *keys = keys_of(state, &state->questions[i]);
+		const char *name = get_rel_name(state->questions[i].index);
+
+		if (keys != NULL && name != NULL)
+			indexes = lappend(indexes, psprintf("%s for %s", name, join_key_text(keys, state->questions[i].set, ancestors, es)));
+	}
+	if (indexes == NIL)
+		return;
+	ExplainPropertyList("bf Index", indexes, es);
+	if (!es->analyze)
+		return;
+	ExplainPropertyInteger("Pages", NULL, state->pages, es);
+	ExplainPropertyInteger("Pages Skipped", NULL, state->pages_skipped, es);
+	ExplainPropertyInteger("Pages Read in Vain", NULL, state->pages_in_vain, es);
+}

@@ -1,0 +1,361 @@
+/*
+ * join_skip_paths.c: gives hash joins the cost that they are expected to have with JoinSkip.
+ *
+ * The nodes are put into finished plans, and never below a Gather. Without more the planner would reckon that the
+ * outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
+ * indexes can be asked about its keys, a join gets a second path with the lower cost. It is not parallel safe,
+ * because workers do not skip. Nothing else is changed, and the planner decides.
+ */
+#include "chunks/join_skip.h"
+
+#include <limits.h>
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "chunks/chunk_skip.h"
+#include "index/handler.h"
+#include "index/scan.h"
+
+/* So many children are looked at; the others are taken to be like these. */
+#define CHILDREN_LOOKED_AT 8
+
+/* The same node for all: a parameter whose number no other has, in place of the inner expression. */
+#define PARAMETER_OF_KEY INT_MAX
+
+static set_join_pathlist_hook_type previous_set_join_pathlist;
+
+/*
+ * The paths that were added to the join that was looked at last. They may be met again, when the planner tries
+ * another way to make the same join; they must not be made cheaper once more. The pointers are only compared.
+ */
+#define MOST_ADDED 32
+static const RelOptInfo *added_to;
+static const Path *added[MOST_ADDED];
+static int	added_count;
+
+/* What the indexes of a table, or of its children, are expected to do for a join. */
+typedef struct Expectation
+{
+	double		pages;			/* of the table */
+	double		left;			/* the share of them that is left */
+	double		index_pages;	/* that are read */
+} Expectation;
+
+/* ----------------------------------------------------------------------- one table */
+
+/*
+ * What an index of this table is expected to do, if the join is asked about with this clause, over the table's
+ * columns. `rows` is how many of its rows are expected to find a partner. Returns false if there is no index.
+ */
+static bool
+expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
+{
+	const RangeTblEntry *rte = root->simple_rte_array[table->relid];
+	const Expr *argument = lsecond(((OpExpr *) clause)->args);
+	List	   *clauses = list_make1(clause);
+	bool		found = false;
+	Relation	heap;
+	ListCell   *cell;
+
+	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || table->indexlist == NIL || table->pages == 0)
+		return false;
+	foreach(cell, table->baserestrictinfo)
+		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
+	heap = table_open(rte->relid, NoLock);	/* the planner has locked it */
+	foreach(cell, chunk_questions(heap, table->relid, chunk_skip_clauses(root, table->relid, clauses)))
+	{
+		const ChunkQuestion *question = lfirst(cell);
+		ListCell   *inner;
+
+		foreach(inner, question->keys)
+		{
+			const QuestionKey *key = lfirst(inner);
+			Relation	index;
+			BfExpectation expected;
+
+			if (found || key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY || !equal(key->argument, argument))
+				continue;
+			index = chunk_open_index(heap, question->index, bf_index_am_oid());
+			if (index == NULL)
+				continue;
+			expected = bf_index_expect(index, key->column, keys);
+			relation_close(index, AccessShareLock);
+			expectation->pages = table->pages;
+			expectation->left = Min(1, rows * Min(expected.pages_per_range, table->pages) / table->pages + expected.in_vain);
+			expectation->index_pages = expected.pages;
+			found = true;
+		}
+	}
+	table_close(heap, NoLock);
+	return found;
+}
+
+/* ----------------------------------------------------------- a table with its children */
+
+/* The clause for a child of the table whose columns it has. */
+static Node *
+clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo *table)
+{
+#if PG_VERSION_NUM >= 160000
+	return adjust_appendrel_attrs_multilevel(root, clause, child, table);
+#else
+	return adjust_appendrel_attrs_multilevel(root, clause, child->relids, table->relids);
+#endif
+}
+
+/* The same as expect_of_table() for a table that may have children, of which some are looked at. */
+static bool
+expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
+{
+	List	   *children;
+	int			step;
+	int			looked_at = 0;
+	Expectation sum = {0};
+	double		left = 0;
+	ListCell   *cell;
+
+	if (!root->simple_rte_array[table->relid]->inh)
+		return expect_of_table(root, table, clause, keys, rows, expectation);
+	if (root->append_rel_array == NULL)
+		return false;
+	children = chunk_skip_descendants(root, table->relid, true);
+	step = Max(list_length(children) / CHILDREN_LOOKED_AT, 1);
+	for (int i = 0; i < list_length(children); i += step)
+	{
+		RelOptInfo *child = list_nth(children, i);
+		Expectation of_child = {.pages = child->pages, .left = 1};
+
+		(void) expect_of_table(root, child, clause_for_child(root, clause, child, table), keys, rows / list_length(children), &of_child);
+		left += of_child.left * of_child.pages;
+		sum.pages += of_child.pages;
+		sum.index_pages += of_child.index_pages;
+		looked_at++;
+	}
+	if (sum.pages == 0 || sum.index_pages == 0)
+		return false;
+	expectation->left = left / sum.pages;
+	expectation->index_pages = sum.index_pages * list_length(children) / looked_at;
+	expectation->pages = 0;
+	foreach(cell, children)
+		expectation->pages += lfirst_node(RelOptInfo, cell)->pages;
+	return true;
+}
+
+/* ---------------------------------------------------------------------------- the paths */
+
+/*
+ * The clause of a join with the side of a table on the left, and a parameter in place of the other side. NULL if there
+ * is none.
+ */
+static Node *
+clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
+{
+	const OpExpr *comparison = (const OpExpr *) clause->clause;
+	Node	   *outer;
+	Node	   *inner;
+	Oid			operator;
+	Param	   *parameter = makeNode(Param);
+
+	if (!IsA(comparison, OpExpr) || list_length(comparison->args) != 2)
+		return NULL;
+	outer = table_is_left ? linitial(comparison->args) : lsecond(comparison->args);
+	inner = table_is_left ? lsecond(comparison->args) : linitial(comparison->args);
+	operator = table_is_left ? comparison->opno : get_commutator(comparison->opno);
+	if (!OidIsValid(operator))
+		return NULL;
+	parameter->paramkind = PARAM_EXEC;
+	parameter->paramid = PARAMETER_OF_KEY;
+	parameter->paramtype = exprType(inner);
+	parameter->paramtypmod = exprTypmod(inner);
+	parameter->paramcollid = exprCollation(inner);
+	parameter->location = -1;
+	return (Node *) make_opclause(operator, BOOLOID, false, (Expr *) outer, (Expr *) parameter, InvalidOid, comparison->inputcollid);
+}
+
+/* Is this, or the first of what it consists of, a sequential scan? Other scans are not read by spans. */
+static bool
+is_sequential(const Path *path)
+{
+	for (;;)
+	{
+		List	   *below;
+
+		if (IsA(path, AppendPath))
+			below = ((const AppendPath *) path)->subpaths;
+		else if (IsA(path, MergeAppendPath))
+			below = ((const MergeAppendPath *) path)->subpaths;
+		else
+			return path->pathtype == T_SeqScan;
+		if (below == NIL)
+			return false;
+		path = linitial(below);
+	}
+}
+
+/* The cheapest hash join of these relations, in this order, that can become cheaper. */
+static const HashPath *
+cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
+{
+	const HashPath *cheapest = NULL;
+	ListCell   *cell;
+
+	foreach(cell, joinrel->pathlist)
+	{
+		const HashPath *path = lfirst(cell);
+		bool		is_own = false;
+
+		if (!IsA(path, HashPath))
+			continue;
+		for (int i = 0; i < added_count; i++)
+			is_own |= added[i] == (const Path *) path;
+		if (!is_own && path->jpath.outerjoinpath->parent == outer && !path->jpath.path.parallel_aware &&
+			path->jpath.path.param_info == NULL && join_skip_drops_outer_rows(path->jpath.jointype) &&
+			path->jpath.innerjoinpath->rows <= JOIN_MOST_KEYS && is_sequential(path->jpath.outerjoinpath) &&
+			(cheapest == NULL || path->jpath.path.total_cost < cheapest->jpath.path.total_cost))
+			cheapest = path;
+	}
+	return cheapest;
+}
+
+/* Adds the path again, with the cost that it is expected to have. */
+static void
+add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectation *expectation)
+{
+	const Path *outer = path->jpath.outerjoinpath;
+	const double skipped = 1 - expectation->left;
+	/* hash and look up each row, and compare it with half a row of its bucket */
+	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
+	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
+	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
+	HashPath   *copy;
+
+	if (questions >= saved)
+		return;
+	copy = makeNode(HashPath);
+	*copy = *path;
+	copy->jpath.path.total_cost = Max(path->jpath.path.startup_cost, path->jpath.path.total_cost - saved + questions);
+	copy->jpath.path.parallel_safe = false;
+	if (added_count < MOST_ADDED)
+		added[added_count++] = (const Path *) copy;
+	add_path(joinrel, (Path *) copy);
+}
+
+/* Is called when the paths of a join of these relations, in this order, have been made. */
+static void
+change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
+				  JoinPathExtraData *extra)
+{
+	const HashPath *path;
+	Expectation best = {.left = 1};
+	double		keys;
+	ListCell   *cell;
+
+	if (previous_set_join_pathlist)
+		previous_set_join_pathlist(root, joinrel, outer, inner, type, extra);
+	if (!join_skip_enabled || !chunk_skip_preferred || !chunk_skip_is_noted() || outer->rtekind != RTE_RELATION ||
+		!IS_SIMPLE_REL(outer))
+		return;
+	if (added_to != joinrel)
+		added_count = 0;
+	added_to = joinrel;
+	path = cheapest_hash_path(joinrel, outer);
+	if (path == NULL || added_count == MOST_ADDED)
+		return;
+	keys = Max(path->jpath.innerjoinpath->rows, 1);
+	foreach(cell, path->path_hashclauses)
+	{
+		const RestrictInfo *hash_clause = lfirst_node(RestrictInfo, cell);
+		Node	   *clause = clause_with_parameter(hash_clause, hash_clause->outer_is_left);
+		Expectation expectation;
+
+		if (clause != NULL && expect_of_outer(root, outer, clause, keys, Max(joinrel->rows, 1), &expectation) &&
+			expectation.left < best.left)
+			best = expectation;
+	}
+	if (best.left < 1)
+		add_with_expectation(joinrel, path, &best);
+}
+
+/* --------------------------------------------------------- paths with parameters */
+
+/*
+ * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads two or
+ * three pages of each.
+ */
+#define PAGES_PER_QUESTION_AGAIN 2.5
+
+/* Can an index of the first child answer a clause of the path, which compares the table with others? */
+static bool
+is_answered(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const ParamPathInfo *parameters)
+{
+	ListCell   *cell;
+
+	foreach(cell, parameters->ppi_clauses)
+	{
+		const RestrictInfo *of_join = lfirst_node(RestrictInfo, cell);
+		bool		is_left = bms_equal(of_join->left_relids, table->relids);
+		Node	   *clause;
+		Expectation ignored;
+
+		if (!is_left && !bms_equal(of_join->right_relids, table->relids))
+			continue;
+		clause = clause_with_parameter(of_join, is_left);
+		if (clause != NULL && expect_of_table(root, child, clause_for_child(root, clause, child, table), 1, 1, &ignored))
+			return true;
+	}
+	return false;
+}
+
+void
+join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	List	   *paths = list_copy(rel->pathlist);
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	if (!chunk_skip_preferred || !chunk_skip_is_expected() || rte->rtekind != RTE_RELATION || !rte->inh ||
+		rel->reloptkind != RELOPT_BASEREL || root->append_rel_array == NULL)
+		return;
+	foreach(cell, paths)
+	{
+		const Path *path = lfirst(cell);
+		AppendPath *copy;
+		Cost		questions;
+		double		share;
+
+		if (path->param_info == NULL || !IsA(path, AppendPath) || path->parallel_aware)
+			continue;
+		if (children == NIL)
+			children = chunk_skip_descendants(root, rel->relid, true);
+		questions = list_length(children) * PAGES_PER_QUESTION_AGAIN * seq_page_cost;
+		/* not the number of rows of the path, which expects one of each child */
+		share = path->param_info->ppi_rows / Max(list_length(children), 1);
+		if (list_length(children) < 2 || questions + share * path->total_cost >= path->total_cost ||
+			!is_answered(root, rel, linitial(children), path->param_info))
+			continue;
+		copy = makeNode(AppendPath);
+		*copy = *(const AppendPath *) path;
+		copy->path.startup_cost = questions + share * path->startup_cost;
+		copy->path.total_cost = questions + share * path->total_cost;
+		copy->path.parallel_safe = false;
+		add_path(rel, (Path *) copy);
+	}
+}
+
+void
+join_skip_paths_init(void)
+{
+	previous_set_join_pathlist = set_join_pathlist_hook;
+	set_join_pathlist_hook = change_join_paths;
+}

@@ -1,0 +1,467 @@
+/*
+ * join_skip_plan.c: puts the nodes JoinKeys and JoinSkip into finished plans. README.md proves that no row is lost;
+ * the numbers below are those of its points.
+ *
+ * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
+ * scans that it comes from. A scan whose table has a bf index on what arrives gets a JoinSkip. If any scan does,
+ * JoinKeys is put below the join's Hash.
+ */
+#include "chunks/join_skip.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "chunks/chunk_skip.h"
+#include "index/handler.h"
+#include "index/keys.h"
+
+bool		join_skip_enabled = true;
+
+/* A join whose keys are collected. */
+typedef struct Source
+{
+	FinishedStatement *finished;
+	int			parameter;		/* -1: no table can be asked yet */
+	List	   *expressions;	/* the inner expressions of the keys, over the input of Hash */
+
+	/* the sets, as in JoinKeysPrivate */
+	List	   *numbers;
+	List	   *types;
+	List	   *collations;
+} Source;
+
+/* A hash key of the join. */
+typedef struct HashKey
+{
+	Source	   *source;
+	const OpExpr *clause;		/* outer expression = inner expression */
+	Node	   *inner;			/* the inner expression, over the input of Hash */
+} HashKey;
+
+/* ---------------------------------------------------------------- following a column down */
+
+typedef struct Replacement
+{
+	List	   *targets;		/* what stands in place of the columns */
+	int			varno;			/* of these columns */
+	bool		failed;
+} Replacement;
+
+static Node *
+replace_columns(Node *node, Replacement *replacement)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		const Var  *var = (const Var *) node;
+
+		if (var->varno == replacement->varno && var->varattno > 0)
+		{
+			ListCell   *cell;
+
+			foreach(cell, replacement->targets)
+			{
+				const TargetEntry *entry = lfirst_node(TargetEntry, cell);
+
+				if (entry->resno == var->varattno)
+					return copyObject((Node *) entry->expr);
+			}
+		}
+		replacement->failed = true;
+		return node;
+	}
+	return expression_tree_mutator(node, replace_columns, replacement);
+}
+
+/*
+ * The expression with that in place of each column which a target list has there. NULL if it has a column of another
+ * input, or is not just a function of the row (2).
+ */
+static Node *
+seen_through(Node *expression, List *targets, int varno)
+{
+	Replacement replacement = {.targets = targets, .varno = varno};
+	Node	   *result = replace_columns(expression, &replacement);
+
+	if (replacement.failed || contain_volatile_functions(result) || contain_subplans(result))
+		return NULL;
+	return result;
+}
+
+/* Would somebody notice that the node, or the scan, sees fewer rows (2)? */
+static bool
+may_be_noticed(const Plan *plan)
+{
+	List	   *more = NIL;
+
+	if (IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop))
+		more = ((const Join *) plan)->joinqual;
+	return contain_volatile_functions((Node *) plan->targetlist) || contain_volatile_functions((Node *) plan->qual) ||
+		contain_volatile_functions((Node *) more) || contain_subplans((Node *) plan->qual) || contain_subplans((Node *) more) ||
+		contain_subplans((Node *) plan->targetlist);
+}
+
+/* Does the join return an outer row only with its own values, and never something else in its place (2)? */
+static bool
+keeps_outer_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+}
+
+bool
+join_skip_drops_outer_rows(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_RIGHT:
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* ------------------------------------------------------------------------ the nodes */
+
+/* The number of the set for this key, type and collation. It is added if it is not there yet. */
+static int
+number_of_set(const HashKey *key, Oid type, Oid collation)
+{
+	Source	   *source = key->source;
+	int			expression = -1;
+	ListCell   *cell;
+
+	foreach(cell, source->expressions)
+		if (equal(lfirst(cell), key->inner))
+			expression = foreach_current_index(cell);
+	if (expression < 0)
+	{
+		expression = list_length(source->expressions);
+		source->expressions = lappend(source->expressions, copyObject(key->inner));
+	}
+	for (int i = 0; i < list_length(source->numbers); i++)
+		if (list_nth_int(source->numbers, i) == expression && list_nth_oid(source->types, i) == type &&
+			list_nth_oid(source->collations, i) == collation)
+			return i;
+	source->numbers = lappend_int(source->numbers, expression);
+	source->types = lappend_oid(source->types, type);
+	source->collations = lappend_oid(source->collations, collation);
+	return list_length(source->numbers) - 1;
+}
+
+/* The parameter that carries the collected keys. */
+static int
+parameter_of(Source *source)
+{
+	if (source->parameter < 0)
+	{
+		PlannedStmt *statement = source->finished->statement;
+
+		source->parameter = list_length(statement->paramExecTypes);
+		statement->paramExecTypes = lappend_oid(statement->paramExecTypes, INTERNALOID);
+	}
+	return source->parameter;
+}
+
+/* What an index can be asked about a key. */
+typedef struct Answer
+{
+	Oid			index;
+	AttrNumber	column;
+	Oid			type;			/* as which the keys are hashed, */
+	Oid			column_type;	/* as which the values of the column are hashed, */
+	Oid			collation;		/* and under which collation */
+} Answer;
+
+/* Finds out how an index that can answer the key hashes it (3). Returns false if its items are no values. */
+static bool
+find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
+{
+	Relation	index = chunk_open_index(heap, question->index, bf_index_am_oid());
+	bool		found;
+
+	if (index == NULL)
+		return false;
+	found = !bf_index_has_keys(index, key->column - 1) && key->strategy == BF_EQUAL_STRATEGY;
+	if (found)
+	{
+		answer->index = question->index;
+		answer->column = key->column;
+		answer->column_type = bf_index_item_type(index, key->column - 1);
+		answer->type = !OidIsValid(key->subtype) || IsPolymorphicType(key->subtype) ? answer->column_type : key->subtype;
+		answer->collation = index->rd_indcollation[key->column - 1];
+	}
+	relation_close(index, AccessShareLock);
+	return found;
+}
+
+/*
+ * Finds an index of the scan's table that can be asked about a hash key, whose outer expression is this one, over the
+ * table's columns. The inner expression is taken for a parameter, since it has no columns of the table.
+ */
+static bool
+find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
+{
+	FinishedStatement *finished = key->source->finished;
+	const RangeTblEntry *rte = rt_fetch(scan->scanrelid, finished->statement->rtable);
+	Param	   *argument = makeNode(Param);
+	List	   *clauses;
+	Relation	heap;
+	ListCell   *cell;
+	bool		guarded;
+	bool		found = false;
+
+	argument->paramkind = PARAM_EXEC;
+	argument->paramid = list_length(finished->statement->paramExecTypes);	/* no other parameter has this number */
+	argument->paramtype = exprType(key->inner);
+	argument->paramtypmod = exprTypmod(key->inner);
+	argument->paramcollid = exprCollation(key->inner);
+	argument->location = -1;
+	clauses = lappend(finished_clauses_of_scan(scan),
+					  make_opclause(key->clause->opno, BOOLOID, false, (Expr *) outer, (Expr *) argument, InvalidOid,
+									key->clause->inputcollid));
+	clauses = finished_leakproof_clauses(finished, rte->relid, clauses, &guarded);
+	heap = table_open(rte->relid, NoLock);
+	foreach(cell, chunk_questions(heap, scan->scanrelid, clauses))
+	{
+		const ChunkQuestion *question = lfirst(cell);
+		ListCell   *inner;
+
+		foreach(inner, question->keys)
+		{
+			const QuestionKey *of_index = lfirst(inner);
+
+			if (!found && of_index->flags == 0 && equal(of_index->argument, argument) && !finished_is_cheap(scan, question->index))
+				found = find_hash(heap, question, of_index, answer);
+		}
+	}
+	table_close(heap, NoLock);
+	return found;
+}
+
+/* Adds an element to a list of a JoinSkip. */
+#define add_to(node, which, add, value) \
+	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
+
+/*
+ * Puts a JoinSkip above the scan at this place, if it has a bf index to ask about the key, or adds the key to the
+ * JoinSkip that is there. The expression is over the scan's result. Returns whether the table is asked.
+ */
+static bool
+ask_at(Plan **place, Node *expression, const HashKey *key)
+{
+	FinishedStatement *finished = key->source->finished;
+	CustomScan *skip = IsA(*place, CustomScan) ? (CustomScan *) *place : NULL;
+	Scan	   *scan = (Scan *) (skip != NULL ? outerPlan(skip) : *place);
+	const RangeTblEntry *rte = rt_fetch(scan->scanrelid, finished->statement->rtable);
+	Node	   *outer;
+	Answer		answer;
+	int			set;
+
+	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || rte->tablesample != NULL ||
+		scan->plan.parallel_aware || sb_is_result_relation(finished->statement, scan->scanrelid) || may_be_noticed(&scan->plan))
+		return false;
+	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR);
+	if (outer == NULL || !find_answer(key, scan, outer, &answer))
+		return false;
+	set = number_of_set(key, answer.type, answer.collation);
+	if (skip == NULL)
+	{
+		skip = finished_make_node(finished, &scan->plan);
+		skip->custom_private = list_make5(NIL, NIL, NIL, NIL, NIL);
+		skip->custom_relids = bms_make_singleton(scan->scanrelid);
+		skip->methods = &join_skip_scan_methods;
+		*place = (Plan *) skip;
+	}
+	skip->custom_exprs = lappend(skip->custom_exprs, expression);
+	add_to(skip, JOIN_SKIP_PARAMETERS, lappend_int, parameter_of(key->source));
+	add_to(skip, JOIN_SKIP_SETS, lappend_int, set);
+	add_to(skip, JOIN_SKIP_INDEXES, lappend_oid, answer.index);
+	add_to(skip, JOIN_SKIP_COLUMNS, lappend_int, answer.column);
+	add_to(skip, JOIN_SKIP_TYPES, lappend_oid, answer.column_type);
+	return true;
+}
+
+static bool follow(Plan **place, Node *expression, const HashKey *key);
+
+static bool
+follow_children(List *children, Node *expression, const HashKey *key)
+{
+	bool		asked = false;
+	ListCell   *cell;
+
+	foreach(cell, children)
+		asked |= follow((Plan **) &lfirst(cell), expression, key);
+	return asked;
+}
+
+/*
+ * Follows an expression down to the scans that it comes from (2). Its columns are those of the result of the plan at
+ * this place, with varno OUTER_VAR. Returns whether a table is asked.
+ */
+static bool
+follow(Plan **place, Node *expression, const HashKey *key)
+{
+	Plan	   *plan = *place;
+	Node	   *below;
+
+	check_stack_depth();
+	if (plan == NULL)
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_BitmapHeapScan:
+			return ask_at(place, expression, key);
+		case T_CustomScan:
+			/* They pass rows on as they are. */
+			if (((CustomScan *) plan)->methods == &join_skip_scan_methods)
+				return ask_at(place, expression, key);
+			if (((CustomScan *) plan)->methods == &chunk_skip_scan_methods)
+				return follow(&plan->lefttree, expression, key);
+			return false;
+		default:
+			break;
+	}
+	if (plan->parallel_aware || may_be_noticed(plan))
+		return false;
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			if (below == NULL || ((Append *) plan)->nasyncplans > 0)
+				return false;
+			return follow_children(((Append *) plan)->appendplans, below, key);
+		case T_MergeAppend:
+			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			return below != NULL && follow_children(((MergeAppend *) plan)->mergeplans, below, key);
+		case T_SubqueryScan:
+			{
+				SubqueryScan *scan = (SubqueryScan *) plan;
+
+				/* Its target list has the columns of the subquery as those of a table. */
+				below = seen_through(expression, plan->targetlist, OUTER_VAR);
+				if (below == NULL)
+					return false;
+				ChangeVarNodes(below, scan->scan.scanrelid, OUTER_VAR, 0);
+				return follow(&scan->subplan, below, key);
+			}
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			if (!keeps_outer_rows(((Join *) plan)->jointype))
+				return false;
+			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			return below != NULL && follow(&plan->lefttree, below, key);
+		default:
+			return false;
+	}
+}
+
+/* -------------------------------------------------------------------------- the joins */
+
+/* Can the keys of this join be collected? */
+static bool
+is_source(const HashJoin *join)
+{
+	const Plan *hash = innerPlan(join);
+
+	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) && !hash->parallel_aware &&
+		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED;
+}
+
+/* Puts JoinKeys below a Hash. */
+static void
+add_join_keys(Plan *hash, const Source *source)
+{
+	CustomScan *keys = finished_make_node(source->finished, outerPlan(hash));
+
+	keys->custom_exprs = source->expressions;
+	keys->custom_private = list_make4(list_make1_int(source->parameter), source->numbers, source->types, source->collations);
+	keys->methods = &join_keys_scan_methods;
+	/* The expressions may depend on more parameters than the rows. */
+	keys->scan.plan.extParam = bms_copy(hash->extParam);
+	keys->scan.plan.allParam = bms_copy(hash->allParam);
+	hash->lefttree = (Plan *) keys;
+}
+
+/*
+ * PostgreSQL fetches a row of the outer side before it builds the table if the outer side costs less to start than the
+ * table. Then there would be no keys yet, or old ones (4, 5).
+ */
+static void
+let_hash_go_first(HashJoin *join)
+{
+	Plan	   *outer = outerPlan(join);
+
+	outer->startup_cost = Max(outer->startup_cost, innerPlan(join)->total_cost);
+	outer->total_cost = Max(outer->total_cost, outer->startup_cost);
+}
+
+static void
+look_at_join(HashJoin *join, FinishedStatement *finished)
+{
+	Source		source = {.finished = finished, .parameter = -1};
+	const Hash *hash = (const Hash *) innerPlan(join);
+	ListCell   *clause;
+	ListCell   *inner;
+
+	if (!is_source(join))
+		return;
+	forboth(clause, join->hashclauses, inner, hash->hashkeys)
+	{
+		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
+
+		if (op_strict(key.clause->opno) && !contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
+			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
+	}
+	if (source.parameter < 0)
+		return;
+	add_join_keys(innerPlan(join), &source);
+	let_hash_go_first(join);
+}
+
+void
+join_skip_add_nodes(Plan *plan, FinishedStatement *finished)
+{
+	ListCell   *cell;
+
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return;
+	check_stack_depth();
+	if (IsA(plan, HashJoin))
+		look_at_join((HashJoin *) plan, finished);
+	foreach(cell, finished_plans_below(plan))
+		join_skip_add_nodes(lfirst(cell), finished);
+}
+
+void
+join_skip_init(void)
+{
+	DefineCustomBoolVariable("streambloom.enable_join_skip",
+							 "Lets hash joins ask bf indexes about their keys, and read only the pages that are left.",
+							 NULL, &join_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&join_keys_scan_methods);
+	RegisterCustomScanMethods(&join_skip_scan_methods);
+}

@@ -1,0 +1,178 @@
+/*
+ * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. Its plan knows no
+ * partition: when it is executed, it asks the bf indexes of all partitions, and plans and reads only those that may hold
+ * rows which match. README.md in this folder draws the flow and proves that no row can be lost.
+ *
+ *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
+ *   partition_scan_parts.c      finds, prunes and locks the partitions
+ *   partition_scan_estimate.c   statistics of the table; how many partitions are expected to be read
+ *   partition_scan_question.c   which conditions indexes can be asked about
+ *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
+ *   partition_scan_plan.c       makes the plan node
+ *   partition_scan_exec.c       executes and explains it
+ *   partition_scan_portal.c     plans the queries of portals again that WHERE CURRENT OF may refer to
+ */
+#ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
+#define STREAMBLOOM_PG_PARTITION_SCAN_H
+
+#include "base/compat.h"
+
+#include "executor/execdesc.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+/* streambloom.enable_partition_scan */
+typedef enum PartitionScanUse
+{
+	PARTITION_SCAN_OFF,
+	PARTITION_SCAN_ON,
+	PARTITION_SCAN_ALWAYS		/* also where it is expected to be slower: for tests */
+} PartitionScanUse;
+
+extern int	partition_scan_use;
+
+/* streambloom.min_partition_scan_partitions */
+extern int	partition_scan_fewest;
+
+/*
+ * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has those of its columns that the query uses.
+ * The other lists are:
+ */
+enum PartitionScanExprs
+{
+	PARTITION_SCAN_ASKED,		/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
+	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
+	PARTITION_SCAN_PRUNING,		/* a list: conditions by which partitions can be pruned when their values are known */
+	PARTITION_SCAN_EXPRS_LENGTH
+};
+
+enum PartitionScanPrivate
+{
+	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
+	/*
+	 * Three integers: the first of the range table entries for partitions, how many partitions with rows these are, and how
+	 * many partitioned tables come after them.
+	 */
+	PARTITION_SCAN_ENTRIES,
+	PARTITION_SCAN_QUERY,		/* a list: the statement's query, if WHERE CURRENT OF may look for this scan */
+	PARTITION_SCAN_PRIVATE_LENGTH
+};
+
+/* The partitions that a path of the node reads. */
+typedef struct PartitionScanParts
+{
+	List	   *tables;			/* OIDs of partitioned tables below the parent */
+	List	   *leaves;			/* OIDs of the partitions that have rows */
+	List	   *pruning;		/* conditions by which some may be pruned when their values are known */
+	CustomScan *node;			/* in the finished plan; NULL if the path is not in it */
+} PartitionScanParts;
+
+/* A partitioned table of the statement that is being planned, which the planner does not expand. */
+typedef struct PartitionScanTable
+{
+	Oid			parent;
+	bool		seen;			/* the planner has asked for its paths */
+	List	   *parts;			/* of PartitionScanParts: the planner may plan a query twice, for min() and max() */
+} PartitionScanTable;
+
+/* partition_scan_statement.c */
+
+/* Is called when the library is loaded, after chunk_skip_init(). */
+extern void partition_scan_init(void);
+
+/* The table that the planner was told not to expand; NULL if it is an ordinary one. */
+extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
+
+/* The statement has to be planned again, without the node for this table. `why` completes "not used: ...". */
+extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
+
+/* Why a table of the statement that is being planned did not get the node; NULL if this was not tried. */
+extern const char *partition_scan_refusal(Oid parent);
+
+/* partition_scan_parts.c */
+
+/* How many partitions with rows has the table, at all levels? */
+extern int	partition_scan_count(Relation parent);
+
+/*
+ * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, and locks
+ * them. Returns NULL, or why this cannot be done.
+ */
+extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
+									   PartitionScanParts *parts);
+
+/*
+ * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent, which have
+ * varno 1. To be called while a query is executed: then the values are constants.
+ */
+extern List *partition_scan_ruled_out(Relation parent, List *conditions);
+
+/* partition_scan_estimate.c */
+
+/* Sets the numbers of rows and pages and the widths of columns to those of all partitions together. */
+extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
+
+/*
+ * How many partitions are expected to be read if indexes are asked about this comparison, whose column is on the left side?
+ * Negative if this is not known. *known says whether the value is known: then up to 64 partitions are asked. REQUIRES: the
+ * size of the relation is set.
+ */
+extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
+									  bool *known);
+
+/* partition_scan_question.c */
+
+/*
+ * The clause as a comparison of a column of the relation, on the left side, with an argument that has none; NULL if it is
+ * not one. Of a value that is NULL the operator must not find any row.
+ */
+extern Expr *partition_scan_comparison(Expr *clause, Index relid);
+
+/*
+ * Can bf indexes of the partitions answer the comparison? Those of the parent are looked at, and if there are none, those
+ * of the first partition.
+ */
+extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
+
+/* Has the table, or the first of its partitions, a bf index? */
+extern bool partition_scan_has_index(Relation parent);
+
+/* partition_scan_paths.c */
+
+/* Adds the node's paths for a table that was not expanded. */
+extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* partition_scan_plan.c */
+
+/* What a path of the node holds, in custom_private. */
+typedef struct PartitionScanPath
+{
+	PartitionScanTable *table;
+	PartitionScanParts *parts;
+	RestrictInfo *condition;	/* that is asked about; NULL: this path is not to be used */
+	Expr	   *comparison;		/* the condition, with the column on the left side */
+} PartitionScanPath;
+
+/* Makes the plan of a path (the type is that of PlanCustomPath). */
+extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
+									  List *clauses, List *children);
+
+/* partition_scan_portal.c */
+
+/*
+ * Keeps the query in the node of a finished statement that WHERE CURRENT OF would look at, if there is such a node. The
+ * query must not have been planned.
+ */
+extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
+
+/*
+ * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
+ * WHERE CURRENT OF may refer to: then it is planned again, without the node.
+ */
+extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
+
+/* partition_scan_exec.c */
+extern const CustomScanMethods partition_scan_methods;
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * partition_scan_exec.c: executes the node PartitionScan.
+ *
+ * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters has
+ * changed. The node keeps a scan as long as the value stays the same: a rescan asks no partition again that was left alone.
+ */
+#include "chunks/partition_scan.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+
+#include "chunks/chunk_conditions.h"
+#include "chunks/chunk_scan.h"
+#include "chunks/chunk_summary.h"
+
+typedef struct PartitionScanState
+{
+	CustomScanState css;
+	Expr	   *comparison;		/* that indexes are asked about; its Vars refer to the node's tuples */
+	ExprState  *argument;		/* its right side */
+	List	   *pruning;		/* conditions by which partitions are pruned */
+	List	   *pruning_values; /* ExprStates of their right sides; NULL if it is not evaluated */
+	Bitmapset  *parameters;		/* on which the argument and the values depend */
+	ChunkConditions conditions; /* the others that are tested in the partitions */
+	int			count;			/* of partitions */
+	Oid		   *partitions;
+	int64		pruned;			/* in all scans */
+
+	MemoryContext context;		/* of the scan */
+	bool		begun;			/* there is a scan */
+	ChunkScan	scan;
+	ChunkReader reader;
+	ChunkCounts counts;			/* of earlier scans */
+} PartitionScanState;
+
+static Node *partition_scan_create(CustomScan *plan);
+static void partition_scan_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *partition_scan_exec(CustomScanState *node);
+static void partition_scan_end(CustomScanState *node);
+static void partition_scan_rescan(CustomScanState *node);
+static void partition_scan_show(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods partition_scan_methods = {
+	.CustomName = "PartitionScan",
+	.CreateCustomScanState = partition_scan_create,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "PartitionScan",
+	.BeginCustomScan = partition_scan_begin,
+	.ExecCustomScan = partition_scan_exec,
+	.EndCustomScan = partition_scan_end,
+	.ReScanCustomScan = partition_scan_rescan,
+	.ExplainCustomScan = partition_scan_show,
+};
+
+static Node *
+partition_scan_create(CustomScan *plan)
+{
+	PartitionScanState *state = palloc0(sizeof(PartitionScanState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* --------------------------------------------------------------------- beginning */
+
+/* The right side of the comparison. */
+static Expr *
+argument_of(Expr *comparison)
+{
+	return lsecond(IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args);
+}
+
+/* The parameters in an expression that are set during the execution. */
+static bool
+find_parameters(Node *node, Bitmapset **parameters)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
+	return expression_tree_walker(node, find_parameters, parameters);
+}
+
+/* The partitions stand in the range table, where they were locked before the snapshot was taken. */
+static void
+find_partitions(PartitionScanState *state, List *entries)
+{
+	int			first = linitial_int(entries);
+	List	   *range_table = state->css.ss.ps.state->es_range_table;
+
+	state->count = lsecond_int(entries);
+	state->partitions = palloc(state->count * sizeof(Oid) + 1);
+	for (int i = 0; i < state->count; i++)
+		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
+}
+
+/* A condition of this form is one on columns, with a value beside them. */
+static bool
+has_value(Node *condition)
+{
+	return IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 &&
+		!contain_var_clause(lsecond(((OpExpr *) condition)->args));
+}
+
+static void
+prepare_pruning(PartitionScanState *state, List *conditions)
+{
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		Node	   *condition = lfirst(cell);
+		Expr	   *comparison = (Expr *) condition;
+
+		/* the value on the right side */
+		if (IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 && !has_value(condition) &&
+			OidIsValid(get_commutator(((OpExpr *) condition)->opno)))
+		{
+			comparison = copyObject(comparison);
+			CommuteOpExpr((OpExpr *) comparison);
+		}
+		state->pruning = lappend(state->pruning, comparison);
+		state->pruning_values = lappend(state->pruning_values, !has_value((Node *) comparison) ? NULL :
+										ExecInitExpr(argument_of(comparison), &state->css.ss.ps));
+		if (has_value((Node *) comparison))
+			find_parameters((Node *) argument_of(comparison), &state->parameters);
+	}
+}
+
+static void
+partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	PartitionScanState *state = (PartitionScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	(void) eflags;
+	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
+	state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
+	find_parameters((Node *) argument_of(state->comparison), &state->parameters);
+	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
+	state->conditions.conditions = list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS);
+	state->conditions.columns = list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS);
+	state->conditions.node = &node->ss.ps;
+	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
+	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* The value of a comparison's right side, as long as the scan lives. REQUIRES: the current memory is the scan's. */
+static Const *
+evaluate(PartitionScanState *state, Expr *comparison, ExprState *right)
+{
+	Node	   *argument = (Node *) argument_of(comparison);
+	Const	   *value = makeNullConst(exprType(argument), exprTypmod(argument), exprCollation(argument));
+
+	value->constvalue = ExecEvalExprSwitchContext(right, state->css.ss.ps.ps_ExprContext, &value->constisnull);
+	if (!value->constisnull)
+		value->constvalue = datumCopy(value->constvalue, value->constbyval, value->constlen);
+	else
+		value->constvalue = (Datum) 0;
+	return value;
+}
+
+/* A comparison on the parent, with a value on the right side. */
+static Expr *
+comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
+{
+	List	   *sides;
+
+	comparison = copyObject(comparison);
+	sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
+	lsecond(sides) = value;
+	linitial(sides) = chunk_adapt_condition(linitial(sides), &state->conditions);
+	return comparison;
+}
+
+/* The partitions that are left when those are pruned for which the values of conditions on the partition key are known now. */
+static int
+partitions_left(PartitionScanState *state, Oid *left)
+{
+	List	   *conditions = NIL;
+	List	   *ruled_out;
+	ListCell   *cell;
+	ListCell   *value;
+	int			count = 0;
+
+	forboth(cell, state->pruning, value, state->pruning_values)
+		conditions = lappend(conditions, lfirst(value) == NULL ?
+							 chunk_adapt_condition(copyObject(lfirst(cell)), &state->conditions) : (Node *)
+							 comparison_on_parent(state, lfirst(cell), evaluate(state, lfirst(cell), lfirst(value))));
+	ruled_out = partition_scan_ruled_out(state->conditions.parent, conditions);
+	for (int i = 0; i < state->count; i++)
+		if (!chunk_oids_contain(ruled_out, state->partitions[i]))
+			left[count++] = state->partitions[i];
+	state->pruned += state->count - count;
+	return count;
+}
+
+/* Evaluates the argument and begins a scan. */
+static void
+begin_scan(PartitionScanState *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
+	Const	   *value = evaluate(state, state->comparison, state->argument);
+	Oid		   *left = state->partitions;
+	int			count = state->count;
+
+	state->conditions.parent = parent;
+	state->conditions.parameters = NIL;
+	if (state->pruning != NIL)
+	{
+		left = palloc(state->count * sizeof(Oid) + 1);
+		count = partitions_left(state, left);
+	}
+	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state, state->comparison, value), value, left, count);
+	state->begun = true;
+	chunk_use_cache(&state->scan);
+	state->scan.index_clause.asker.wants_reason = state->css.ss.ps.state->es_instrument != 0;
+	memset(&state->reader, 0, sizeof state->reader);
+	state->reader.scan = &state->scan;
+	state->reader.columns = state->conditions.columns;
+	if (state->conditions.conditions != NIL)
+	{
+		state->conditions.context = state->scan.query_context;
+		state->reader.conditions = chunk_conditions_adapt;
+		state->reader.argument = &state->conditions;
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+end_scan(PartitionScanState *state)
+{
+	if (!state->begun)
+		return;
+	state->begun = false;
+	chunk_read_stop(&state->reader);
+	chunk_add_counts(&state->counts, &state->scan.counts);
+	chunk_scan_end(&state->scan);
+	MemoryContextReset(state->context);
+}
+
+/* ----------------------------------------------------------------------- running */
+
+/*
+ * The next row. The node's tuple has the values of the row that was read, which are valid until the next row is
+ * wanted.
+ */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	PartitionScanState *state = (PartitionScanState *) node;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	TupleTableSlot *row;
+	Snapshot	snapshot = node->ps.state->es_snapshot;
+	bool		other_is_active = !ActiveSnapshotSet() || GetActiveSnapshot() != snapshot;
+
+	/* The scan asks and reads with the active snapshot. This has to be that of the execution. */
+	if (other_is_active)
+		PushActiveSnapshot(snapshot);
+	if (!state->begun)
+		begin_scan(state);
+	row = chunk_read_next(&state->reader);
+	if (other_is_active)
+		PopActiveSnapshot();
+	if (row == NULL)
+		return slot;
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, slot->tts_tupleDescriptor->natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* For EvalPlanQual, which never comes here: the node stands in statements only that neither lock nor change rows. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	(void) node;
+	(void) slot;
+	return true;
+}
+
+static TupleTableSlot *
+partition_scan_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+partition_scan_rescan(CustomScanState *node)
+{
+	PartitionScanState *state = (PartitionScanState *) node;
+
+	ExecScanReScan(&node->ss);
+	if (!state->begun)
+		return;
+	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
+		end_scan(state);
+	else
+		chunk_read_stop(&state->reader);	/* and evaluate parameters in the conditions again */
+}
+
+static void
+partition_scan_end(CustomScanState *node)
+{
+	end_scan((PartitionScanState *) node);
+}
+
+/* -------------------------------------------------------------------- explaining */
+
+static void
+partition_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	PartitionScanState *state = (PartitionScanState *) node;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	List	   *entries = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, PARTITION_SCAN_ENTRIES);
+	bool		prefix = es->verbose || list_length(es->rtable) > 1 + lsecond_int(entries) + lthird_int(entries);
+	ChunkCounts counts = state->counts;
+
+	ExplainPropertyText("Looks for", deparse_expression((Node *) state->comparison, context, prefix, false), es);
+	if (state->conditions.conditions != NIL)
+		ExplainPropertyText("Filter in Partitions",
+							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context, prefix,
+											   false), es);
+	ExplainPropertyInteger("Partitions", NULL, state->count, es);
+	if (!es->analyze)
+		return;
+	if (state->pruning != NIL)
+		ExplainPropertyInteger("Partitions Pruned", NULL, state->pruned, es);
+	if (state->begun)
+		chunk_add_counts(&counts, &state->scan.counts);
+	chunk_explain_counts(&counts, es);
+}

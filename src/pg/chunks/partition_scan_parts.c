@@ -1,0 +1,261 @@
+/*
+ * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks them.
+ *
+ * They are those that PostgreSQL would put into the plan: the planner's own partition descriptors are used, and its own
+ * pruning. They are locked in the planner's order before the execution's snapshot is taken, as the planner would lock them.
+ */
+#include "chunks/partition_scan.h"
+
+#include "access/attmap.h"
+#include "access/relation.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "partitioning/partdesc.h"
+#include "partitioning/partprune.h"
+#include "rewrite/rewriteManip.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
+#include "chunks/chunk_question.h"
+
+/* A search for partitions. */
+typedef struct Finding
+{
+	PlannerInfo *root;
+	Index		relid;			/* the number of the parent in the range table, and so of all Vars in clauses */
+	PartitionScanParts *parts;
+	Bitmapset  *on_key;			/* the positions of clauses in which a part of a partition key stands */
+	bool		may_prune_later;	/* some of these have no value yet */
+	bool		is_executed;	/* this is partition_scan_ruled_out() */
+	List	   *ruled_out;		/* for it */
+	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
+} Finding;
+
+int
+partition_scan_count(Relation parent)
+{
+	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+	int			count = partitions->nparts;
+	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
+	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
+	int			leaves = 0;
+
+	check_stack_depth();
+	for (int i = 0; i < count; i++)
+	{
+		Relation	partition;
+
+		if (is_leaf[i])
+		{
+			leaves++;
+			continue;
+		}
+		partition = chunk_try_open(oids[i]);
+		if (partition == NULL)
+			continue;
+		leaves += partition_scan_count(partition);
+		relation_close(partition, NoLock);
+	}
+	pfree(oids);
+	pfree(is_leaf);
+	return leaves;
+}
+
+/* ---------------------------------------------------------------------- pruning */
+
+static bool
+has_params(Node *node, void *nothing)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
+}
+
+/* Those of the clauses (expressions) in which a part of the table's partition key stands. Their positions are noted. */
+static List *
+clauses_on_key(Finding *finding, Relation table, List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		Bitmapset  *columns = NULL;
+
+		pull_varattnos(lfirst(cell), finding->relid, &columns);
+		if (!has_partition_attrs(table, columns, NULL) || contain_volatile_functions(lfirst(cell)) ||
+			contain_subplans(lfirst(cell)))
+			continue;
+		result = lappend(result, lfirst(cell));
+		finding->on_key = bms_add_member(finding->on_key, foreach_current_index(cell));
+		finding->may_prune_later |= has_params(lfirst(cell), NULL) || contain_mutable_functions(lfirst(cell));
+	}
+	return result;
+}
+
+/*
+ * The partitions of the table that PostgreSQL's pruning leaves. It wants a relation of the planner, so one is made for this
+ * purpose.
+ */
+static Bitmapset *
+prune(Finding *finding, Relation table, List *clauses)
+{
+	PlannerInfo *root = finding->root;
+	RelOptInfo *rel = makeNode(RelOptInfo);
+	List	   *foreign_keys = root->fkey_list;
+
+	rel->reloptkind = RELOPT_BASEREL;
+	rel->rtekind = RTE_RELATION;
+	rel->relid = finding->relid;
+	rel->relids = bms_make_singleton(finding->relid);
+	root->fkey_list = NIL;
+	get_relation_info(root, RelationGetRelid(table), true, rel);
+	root->fkey_list = foreign_keys;
+	rel->baserestrictinfo = clauses;
+	return prune_append_rel_partitions(rel);
+}
+
+/* ---------------------------------------------------------------------- finding */
+
+/* The clauses, which have the numbers of one table's columns, with those of another table's. */
+static List *
+translate_clauses(List *clauses, Index relid, Relation from, Relation to)
+{
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(to), RelationGetDescr(from));
+	bool		whole_row;
+
+	if (map == NULL)
+		return clauses;
+	return (List *) map_variable_attnos((Node *) clauses, relid, 0, map, InvalidOid, &whole_row);
+}
+
+/* Adds the partitions of a partitioned table, which is open and locked. All of them are ruled out if the table is. */
+static void
+add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
+{
+	PartitionDesc partitions;
+	List	   *on_key = enable_partition_pruning && !is_ruled_out ? clauses_on_key(finding, table, clauses) : NIL;
+	Bitmapset  *live = NULL;
+
+	check_stack_depth();
+	if (finding->root->glob->partition_directory == NULL)
+		finding->root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, true);
+	partitions = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
+	if (on_key != NIL)
+		live = prune(finding, table, on_key);
+	for (int i = 0; i < partitions->nparts && finding->why == NULL; i++)
+	{
+		bool		rule_out = is_ruled_out || (on_key != NIL && !bms_is_member(i, live));
+		Oid			oid = partitions->oids[i];
+		Relation	partition;
+
+		if (partitions->is_leaf[i] && rule_out)
+			finding->ruled_out = lappend_oid(finding->ruled_out, oid);
+		else if (partitions->is_leaf[i])
+			finding->parts->leaves = lappend_oid(finding->parts->leaves, oid);
+		if (partitions->is_leaf[i] || (rule_out && !finding->is_executed))
+			continue;
+		partition = chunk_try_open(oid);
+		if (partition == NULL)
+		{
+			finding->why = "partitions are being detached";
+			return;
+		}
+		finding->parts->tables = lappend_oid(finding->parts->tables, oid);
+		add_partitions(finding, partition, translate_clauses(clauses, finding->relid, table, partition), rule_out);
+		relation_close(partition, NoLock);
+	}
+}
+
+/*
+ * Are the partitions of the table still those that were found? They were not locked yet then, and one that was being
+ * detached could be dropped.
+ */
+static bool
+has_same_partitions(Finding *finding, Oid oid)
+{
+	Relation	table = table_open(oid, NoLock);
+	PartitionDesc found = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
+	PartitionDesc now = RelationGetPartitionDesc(table, true);
+	bool		result = found->nparts == now->nparts && memcmp(found->oids, now->oids, found->nparts * sizeof(Oid)) == 0;
+
+	table_close(table, NoLock);
+	return result;
+}
+
+const char *
+partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, PartitionScanParts *parts)
+{
+	Finding		finding = {.root = root, .relid = rel->relid, .parts = parts};
+	Relation	parent = table_open(rte->relid, NoLock);
+	List	   *clauses = NIL;
+	ListCell   *cell;
+
+	foreach(cell, rel->baserestrictinfo)
+		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
+	add_partitions(&finding, parent, clauses, false);
+	table_close(parent, NoLock);
+	if (finding.why != NULL)
+		return finding.why;
+	if (list_length(parts->leaves) == 0)
+		return "no partition is left to read";
+	if (list_length(parts->leaves) < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
+		return psprintf("%d partitions are left to read, fewer than streambloom.min_partition_scan_partitions",
+						list_length(parts->leaves));
+	foreach(cell, parts->leaves)
+		LockRelationOid(lfirst_oid(cell), rte->rellockmode);
+	if (!has_same_partitions(&finding, rte->relid))
+		return "partitions are being detached or attached";
+	foreach(cell, parts->tables)
+		if (!has_same_partitions(&finding, lfirst_oid(cell)))
+			return "partitions are being detached or attached";
+	if (finding.may_prune_later)
+		for (int i = -1; (i = bms_next_member(finding.on_key, i)) >= 0;)
+			parts->pruning = lappend(parts->pruning, list_nth(clauses, i));
+	return NULL;
+}
+
+/* A planner for one table, for PostgreSQL's pruning while a query is executed. */
+static PlannerInfo *
+make_planner(Oid table)
+{
+	PlannerInfo *root = makeNode(PlannerInfo);
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = table;
+	rte->relkind = RELKIND_PARTITIONED_TABLE;
+	rte->rellockmode = AccessShareLock;
+	rte->inh = true;
+	root->parse = makeNode(Query);
+	root->parse->rtable = list_make1(rte);
+	root->glob = makeNode(PlannerGlobal);
+	root->planner_cxt = CurrentMemoryContext;
+	root->simple_rel_array_size = 2;
+	root->simple_rel_array = palloc0(2 * sizeof(RelOptInfo *));
+	root->simple_rte_array = palloc0(2 * sizeof(RangeTblEntry *));
+	root->simple_rte_array[1] = rte;
+	/* A partition that is being detached is in the plan if it was there when the plan was made. */
+	root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, false);
+	return root;
+}
+
+List *
+partition_scan_ruled_out(Relation parent, List *conditions)
+{
+	PartitionScanParts parts = {NIL};
+	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts, .is_executed = true};
+
+	add_partitions(&finding, parent, conditions, false);
+	DestroyPartitionDirectory(finding.root->glob->partition_directory);
+	list_sort(finding.ruled_out, list_oid_cmp);
+	return finding.ruled_out;
+}

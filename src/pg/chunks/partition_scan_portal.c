@@ -1,0 +1,69 @@
+/*
+ * partition_scan_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
+ *
+ * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
+ * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and PL/pgSQL are
+ * planned with CURSOR_OPT_FAST_PLAN, and do not get the node. A portal that a client opens by the protocol, or a function by
+ * SPI_cursor_open(), has a plan like any other query. If the node stands in it where WHERE CURRENT OF would look, it keeps the
+ * query, and such a portal has this planned when its execution begins, as a cursor's would be.
+ */
+#include "chunks/partition_scan.h"
+
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/planner.h"
+#include "tcop/tcopprot.h"
+
+#include "chunks/chunk_skip.h"
+
+/* The node in a plan where WHERE CURRENT OF would look; NULL if there is none. */
+static CustomScan *
+find_node(Plan *plan)
+{
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return ((CustomScan *) plan)->methods == &partition_scan_methods ? (CustomScan *) plan : NULL;
+		case T_Append:
+			foreach(cell, ((Append *) plan)->appendplans)
+			{
+				CustomScan *node = find_node(lfirst(cell));
+
+				if (node != NULL)
+					return node;
+			}
+			return NULL;
+		case T_Result:
+		case T_Limit:
+			return find_node(outerPlan(plan));
+		case T_SubqueryScan:
+			return find_node(((SubqueryScan *) plan)->subplan);
+		default:
+			return NULL;
+	}
+}
+
+void
+partition_scan_keep_query(PlannedStmt *statement, Query *query)
+{
+	CustomScan *node = find_node(statement->planTree);
+
+	if (node != NULL)
+		lfirst(list_nth_cell(node->custom_private, PARTITION_SCAN_QUERY)) = list_make1(query);
+}
+
+PlannedStmt *
+partition_scan_statement_for_portal(QueryDesc *query)
+{
+	CustomScan *node = chunk_skip_is_of_named_portal(query->plannedstmt) ? find_node(query->plannedstmt->planTree) : NULL;
+
+	if (node == NULL)
+		return query->plannedstmt;
+	return sb_plan_query(copyObject(linitial_node(Query, list_nth(node->custom_private, PARTITION_SCAN_QUERY))),
+						 query->sourceText, CURSOR_OPT_FAST_PLAN, query->params);
+}

@@ -1,0 +1,152 @@
+/*
+ * partition_scan_question.c: which conditions of a query can be asked about by a PartitionScan.
+ */
+#include "chunks/partition_scan.h"
+
+#include "access/attmap.h"
+#include "access/genam.h"
+#include "access/table.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "partitioning/partdesc.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "chunks/chunk_question.h"
+#include "index/handler.h"
+
+static Node *
+without_relabels(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+static bool
+is_column(Node *node, Index relid)
+{
+	node = without_relabels(node);
+	return node != NULL && IsA(node, Var) && ((Var *) node)->varno == relid && ((Var *) node)->varlevelsup == 0 &&
+		((Var *) node)->varattno > 0;
+}
+
+Expr *
+partition_scan_comparison(Expr *clause, Index relid)
+{
+	List	   *sides;
+	Oid			operator;
+
+	if (IsA(clause, OpExpr) && list_length(((OpExpr *) clause)->args) == 2)
+	{
+		if (!is_column(linitial(((OpExpr *) clause)->args), relid))
+		{
+			if (!OidIsValid(get_commutator(((OpExpr *) clause)->opno)))
+				return NULL;
+			clause = copyObject(clause);
+			CommuteOpExpr((OpExpr *) clause);
+		}
+		sides = ((OpExpr *) clause)->args;
+		operator = ((OpExpr *) clause)->opno;
+	}
+	else if (IsA(clause, ScalarArrayOpExpr) && ((ScalarArrayOpExpr *) clause)->useOr)
+	{
+		sides = ((ScalarArrayOpExpr *) clause)->args;
+		operator = ((ScalarArrayOpExpr *) clause)->opno;
+	}
+	else
+		return NULL;
+	if (!is_column(linitial(sides), relid) || bms_is_member(relid, pull_varnos(NULL, lsecond(sides))) ||
+		contain_volatile_functions(lsecond(sides)) || contain_subplans(lsecond(sides)) || !op_strict(operator))
+		return NULL;
+	return clause;
+}
+
+/* Can a bf index of this relation answer the comparison, which is about its columns? Its argument may have columns. */
+static bool
+is_answered(Relation relation, Index relid, Expr *comparison)
+{
+	ChunkOperator known = {InvalidOid};
+	Oid			method = bf_index_am_oid();
+	List	   *sides;
+	Param	   *argument = makeNode(Param);
+	List	   *indexes;
+	ListCell   *cell;
+	bool		result = false;
+
+	comparison = copyObject(comparison);
+	sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
+	argument->paramkind = PARAM_EXTERN;
+	argument->paramid = 1;
+	argument->paramtype = exprType(lsecond(sides));
+	argument->paramtypmod = exprTypmod(lsecond(sides));
+	argument->paramcollid = exprCollation(lsecond(sides));
+	argument->location = -1;
+	if (!IsA(lsecond(sides), Const))
+		lsecond(sides) = argument;
+	indexes = RelationGetIndexList(relation);
+	foreach(cell, indexes)
+	{
+		Relation	index;
+
+		if (result || !chunk_has_method(lfirst_oid(cell), method))
+			continue;
+		index = index_open(lfirst_oid(cell), AccessShareLock);
+		result = chunk_keys_of_index(index, relid, list_make1(comparison), &known) != NIL;
+		index_close(index, NoLock);
+	}
+	return result;
+}
+
+bool
+partition_scan_is_answered(Oid parent_oid, Oid first, Index relid, Expr *comparison)
+{
+	Relation	parent = table_open(parent_oid, NoLock);
+	bool		result = is_answered(parent, relid, comparison);
+
+	if (!result)
+	{
+		Relation	partition = table_open(first, NoLock);
+		AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(partition), RelationGetDescr(parent));
+		bool		whole_row;
+
+		if (map != NULL)
+			comparison = (Expr *) map_variable_attnos((Node *) comparison, relid, 0, map, InvalidOid, &whole_row);
+		result = is_answered(partition, relid, comparison);
+		table_close(partition, NoLock);
+	}
+	table_close(parent, NoLock);
+	return result;
+}
+
+bool
+partition_scan_has_index(Relation parent)
+{
+	Oid			method = bf_index_am_oid();
+	PartitionDesc partitions;
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (!OidIsValid(method))
+		return false;
+	indexes = RelationGetIndexList(parent);
+	foreach(cell, indexes)
+		if (chunk_has_method(lfirst_oid(cell), method))
+			return true;
+	if (parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return false;
+	partitions = RelationGetPartitionDesc(parent, true);
+	if (partitions->nparts > 0)
+	{
+		Relation	first = chunk_try_open(partitions->oids[0]);
+		bool		result = first != NULL && partition_scan_has_index(first);
+
+		if (first != NULL)
+			table_close(first, NoLock);
+		return result;
+	}
+	return false;
+}
+

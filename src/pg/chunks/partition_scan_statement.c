@@ -1,0 +1,428 @@
+/*
+ * partition_scan_statement.c: decides which tables of a statement may get the node PartitionScan, and finishes its plan.
+ *
+ * The planner expands a partitioned table unless its range table entry says that it is not to be (`inh` is false, as for
+ * ONLY). So for a table that may get the node this is said before the planner is called, and the entry is marked. For such
+ * a table the planner makes an empty relation, and partition_scan_plan.c gives it the node's path. Whether the node can
+ * and should be used is found out there. If it cannot, or if the planner never asks for the paths of a table that was marked,
+ * the statement is planned again from a copy, without marks: a table that is neither expanded nor read by the node would
+ * lose all its rows.
+ */
+#include "chunks/partition_scan.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+#include "parser/parse_relation.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+
+#include "chunks/chunk_engine.h"
+
+#include <limits.h>
+
+int			partition_scan_use = PARTITION_SCAN_OFF;
+int			partition_scan_fewest = 100;
+
+static const struct config_enum_entry uses[] = {
+	{"off", PARTITION_SCAN_OFF, false},
+	{"on", PARTITION_SCAN_ON, false},
+	{"always", PARTITION_SCAN_ALWAYS, false},
+	{"false", PARTITION_SCAN_OFF, true},
+	{"no", PARTITION_SCAN_OFF, true},
+	{"0", PARTITION_SCAN_OFF, true},
+	{"true", PARTITION_SCAN_ON, true},
+	{"yes", PARTITION_SCAN_ON, true},
+	{"1", PARTITION_SCAN_ON, true},
+	{NULL, 0, false}
+};
+
+static planner_hook_type previous_planner;
+static get_relation_stats_hook_type previous_relation_stats;
+
+typedef struct Refusal
+{
+	Oid			parent;
+	const char *why;
+} Refusal;
+
+/* A statement that is being planned. It lies on the stack of plan_statement(). */
+typedef struct Planning
+{
+	MemoryContext context;
+	List	   *tables;			/* of PartitionScanTable: those that were marked */
+	bool		refused;		/* one of them cannot get the node */
+	List	   *refusals;		/* of Refusal, for EXPLAIN */
+} Planning;
+
+/* The innermost statement that is being planned; NULL if there is none, or if it has no table that may get the node. */
+static Planning *planning = NULL;
+
+/* ------------------------------------------------------------------------ marks */
+
+/* A mark is the name of a common table expression, which an entry for a table has not. It ends with a number. */
+#define MARK "streambloom partition scan "
+
+PartitionScanTable *
+partition_scan_table_of(const RangeTblEntry *rte)
+{
+	if (planning == NULL || rte->rtekind != RTE_RELATION || rte->ctename == NULL ||
+		strncmp(rte->ctename, MARK, strlen(MARK)) != 0)
+		return NULL;
+	return list_nth(planning->tables, atoi(rte->ctename + strlen(MARK)));
+}
+
+static void
+note_refusal(Oid parent, const char *why)
+{
+	MemoryContext caller = MemoryContextSwitchTo(planning->context);
+	Refusal    *refusal = palloc(sizeof(Refusal));
+
+	refusal->parent = parent;
+	refusal->why = pstrdup(why);
+	ereport(DEBUG1, (errmsg_internal("no PartitionScan of \"%s\": %s", get_rel_name(parent), why)));
+	planning->refusals = lappend(planning->refusals, refusal);
+	MemoryContextSwitchTo(caller);
+}
+
+void
+partition_scan_refuse(const PartitionScanTable *table, const char *why)
+{
+	planning->refused = true;
+	note_refusal(table->parent, why);
+}
+
+const char *
+partition_scan_refusal(Oid parent)
+{
+	ListCell   *cell;
+
+	if (planning == NULL)
+		return NULL;
+	foreach(cell, planning->refusals)
+		if (((Refusal *) lfirst(cell))->parent == parent)
+			return ((Refusal *) lfirst(cell))->why;
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- candidates */
+
+/* Why no table of the statement may get the node, or NULL. All queries in it are looked at. */
+static bool
+find_obstacle(Node *node, const char **why)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+		ListCell   *cell;
+
+		if (query->commandType != CMD_SELECT || query->utilityStmt != NULL)
+			*why = "the statement changes rows";
+		else if (query->rowMarks != NIL)
+			*why = "the statement locks rows";
+		foreach(cell, query->rtable)
+		{
+			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+			if (rte->securityQuals != NIL || rte->security_barrier)
+				*why = "rows may be hidden from the user";
+		}
+		return *why != NULL || query_tree_walker(query, find_obstacle, why, 0);
+	}
+	return expression_tree_walker(node, find_obstacle, why);
+}
+
+/* Has this part of FROM, or WHERE, a condition? */
+static bool
+has_condition(Node *node)
+{
+	ListCell   *cell;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, JoinExpr))
+		return ((JoinExpr *) node)->quals != NULL || has_condition(((JoinExpr *) node)->larg) ||
+			has_condition(((JoinExpr *) node)->rarg);
+	if (!IsA(node, FromExpr))
+		return false;
+	if (((FromExpr *) node)->quals != NULL)
+		return true;
+	foreach(cell, ((FromExpr *) node)->fromlist)
+		if (has_condition(lfirst(cell)))
+			return true;
+	return false;
+}
+
+/* Why it is not worth the while to look at this table more closely, or NULL. */
+static const char *
+obstacle_of_table(const RangeTblEntry *rte)
+{
+	Relation	parent;
+	int			count;
+	const char *why = NULL;
+
+	if (rte->tablesample != NULL)
+		return "TABLESAMPLE";
+	parent = table_open(rte->relid, NoLock);
+	count = partition_scan_count(parent);
+	if (count < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
+		why = psprintf("%d partitions, fewer than streambloom.min_partition_scan_partitions", count);
+	else if (!partition_scan_has_index(parent))
+		why = "no bf index";
+	table_close(parent, NoLock);
+	return why;
+}
+
+/*
+ * The entries of partitioned tables that may get the node, in a query and in its subqueries in FROM and WITH. The conditions
+ * of an outer query may become theirs. Members of set operations are left out, because the planner may turn them into
+ * children of a relation; and subqueries in expressions, because with the node they could not be run by workers.
+ */
+static List *
+candidates(Query *query, bool has_conditions, List *found)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (query->setOperations != NULL)
+		return found;
+	has_conditions |= has_condition((Node *) query->jointree) || query->havingQual != NULL;
+	foreach(cell, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (rte->rtekind == RTE_SUBQUERY)
+			found = candidates(rte->subquery, has_conditions, found);
+		else if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_PARTITIONED_TABLE && rte->inh &&
+				 has_conditions)
+		{
+			const char *why = obstacle_of_table(rte);
+
+			if (why != NULL)
+				note_refusal(rte->relid, why);
+			else
+				found = lappend(found, rte);
+		}
+	}
+	foreach(cell, query->cteList)
+	{
+		CommonTableExpr *expression = lfirst_node(CommonTableExpr, cell);
+
+		if (!expression->cterecursive)
+			found = candidates(castNode(Query, expression->ctequery), has_conditions, found);
+	}
+	return found;
+}
+
+/* Marks the entries, and sees to it that the planner does not expand them. */
+static void
+mark(List *entries)
+{
+	ListCell   *cell;
+
+	foreach(cell, entries)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+		PartitionScanTable *table = palloc0(sizeof(PartitionScanTable));
+
+		table->parent = rte->relid;
+		planning->tables = lappend(planning->tables, table);
+		rte->ctename = psprintf(MARK "%d", list_length(planning->tables) - 1);
+		rte->inh = false;
+	}
+}
+
+/* --------------------------------------------------------------------- finishing */
+
+/* An entry of the range table for a partition. It exists for the lock that is taken when the plan is used again. */
+static RangeTblEntry *
+make_entry(Oid partition, char relkind, Alias *name)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = partition;
+	rte->relkind = relkind;
+	rte->rellockmode = AccessShareLock;
+	rte->eref = name;
+	return rte;
+}
+
+/* Puts partitions into the finished statement, and tells their node where they are. */
+static void
+add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
+{
+	Alias	   *name = makeAlias("partition", NIL);
+	int			first = list_length(statement->rtable) + 1;
+	ListCell   *cell;
+
+	if (parts->node == NULL)
+		return;
+	foreach(cell, parts->leaves)
+		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_RELATION, name));
+	foreach(cell, parts->tables)
+		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_PARTITIONED_TABLE, name));
+	statement->relationOids = list_concat(list_concat(statement->relationOids, parts->leaves), parts->tables);
+	lfirst(list_nth_cell(parts->node->custom_private, PARTITION_SCAN_ENTRIES)) =
+		list_make3_int(first, list_length(parts->leaves), list_length(parts->tables));
+}
+
+static void
+finish(PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (partition_scan_table_of(rte) != NULL)
+		{
+			rte->ctename = NULL;
+			rte->inh = true;
+		}
+	}
+	foreach(cell, planning->tables)
+	{
+		ListCell   *inner;
+
+		foreach(inner, ((PartitionScanTable *) lfirst(cell))->parts)
+			add_entries(statement, lfirst(inner));
+	}
+}
+
+/* Did the planner ask for the paths of all tables that were marked? */
+static bool
+all_were_seen(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, planning->tables)
+		if (!((PartitionScanTable *) lfirst(cell))->seen)
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------------------------- hooks */
+
+static PlannedStmt *
+call_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
+{
+	if (previous_planner)
+		return previous_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+	return standard_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+}
+
+static PlannedStmt *
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
+{
+	Planning   *outer = planning;
+	Planning	mine = {.context = CurrentMemoryContext};
+	PlannedStmt *statement = NULL;
+	const char *obstacle = NULL;
+	ListCell   *cell;
+
+	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
+	planning = partition_scan_use != PARTITION_SCAN_OFF && parse->commandType == CMD_SELECT ? &mine : NULL;
+	PG_TRY();
+	{
+		List	   *entries = planning != NULL ? candidates(parse, false, NIL) : NIL;
+
+		if (entries != NIL)
+		{
+			/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
+			if ((cursor_options & CURSOR_OPT_FAST_PLAN) != 0)
+				obstacle = "rows of a cursor may be changed";
+			else if (chunk_find_engines() != NULL)
+				obstacle = "an extension may keep rows elsewhere";
+			else
+				(void) find_obstacle((Node *) parse, &obstacle);
+			if (obstacle != NULL)
+				foreach(cell, entries)
+					note_refusal(lfirst_node(RangeTblEntry, cell)->relid, obstacle);
+			else
+			{
+				Query	   *copy = copyObject(parse);
+
+				mark(entries);
+				statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+				parse = copy;
+				if (!mine.refused && all_were_seen())
+				{
+					finish(statement);
+					partition_scan_keep_query(statement, copy);
+				}
+				else
+					statement = NULL;
+				mine.tables = NIL;
+			}
+		}
+		if (statement == NULL)
+			statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+	}
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+/* May the user read this column in all rows of the table? */
+static bool
+may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
+{
+#if PG_VERSION_NUM >= 160000
+	Oid			user = getRTEPermissionInfo(root->parse->rteperminfos, rte)->checkAsUser;
+#else
+	Oid			user = rte->checkAsUser;
+#endif
+
+	(void) root;
+	if (!OidIsValid(user))
+		user = GetUserId();
+	return pg_class_aclcheck(rte->relid, user, ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck(rte->relid, column, user, ACL_SELECT) == ACLCHECK_OK;
+}
+
+/* The planner would take the statistics of the parent's own rows, of which there are none, not of its partitions. */
+static bool
+give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, VariableStatData *variable)
+{
+	if (partition_scan_table_of(rte) == NULL)
+		return previous_relation_stats && previous_relation_stats(root, rte, column, variable);
+	variable->statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid), Int16GetDatum(column),
+										   BoolGetDatum(true));
+	variable->freefunc = ReleaseSysCache;
+	variable->acl_ok = may_read(root, rte, column);
+	return true;
+}
+
+void
+partition_scan_init(void)
+{
+	DefineCustomEnumVariable("streambloom.enable_partition_scan",
+							 "Lets plain queries over many partitions plan and read only those that may hold rows.",
+							 "Only conditions that bf indexes answer have this effect. \"always\" is for tests: it takes effect also where "
+							 "this is expected to be slower.",
+							 &partition_scan_use, PARTITION_SCAN_OFF, uses, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("streambloom.min_partition_scan_partitions",
+							"The number of partitions from which on enable_partition_scan has an effect.",
+							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&partition_scan_methods);
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+	previous_relation_stats = get_relation_stats_hook;
+	get_relation_stats_hook = give_statistics;
+}

@@ -1,0 +1,131 @@
+/*
+ * geometry.h: the parameters of an index, and where its groups lie.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_GEOMETRY_H
+#define STREAMBLOOM_PG_INDEX_GEOMETRY_H
+
+#include "index/layout.h"
+
+#include "storage/bufmgr.h"
+
+#include "index/sizes.h"
+
+/* One level of an index. */
+typedef struct BfLevel
+{
+	BlockNumber pages_per_range;	/* 0: the index cannot have this level, or the number is not chosen yet */
+	uint32		groups;
+	uint32		covered;		/* the number of ranges that the groups have together */
+	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
+	uint32		first_stretch;	/* its stretches in the geometry's list */
+	uint32		stretches;
+} BfLevel;
+
+/* A stretch: groups that lie at equal distances. See BfStoredStretch. */
+typedef struct BfStretch
+{
+	uint32		first_range;
+	uint32		groups;
+	uint32		ranges;			/* of each group */
+	uint32		positions;		/* on a page */
+	BlockNumber first_block;
+	BlockNumber stride;
+	uint32		entry;			/* its number in the directory */
+} BfStretch;
+
+/*
+ * The parameters of an index, and where its groups lie. What it says of groups never changes, so it is kept in the
+ * relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last group that it
+ * knows, a writer looks whether anything was published.
+ */
+typedef struct BfGeometry
+{
+	Size		size;			/* of this chunk of memory */
+	Buffer		meta_buffer;	/* where the meta page was last: a hint */
+	uint64		publications;	/* as the meta page counted them */
+	BfBeyond	beyond;			/* as the meta page said then */
+	int			columns;
+	int			most_levels;	/* that the index may have */
+	int			levels;			/* that have groups */
+	BlockNumber end_block;		/* the first one behind all groups and directory pages */
+	uint32		stretches;
+	double		in_vain;		/* see BfMetaPage */
+	double		least_in_vain;
+	double		in_vain_below;
+	double		least_in_vain_below;
+	uint32		full_ranges;
+	BlockNumber full_block;
+	BfParameters upper;			/* of the levels above 0 */
+	BfLevel		level[BF_INDEX_MAX_LEVELS];
+	BfParameters *column;		/* of the columns on level 0 */
+	BfStretch  *stretch;			/* stretches, level by level */
+	uint32	   *lines;			/* of a filter of stretch s, column c: lines[s * columns + c] */
+} BfGeometry;
+
+/* How many levels the index can have, whatever its table holds. */
+extern int	bf_index_possible_levels(const BfGeometry *geometry);
+
+static inline const BfParameters *
+bf_index_parameters(const BfGeometry *geometry, int level, int column)
+{
+	return level == 0 ? &geometry->column[column] : &geometry->upper;
+}
+
+/* What sizes.h wants to know of a column, if its ranges have so many items. */
+static inline BfCounts
+bf_index_counts(const BfGeometry *geometry, int level, int column, const double *items)
+{
+	const BfParameters *parameters = bf_index_parameters(geometry, level, column);
+
+	return (BfCounts) {.items = items, .rate = parameters->false_positive_rate, .load = parameters->load, .hashes = parameters->hashes};
+}
+
+/* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */
+static inline uint32
+bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[level].pages_per_range;
+
+	return pages == 0 ? 0 : ((uint64) heap_blocks + pages - 1) / pages;
+}
+
+/*
+ * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are counted as of
+ * the length that is the longest that will be chosen.
+ */
+static inline uint32
+bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[0].pages_per_range;
+
+	if (pages == 0)
+		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	return ((uint64) heap_blocks + pages - 1) / pages;
+}
+
+/*
+ * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
+ * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for
+ * that.
+ */
+extern const BfGeometry *bf_index_geometry(Relation index);
+extern const BfGeometry *bf_index_current_geometry(Relation index);
+
+/* A copy, which stays valid. */
+extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
+
+/* Finds the group that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
+extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
+
+/* The last stretch of a level; NULL if it has none. */
+extern const BfStretch *bf_index_last_stretch(const BfGeometry *geometry, int level);
+
+/*
+ * The first function returns the number of pages in a column's run in a group, the second the first block of the run.
+ * The third returns the number of pages of the whole group.
+ */
+extern BlockNumber bf_index_column_pages(const BfGroup *group, int column);
+extern BlockNumber bf_index_column_start(const BfGroup *group, int column);
+extern BlockNumber bf_index_group_pages(const BfGroup *group);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * handler.h: what PostgreSQL is told of the access method `bf`, and the functions that it calls.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_HANDLER_H
+#define STREAMBLOOM_PG_INDEX_HANDLER_H
+
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/relscan.h"
+#include "access/skey.h"
+#include "nodes/execnodes.h"
+#include "nodes/tidbitmap.h"
+#include "utils/rel.h"
+
+/* The strategy number of =, the only operator of an operator class under which the values are the items. */
+#define BF_EQUAL_STRATEGY 1
+
+/* options.c: the options of an index and its operator classes. 0 pages mean that the number is to be chosen. */
+extern BlockNumber bf_index_pages_per_range_option(Relation index);
+extern double bf_index_fpr_option(Relation index, int column);
+
+/* The rate of an operator class with keys inside values, whose function for options this is (or InvalidOid), if no option says another one. */
+extern double bf_index_key_class_fpr(Oid options_function);
+extern int	bf_index_levels_option(Relation index);
+extern bool bf_index_autosummarizes(Relation index);
+extern bytea *bf_index_options(Datum reloptions, bool validate);
+extern bool bf_index_validate(Oid opclass);
+
+/* Is called when the library is loaded. */
+extern void bf_index_init(void);
+
+/* The access method's OID in this database, or InvalidOid. */
+extern Oid	bf_index_am_oid(void);
+
+/* Raises an error unless the items of each column are hashed as its operator class compares them. */
+extern void bf_index_check_operators(Relation index);
+
+/* Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not. */
+extern void bf_index_notice_unasked(Relation index);
+
+/* ------------------------------------------------------------ the other callbacks */
+
+struct PlannerInfo;
+struct IndexPath;
+
+/* build.c */
+extern IndexBuildResult *bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo);
+extern void bf_index_build_empty(Relation index);
+extern char *bf_index_build_phase(int64 phase);
+
+/* insert.c */
+extern bool bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+							IndexUniqueCheck check, bool unchanged, IndexInfo *indexInfo);
+
+/* scan.c */
+extern IndexScanDesc bf_index_begin_scan(Relation index, int keys, int orderbys);
+extern void bf_index_rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
+extern int64 bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void bf_index_end_scan(IndexScanDesc scan);
+
+/* summarize.c */
+extern IndexBulkDeleteResult *bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+												   IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+
+/* cost.c */
+extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup,
+						  Cost *total, Selectivity *selectivity, double *correlation, double *pages);
+
+#endif

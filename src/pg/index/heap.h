@@ -1,0 +1,114 @@
+/*
+ * heap.h: reads the heap: which row versions belong into the index, and their items.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_HEAP_H
+#define STREAMBLOOM_PG_INDEX_HEAP_H
+
+#include "index/items.h"
+
+#include "access/htup_details.h"
+#include "storage/bufpage.h"
+#include "utils/snapshot.h"
+
+/* The row version at a normal line pointer of a page of the heap, or of a copy of the page. */
+static inline void
+bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
+{
+	ItemId		item = PageGetItemId(page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(heap);
+	ItemPointerSet(&tuple->t_self, block, offset);
+}
+
+typedef struct BfHeapReader BfHeapReader;
+
+/*
+ * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
+ * table. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
+ */
+#define BF_MOST_PAGES_AT_ONCE 32768
+
+/* The hashes that the rows of a range have in each column. Each hash is there once. */
+typedef struct BfRangeItems
+{
+	uint32		range;
+	int			columns;
+	bool		full;			/* all pages of the range were there */
+	double		share;			/* of the space of a full range that is in use */
+	uint64		most_expected;	/* a full range is not taken to have more items than this, unless it has */
+	/* older snapshots than this may see rows of the range that were left out; 0: none was */
+	uint64		horizon;
+	uint64		counts[INDEX_MAX_KEYS];
+	uint64	   *hashes[INDEX_MAX_KEYS];
+} BfRangeItems;
+
+typedef enum BfReadFor
+{
+	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes */
+	BF_FOR_SUMMARY,				/* such a row may come back */
+	BF_FOR_VACUUM,				/* the same; errors of expressions have to say how VACUUM can go on */
+	BF_FOR_CHECK
+} BfReadFor;
+
+/* Raises an error for tables that are not heaps. REQUIRES: bf_index_become_owner() was called. */
+extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
+extern void bf_index_close_heap(BfHeapReader *reader);
+
+/*
+ * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
+ * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
+ * left out; the reader's horizon covers those. The memory of *items is allocated in the current context.
+ */
+extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
+								BlockNumber heap_blocks, BfRangeItems *items);
+extern void bf_index_free_items(BfRangeItems *items);
+
+/* The number of items that the range would have in this column if all its pages were there, and full. */
+extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
+
+/* Sets the counts of live rows and rows to zero, or adds those of other readers to them. */
+extern void bf_index_forget_rows(BfHeapReader *reader);
+extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows);
+
+/* The same, but calls add() with the items of each row version. */
+extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
+							   void (*add) (const BfRowItems *items, void *argument), void *argument);
+
+/* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
+extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
+
+/* The reader stands for another one too, which has left out rows of this horizon. */
+extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);
+
+/*
+ * Row versions that were deleted before this transaction are dead to every snapshot of this server. Readers that work
+ * together share it.
+ */
+extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
+extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);
+
+/* The numbers of live rows of the table, and of rows of the index, that the reader has read so far. */
+extern double bf_index_reader_live_rows(const BfHeapReader *reader);
+extern double bf_index_reader_rows(const BfHeapReader *reader);
+
+/* A row version that the index must have. */
+typedef struct BfRow
+{
+	ItemPointerData tid;
+	const BfRowItems *items;
+	uint64		deleted_by;		/* the full transaction id that has deleted it; 0: none */
+} BfRow;
+
+/*
+ * Calls check() for the row versions of a page that are not dead to all snapshots, and whose inserter was committed
+ * when the snapshot was taken.
+ */
+extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
+										 void (*check) (const BfRow *row, void *argument), void *argument);
+
+/* Moves the hashes of a set into an array, in palloc'd memory. */
+extern uint64 *bf_index_take_set(sb_hash_set *set);
+
+#endif

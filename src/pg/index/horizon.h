@@ -1,0 +1,24 @@
+/*
+ * horizon.h: which snapshots may rely on a filter page.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_HORIZON_H
+#define STREAMBLOOM_PG_INDEX_HORIZON_H
+
+#include "index/layout.h"
+
+#include "utils/snapshot.h"
+
+/* A snapshot that looks at pages. */
+typedef struct BfViewer
+{
+	Snapshot	snapshot;
+	uint64		xmin;			/* its full xmin; 0 until it is needed */
+} BfViewer;
+
+/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarized there? */
+extern bool bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
+
+/* A transaction id with its epoch. REQUIRES: it is at most 2^31 older than the next transaction id. */
+extern uint64 bf_index_full_xid(TransactionId xid);
+
+#endif

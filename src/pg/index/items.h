@@ -1,0 +1,65 @@
+/*
+ * items.h: how the values of columns become items, and these hashes.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_ITEMS_H
+#define STREAMBLOOM_PG_INDEX_ITEMS_H
+
+#include "base/compat.h"
+
+#include "access/skey.h"
+#include "utils/rel.h"
+
+#include "base/item.h"
+
+/*
+ * How the values of a column become items. Under most operator classes a value is an item. Under an operator class with
+ * GIN's support functions (keys.h) the items are the keys that the value is taken apart into.
+ */
+typedef struct BfColumnItems
+{
+	ItemHasher *hasher;			/* of the values, or of their keys */
+	struct BfKeyClass *keys;	/* NULL: the values are the items */
+} BfColumnItems;
+
+/* The same of all columns of an index. */
+typedef struct BfItemizer
+{
+	int			columns;
+	BfColumnItems column[INDEX_MAX_KEYS];
+} BfItemizer;
+
+/* The hashes of a row's items: of column c those from bf_index_first_of(items, c) to end[c] (exclusive). */
+typedef struct BfRowItems
+{
+	int			columns;
+	uint32		end[INDEX_MAX_KEYS];
+	uint64	   *hashes;
+	uint32		room;			/* for so many hashes */
+	MemoryContext context;		/* of the hashes */
+} BfRowItems;
+
+static inline uint32
+bf_index_first_of(const BfRowItems *items, int column)
+{
+	return column == 0 ? 0 : items->end[column - 1];
+}
+
+/* Finds the hashers and functions; raises an error for columns whose items cannot be hashed. */
+extern void bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context);
+
+/* Makes an empty list of items, in this context. */
+extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context);
+
+/*
+ * Sets *items to those of a row. What this needs meanwhile is allocated in the current context, which should be reset
+ * after each row.
+ */
+extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
+
+/*
+ * What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES:
+ * it is not NULL.
+ */
+extern uint32 bf_index_key_arguments(const ScanKeyData *key, Datum **arguments);
+
+#endif

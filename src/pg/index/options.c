@@ -1,0 +1,210 @@
+/*
+ * options.c: the options of an index, WITH (...), and those of the operator classes of its columns.
+ */
+#include "index/handler.h"
+
+#include "access/reloptions.h"
+#include "utils/rel.h"
+
+#include "base/call.h"
+#include "base/hints.h"
+#include "index/class_options.h"
+#include "index/estimate.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/sizes.h"
+
+/* WITH (...) */
+typedef struct BfOptions
+{
+	int32		vl_len_;
+	int			pages_per_range;	/* 0: it is chosen when the first group is made */
+	double		false_positive_rate;	/* 0: it was not given */
+	double		fpr;			/* the same by its short name */
+	int			levels;			/* 0: as many as there is use for */
+	bool		autosummarize;
+} BfOptions;
+
+static relopt_kind option_kind;
+
+static relopt_enum_elt_def level_names[] = {{"auto", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {NULL}};
+
+void
+bf_index_init(void)
+{
+	bf_index_estimate_init();
+	option_kind = add_reloption_kind();
+	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
+					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
+	add_real_reloption(option_kind, "false_positive_rate",
+					   "Share of the filters that say yes to a value that they do not have",
+					   0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+	add_real_reloption(option_kind, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
+					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
+	add_bool_reloption(option_kind, "autosummarize",
+					   "Summarizes a range when the first row of the next range is written", false,
+					   AccessExclusiveLock);
+}
+
+/* The functions of filters call the rate fpr, and so may the options of an index. Both names at once would be two rates. */
+#define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
+
+static void
+say_options(const void *unused)
+{
+	errhint("A bf index has the options pages_per_range (1 to %d), false_positive_rate or fpr (%.6f to %g), levels (auto, or 1 to %d) and autosummarize (on or off).",
+			BF_INDEX_MAX_PAGES_PER_RANGE, SB_BF_MIN_FPR, SB_BF_MAX_FPR, BF_INDEX_MAX_LEVELS);
+}
+
+bytea *
+bf_index_options(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"pages_per_range", RELOPT_TYPE_INT, offsetof(BfOptions, pages_per_range)},
+		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
+		{"fpr", RELOPT_TYPE_REAL, offsetof(BfOptions, fpr)},
+		{"levels", RELOPT_TYPE_ENUM, offsetof(BfOptions, levels)},
+		{"autosummarize", RELOPT_TYPE_BOOL, offsetof(BfOptions, autosummarize)},
+	};
+
+	BfOptions  *options;
+	ErrorHint	hint;
+
+	if (!validate)
+		return build_reloptions(reloptions, false, option_kind, sizeof(BfOptions), elements, lengthof(elements));
+	hint_begin(&hint, say_options, NULL);
+	options = build_reloptions(reloptions, true, option_kind, sizeof(BfOptions), elements, lengthof(elements));
+	hint_end(&hint);
+	if (options != NULL && options->false_positive_rate > 0 && options->fpr > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg(RATE_IS_GIVEN_TWICE),
+				 errdetail("false_positive_rate is %g, fpr is %g.", options->false_positive_rate, options->fpr),
+				 errhint("Leave one out; an index that has it loses it with ALTER INDEX ... RESET (false_positive_rate).")));
+	return (bytea *) options;
+}
+
+/* PostgreSQL calls this when it has built the options of a class. */
+static void
+check_class_options(void *built, relopt_value *values, int count)
+{
+	const BfClassOptions *options = (const BfClassOptions *) built;
+
+	if (options->false_positive_rate > 0 && options->fpr > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg(RATE_IS_GIVEN_TWICE),
+				 errdetail("false_positive_rate is %g, fpr is %g.", options->false_positive_rate, options->fpr),
+				 errhint("Leave one out.")));
+}
+
+void
+bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint)
+{
+	init_local_reloptions(options, size);
+	add_local_real_reloption(options, "false_positive_rate",
+							 "Share of the filters that say yes to a value that they do not have",
+							 -rate, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
+	add_local_real_reloption(options, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR,
+							 offsetof(BfClassOptions, fpr));
+	register_reloptions_validator(options, check_class_options);
+	hint_of_class_options(hint);
+}
+
+#define RATE_IS_THE_OPTION "Operator classes of bf have the option false_positive_rate, or fpr; those of grams have n and fold, too."
+
+SB_FUNCTION(bf_class_options);
+Datum
+bf_class_options(PG_FUNCTION_ARGS)
+{
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR,
+								   RATE_IS_THE_OPTION);
+	PG_RETURN_VOID();
+}
+
+SB_FUNCTION(bf_key_class_options);
+Datum
+bf_key_class_options(PG_FUNCTION_ARGS)
+{
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_KEY_FPR,
+								   RATE_IS_THE_OPTION);
+	PG_RETURN_VOID();
+}
+
+SB_FUNCTION(bf_many_key_class_options);
+Datum
+bf_many_key_class_options(PG_FUNCTION_ARGS)
+{
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_MANY_KEY_FPR,
+								   RATE_IS_THE_OPTION);
+	PG_RETURN_VOID();
+}
+
+BlockNumber
+bf_index_pages_per_range_option(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL ? options->pages_per_range : 0;
+}
+
+double
+bf_index_fpr_option(Relation index, int column)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+	bytea	  **of_classes = RelationGetIndexAttOptions(index, false);
+	BfClassOptions *of_class = (BfClassOptions *) of_classes[column];
+
+	if (of_class != NULL && of_class->false_positive_rate > 0)
+		return of_class->false_positive_rate;
+	if (of_class != NULL && of_class->fpr > 0)
+		return of_class->fpr;
+	if (options != NULL && options->false_positive_rate > 0)
+		return options->false_positive_rate;
+	if (options != NULL && options->fpr > 0)
+		return options->fpr;
+	if (of_class != NULL)
+		return -of_class->false_positive_rate;
+	/* the class has no function for options */
+	return bf_index_has_keys(index, column) ? BF_INDEX_KEY_FPR : BF_INDEX_DEFAULT_FPR;
+}
+
+double
+bf_index_key_class_fpr(Oid options_function)
+{
+	local_relopts options;
+
+	if (!OidIsValid(options_function))
+		return BF_INDEX_KEY_FPR;
+	init_local_reloptions(&options, 0);
+	OidFunctionCall1(options_function, PointerGetDatum(&options));
+	return -((BfClassOptions *) build_local_reloptions(&options, (Datum) 0, false))->false_positive_rate;
+}
+
+int
+bf_index_levels_option(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL && options->levels != 0 ? options->levels : BF_INDEX_MAX_LEVELS;
+}
+
+bool
+bf_index_autosummarizes(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL && options->autosummarize;
+}
+
+bool
+bf_index_declares_own_options(Oid function)
+{
+	FmgrInfo	info;
+
+	fmgr_info(function, &info);
+	return info.fn_addr == bf_class_options || info.fn_addr == bf_key_class_options ||
+		info.fn_addr == bf_many_key_class_options || info.fn_addr == bf_gram_class_options ||
+		info.fn_addr == bf_bytea_gram_class_options;
+}

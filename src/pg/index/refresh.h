@@ -1,0 +1,47 @@
+/*
+ * refresh.h: what summarize.c and refresh.c share.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_REFRESH_H
+#define STREAMBLOOM_PG_INDEX_REFRESH_H
+
+#include "index/group.h"
+#include "index/tape.h"
+#include "index/upper_counts.h"
+
+/* What a summarizer works on. */
+typedef struct BfSummarizer
+{
+	Relation	index;
+	Relation	heap;
+	BfHeapReader *reader;
+	bool		building;		/* nobody else writes or reads the index */
+	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
+	const BfUpperCounts *upper; /* of a build */
+	bool		shows_progress;
+} BfSummarizer;
+
+/*
+ * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the
+ * placeholders are written counts.
+ */
+extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
+
+/*
+ * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each
+ * page has lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
+ */
+extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range);
+
+/*
+ * Summarizes anew the ranges of the levels above 0 that are too full, the fullest first, until these are half of
+ * the heap's pages. At least one of them, however long it is.
+ */
+extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
+
+/*
+ * Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages, those of the groups
+ * with the fullest ones first.
+ */
+extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * scan.h: asks an index which pages may hold rows.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_SCAN_H
+#define STREAMBLOOM_PG_INDEX_SCAN_H
+
+#include "base/compat.h"
+
+#include "access/skey.h"
+#include "storage/block.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/*
+ * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
+ * index, and again only where an index hashes them otherwise.
+ */
+typedef struct BfSearch BfSearch;
+
+/*
+ * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
+ * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside values, with
+ * SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ */
+extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
+
+/* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
+typedef struct BfVerdict
+{
+	int64		maybe;			/* they are summarized, and their filters say yes */
+	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+} BfVerdict;
+
+/* More pages than this are not few. */
+#define BF_FEW_PAGES 64
+
+/* The pages in which such a row may be, if they are few. Some of them may lie behind the end of the heap. */
+typedef struct BfPages
+{
+	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are more */
+	BfVerdict	ranges;			/* those of the pages; not all of them if they are too many */
+	AttrNumber	attribute;		/* of the heap: whose values can be compared with what is searched for; or 0 */
+	Oid			type;			/* as which they are hashed, and the collation */
+	Oid			collation;
+	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
+} BfPages;
+
+static inline bool
+bf_index_are_few(const BfPages *pages)
+{
+	return pages->count <= BF_FEW_PAGES;
+}
+
+/*
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
+ * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges are
+ * searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
+ * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin) old
+ * enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks, and
+ * counts this as a scan of the index if it is one.
+ */
+extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
+
+/* Consecutive pages of a heap, from `first` to `end` (exclusive). */
+typedef struct BfSpan
+{
+	BlockNumber first;
+	BlockNumber end;
+} BfSpan;
+
+/* Pages of a heap: spans in ascending order, none of which begins where another one ends. Some may lie behind the end of the heap. */
+typedef struct BfSpans
+{
+	BfSpan	   *spans;			/* in the memory context that was current when the first one was added */
+	uint32		count;
+	uint32		room;
+	uint64		pages;			/* of all spans */
+} BfSpans;
+
+extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
+
+/*
+ * For a caller that asks many groups, of one index or of many, about the same items: groups are passed over where asking is in vain. After
+ * the first group that was asked in vain one is passed over, after the next one two, then four, and so on, until a group is of
+ * use again. All of it is zero at first.
+ */
+typedef struct BfPatience
+{
+	uint32		in_vain;		/* groups that were asked in vain since one was of use */
+	uint32		pass_over;		/* so many are not asked now; an index that is not asked counts as one */
+} BfPatience;
+
+/* A group is asked in vain if at least so many tenths of its pages are left. */
+#define BF_IN_VAIN_TENTHS 9
+
+/* At most so many are passed over at a time, so that those which are of use later are found. */
+#define BF_MOST_PASSED_OVER 32
+
+static inline bool
+bf_index_passes_over(BfPatience *patience)
+{
+	if (patience->pass_over == 0)
+		return false;
+	patience->pass_over--;
+	return true;
+}
+
+/*
+ * Begins a search for the rows that have one of these items in a column. The hashes, which are sorted here, are those of
+ * items of this type under this collation. They are not copied. It is made by bf_index_ask_for_spans() only.
+ */
+extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
+
+/*
+ * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index. The result is
+ * false if the index was not asked, because there are too many items for its rate, or because its column has other items; then
+ * these are all pages. REQUIRES: as for bf_index_ask(); the index hashes arguments of type of the items so.
+ */
+extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
+								   BfSpans *spans);
+
+/* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
+typedef struct BfExpectation
+{
+	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
+	double		pages;			/* of the index that are read */
+	BlockNumber pages_per_range;
+} BfExpectation;
+
+extern BfExpectation bf_index_expect(Relation index, AttrNumber column, double items);
+
+/*
+ * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
+ * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the
+ * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
+ * in this search; the value is not NULL.
+ */
+extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value);
+
+/*
+ * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
+ * pages were last. It is of no use any more when something was published since it was made.
+ *
+ * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the
+ * search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
+ * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
+ * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that
+ * it had.
+ */
+typedef struct BfProbe BfProbe;
+
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
+extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
+extern void bf_index_free_probe(BfProbe *probe);
+
+/*
+ * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next has
+ * their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the pages of the
+ * index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
+ */
+typedef enum BfFetch
+{
+	BF_FETCH_PROBE,
+	BF_FETCH_GEOMETRY,
+	BF_FETCH_PAGES
+} BfFetch;
+
+extern void bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what);
+
+#endif

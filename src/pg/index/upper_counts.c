@@ -1,0 +1,80 @@
+/*
+ * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the other, so of each
+ * level one range is under way at a time.
+ */
+#include "index/upper_counts.h"
+
+#include "utils/memutils.h"
+
+#include "index/count.h"
+
+/* What is known of one level. */
+typedef struct LevelCounts
+{
+	uint32		factor;			/* so many ranges of level 0 are one range; 0: the level cannot be */
+	uint32		ranges;			/* that the heap fills */
+	double	   *items;			/* of range r, column c: items[r * columns + c]; -1: not counted yet */
+	BfItemCount *count;			/* of the range under way; or NULL */
+} LevelCounts;
+
+struct BfUpperCounts
+{
+	MemoryContext context;
+	int			columns;
+	LevelCounts level[BF_INDEX_MAX_LEVELS];
+};
+
+BfUpperCounts *
+bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	BfUpperCounts *counts = palloc0(sizeof(BfUpperCounts));
+
+	counts->context = CurrentMemoryContext;
+	counts->columns = geometry->columns;
+	for (int level = 1; level < bf_index_possible_levels(geometry); level++)
+	{
+		LevelCounts *of = &counts->level[level];
+		Size		numbers;
+
+		of->factor = geometry->level[level].pages_per_range / geometry->level[0].pages_per_range;
+		of->ranges = heap_blocks / geometry->level[level].pages_per_range;
+		numbers = (Size) of->ranges * geometry->columns;
+		of->items = palloc_extended(Max(numbers, 1) * sizeof(double), MCXT_ALLOC_HUGE);
+		for (Size i = 0; i < numbers; i++)
+			of->items[i] = -1;
+	}
+	return counts;
+}
+
+void
+bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
+{
+	MemoryContext caller = MemoryContextSwitchTo(counts->context);
+
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	{
+		LevelCounts *of = &counts->level[level];
+		uint32		range;
+
+		if (of->factor == 0 || (range = items->range / of->factor) >= of->ranges)
+			continue;
+		if (items->range % of->factor == 0)
+			of->count = bf_index_begin_count(counts->columns);
+		for (int column = 0; column < counts->columns; column++)
+			bf_index_count_hashes(of->count, column, items->hashes[column], items->counts[column]);
+		if (items->range % of->factor == of->factor - 1)
+		{
+			bf_index_end_count(of->count, &of->items[(Size) range * counts->columns]);
+			of->count = NULL;
+		}
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+double
+bf_index_upper_count(const BfUpperCounts *counts, int level, uint32 range, int column)
+{
+	const LevelCounts *of = &counts->level[level];
+
+	return range < of->ranges ? of->items[(Size) range * counts->columns + column] : -1;
+}

@@ -1,0 +1,238 @@
+# Joins that skip: random joins of random tables have the same rows with JoinKeys and JoinSkip as without (streambloom.enable_join_skip).
+#
+# Types, NULLs, keys of other types, collations, expressions; inner, outer, semi and anti joins, stars; LATERAL, sub-plans, recursion; tables
+# of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements that write; row-level security; prepared
+# statements with generic plans, and changes of tables and indexes between their executions; SERIALIZABLE.
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/090_joins.pl      # in the environment of scripts/test
+#
+# It prints how many comparisons there were, and in how many of them pages were skipped. A run in which the nodes skipped too seldom has
+# failed. The seed settles every statement.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
+use Attack;
+use JoinsQueries;
+use JoinsSchema;
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $db = StreambloomTap->new('a090');
+my $reader = "joins_reader_$$";
+$db->make_role($reader, '');
+diag('seed ' . Attack::seed());
+
+sub pick { return $_[rand @_]; }
+sub chance { return rand() < $_[0]; }
+sub quote { return "'" . ($_[0] =~ s/'/''/gr) . "'"; }
+
+$db->sql($JoinsSchema::types . <<'SQL');
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+CREATE FUNCTION indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
+	SELECT indexrelid::regclass, indrelid::regclass FROM (SELECT relid FROM pg_partition_tree(relation) UNION SELECT relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
+	WHERE amname = 'bf' AND relkind = 'i' ORDER BY 1
+$$;
+-- The answer of a statement, which leaves nothing behind.
+CREATE FUNCTION answer(statement text, join_skip text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	PERFORM set_config('streambloom.enable_join_skip', join_skip, true);
+	EXECUTE statement INTO answer;
+	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = coalesce(answer, 'NULL');
+EXCEPTION
+	WHEN SQLSTATE 'UT000' THEN RETURN SQLERRM;
+	WHEN OTHERS THEN RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
+END
+$$;
+-- How many pages the statement skips; -1 if it has no node.
+CREATE FUNCTION skipped(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	skipped bigint := -1;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || statement LOOP
+		CONTINUE WHEN line !~ 'Pages Skipped';
+		skipped := greatest(skipped, 0) + substring(line from 'Pages Skipped: (\d+)')::bigint;
+	END LOOP;
+	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = skipped;
+EXCEPTION
+	WHEN SQLSTATE 'UT000' THEN RETURN SQLERRM::bigint;
+	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN -3 ELSE -1 END;
+END
+$$;
+-- "=", the rows and the pages that were skipped; or what differs. The plain statement is the same unless one is prepared.
+CREATE FUNCTION compare(number int, statement text, plain_statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mine CONSTANT text := answer(statement, 'on');
+	plain CONSTANT text := answer(plain_statement, 'off');
+BEGIN
+	PERFORM set_config('streambloom.enable_join_skip', 'on', true);
+	IF mine LIKE 'ERROR XX%' OR plain LIKE 'ERROR XX%' OR mine <> plain AND NOT (mine LIKE 'ERROR%' AND left(mine, 11) = left(plain, 11)) THEN
+		RETURN format('%s DIFFERENT with: %s without: %s', number, mine, plain);
+	END IF;
+	RETURN format('%s = %s %s', number, split_part(plain, ' ', 1), CASE WHEN plain NOT LIKE 'ERROR%' THEN skipped(statement) ELSE -2 END);
+END
+$$;
+-- The same for two cursors that are opened before a change, and read after it.
+CREATE FUNCTION drain(c refcursor) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	rows text[] := '{}';
+BEGIN
+	LOOP
+		FETCH c INTO r;
+		EXIT WHEN NOT FOUND;
+		rows := rows || r::text;
+	END LOOP;
+	CLOSE c;
+	RETURN (SELECT count(*) || ' ' || coalesce(md5(string_agg(x, ',' ORDER BY x COLLATE "C")), '') FROM unnest(rows) x);
+END
+$$;
+CREATE FUNCTION compare_cursors(number int, query text, change text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mine refcursor;
+	plain refcursor;
+	pages bigint;
+	a text;
+	b text;
+BEGIN
+	PERFORM set_config('streambloom.enable_join_skip', 'on', true);
+	pages := skipped(query);
+	OPEN mine NO SCROLL FOR EXECUTE query;
+	PERFORM set_config('streambloom.enable_join_skip', 'off', true);
+	OPEN plain NO SCROLL FOR EXECUTE query;
+	PERFORM set_config('streambloom.enable_join_skip', 'on', true);
+	EXECUTE change;
+	a := drain(mine);
+	b := drain(plain);
+	RETURN format('%s %s %s %s', number, CASE WHEN a = b THEN '=' ELSE 'DIFFERENT with: ' || a || ' without: ' || b END, split_part(a, ' ', 1), pages);
+EXCEPTION WHEN OTHERS THEN
+	RETURN format('%s %s %s -2', number, CASE WHEN SQLSTATE LIKE 'XX%' THEN 'DIFFERENT ' || SQLSTATE || ' ' || SQLERRM ELSE '=' END, 'ERROR');
+END
+$$;
+SQL
+
+my %count;
+my @problems;
+
+sub settings
+{
+	my $role = shift;
+	my %off = (enable_nestloop => 0.9, enable_mergejoin => 0.93, enable_hashjoin => 0.02, enable_indexscan => 0.8, enable_bitmapscan => 0.65, enable_material => 0.2, enable_memoize => 0.3, enable_sort => 0.1,
+		enable_hashagg => 0.1, enable_partition_pruning => 0.1, enable_seqscan => 0.03, 'streambloom.enable_chunk_skip' => 0.3, 'streambloom.enable_index_estimates' => 0.3);
+	my @set = map { "$_ = " . (chance($off{$_}) ? 'off' : 'on') } sort keys %off;
+	push @set, map { "$_ = " . (chance(0.3) ? 'on' : 'off') } 'enable_partitionwise_join', 'enable_partitionwise_aggregate';
+	push @set, chance(0.3) ? "work_mem = '64kB'" : "work_mem = '4MB'", 'max_parallel_workers_per_gather = ' . (chance(0.02) ? 2 : 0), 'plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan');
+	push @set, map { "$_ = " . (chance(0.2) ? 1 : 8) } 'from_collapse_limit', 'join_collapse_limit';
+	push @set, 'role = ' . ($role && chance(0.1) ? $reader : 'none');
+	return join '; ', map { "SET LOCAL $_" } @set;
+}
+
+# Sends questions in one transaction, and counts what comes back.
+sub ask
+{
+	my ($session, $settings, $history, @questions) = @_;
+	my $isolation = pick('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE');
+	my @sql = map { "SELECT " . ($questions[$_]{change} ? "compare_cursors($_, " . quote($questions[$_]{sql}) . ', ' . quote($questions[$_]{change}) : "compare($_, " . quote($questions[$_]{sql}) . ', ' . quote($questions[$_]{plain} // $questions[$_]{sql})) . ')' } 0 .. $#questions;
+	my ($answer, $state, $message) = $session->ask("BEGIN ISOLATION LEVEL $isolation; $settings;\n" . join(";\n", @sql) . ";\nROLLBACK");
+	my $answered = 0;
+
+	foreach (split /\n/, $answer)
+	{
+		my ($n, $verdict, $rest) = /^(\d+) (\S+) ?(.*)/ or next;
+		my $q = $questions[$n];
+		$answered++;
+		if ($verdict ne '=')
+		{
+			push @problems, "$q->{kind}, $isolation: $rest\n$q->{sql}\n$settings";
+			next;
+		}
+		my ($rows, $pages) = split / /, $rest;
+		push @problems, "EXPLAIN of $q->{kind} failed\n$q->{sql}\n$settings" if $pages == -3;
+		$count{comparisons}++;
+		$count{"asked: $q->{kind}"}++;
+		$count{'comparisons with rows'}++ if $rows ne '0' && $rows ne 'ERROR';
+		if ($rows eq 'ERROR' || $pages == -2) { $count{errors}++; next; }
+		$count{'comparisons with nodes'}++ if $pages >= 0;
+		$count{'comparisons that skipped pages'}++ if $pages > 0;
+		$count{"skipped: $q->{kind}"}++ if $pages > 0;
+	}
+	if ($state eq 'lost' || $answered < @questions && $state !~ /^(?:40|25P02)/)
+	{
+		push @problems, "ended with $state $message after $answered of " . @questions . "\n" . ($questions[$answered] ? $questions[$answered]{sql} : '') . "\n$settings";
+	}
+	return $state ne 'lost';
+}
+
+sub question
+{
+	my ($schema, $prepared) = @_;
+	my $kind = rand();
+
+	return {kind => 'writing', sql => JoinsQueries::writing($schema)} if $kind < 0.06;
+	return {kind => 'cursor', sql => JoinsQueries::rows($schema), change => $schema->change =~ s/^(?:VACUUM|REINDEX|ALTER|CREATE|DROP).*/SELECT 1/r} if $kind < 0.16;
+	if ($kind < 0.3 && @$prepared)
+	{
+		my $p = pick(@$prepared);
+		my $value = chance(0.5) ? $p->{value} : int rand($schema->{keys});
+		return {kind => 'prepared', sql => "EXECUTE $p->{name}($value)", plain => $p->{text} =~ s/\$1/$value/gr};
+	}
+	return {kind => 'rows', sql => JoinsQueries::digest(JoinsQueries::rows($schema))};
+}
+
+sub round
+{
+	my $schema = JoinsSchema->new;
+	my $session = PsqlSession->new($db->name);
+	my @history = ($schema->make_facts, $schema->make_dimensions, chance(0.7) ? 'VACUUM' : 'SELECT 1', 'ANALYZE');
+	my $secured = chance(0.4);
+	my @prepared;
+
+	$session->sql("LOAD 'streambloom'; SET jit = off; SET statement_timeout = '120s'; SET client_min_messages = warning");
+	push @history, 'ALTER TABLE f1 ENABLE ROW LEVEL SECURITY', 'CREATE POLICY p ON f1 USING (id % 3 <> 0 AND t IS NOT NULL)' if $secured;
+	push @history, "GRANT ALL ON ALL TABLES IN SCHEMA public TO $reader";
+	foreach my $sql (@history)
+	{
+		my ($answer, $state, $message) = $session->ask($sql);
+		die "$state $message\n$sql\n" if $state ne '00000' && $state ne '42P07';
+	}
+	foreach my $n (1 .. 4)
+	{
+		my ($text, $value) = JoinsQueries::with_parameter($schema);
+		my ($answer, $state) = $session->ask('SET plan_cache_mode = force_generic_plan; ' . "PREPARE p$n(int) AS $text");
+		push @prepared, {name => "p$n", text => $text, value => $value} if $state eq '00000';
+	}
+	foreach my $batch (1 .. 8)
+	{
+		last if Attack::seconds_left(40) < 0 || @problems > 3;
+		ask($session, settings($secured), \@history, map { question($schema, \@prepared) } 1 .. 30) or last;
+		foreach (1 .. pick(0, 1, 2, 3))
+		{
+			my ($answer, $state, $message) = $session->ask($schema->change);
+			push @problems, "a change failed with $state $message" if $state =~ /^(?:XX|lost)/;
+			$count{'changes that failed'}++ if $state ne '00000';
+		}
+	}
+	$session->close;
+	$count{rounds}++;
+	return;
+}
+
+while (Attack::seconds_left(40) > 0 && @problems < 4)
+{
+	round();
+}
+
+my $share = ($count{'comparisons that skipped pages'} // 0) / ($count{comparisons} || 1);
+diag(join ', ', map { "$_: $count{$_}" } sort keys %count);
+diag(sprintf 'pages were skipped in %.0f %% of the comparisons', 100 * $share);
+ok(!@problems, 'random joins have the same rows with the nodes as without') or diag(join "\n\n", @problems);
+cmp_ok($count{comparisons} // 0, '>=', 500, 'enough was compared');
+cmp_ok($share, '>=', 0.3, 'pages were skipped often enough');
+done_testing();

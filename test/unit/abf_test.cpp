@@ -1,0 +1,673 @@
+/*
+ * abf_test.cpp: the age-partitioned Bloom filter's promises: no false negative inside the window, whatever the clock
+ * and the order; by time the order does not matter and a union is the filter of both streams, to the byte; the rate
+ * of false positives is that of the recursion. Then the header, and the golden bytes.
+ */
+#include "abf_support.h"
+
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+using namespace test;
+
+/* --------------------------------------------------------------- the promise */
+
+/* The last `window` items are found, and each step's answer is that of a look-up before it. */
+TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
+{
+	Random random(11);
+	for (int round = 0; round < 150; round++)
+	{
+		const int64_t window = between(random, 1, round % 3 == 0 ? 20 : 600);
+		const int k = round % 2 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, 12));
+		const int l = round % 2 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, 40));
+		Abf filter = Abf::by_items(window, 0.01, k, l);
+		std::vector<uint64_t> stream;
+		std::map<uint64_t, size_t> last;
+		const auto distinct = static_cast<uint64_t>(between(random, 1, 3 * window));
+		for (int i = 0; i < 2500; i++)
+		{
+			const uint64_t hash = sb_hash_int64(static_cast<int64_t>(random() % distinct));
+			const bool found = filter.contains(hash);
+			const auto before = last.find(hash);
+			if (before != last.end() && static_cast<int64_t>(stream.size() - before->second) <= window)
+			{
+				ASSERT_TRUE(found) << window << " after " << stream.size();
+			}
+			ASSERT_EQ(filter.add(hash), found);
+			last[hash] = stream.size();
+			stream.push_back(hash);
+			if (i % 97 == 0)
+				for (size_t at = stream.size(); at-- > 0 && static_cast<int64_t>(stream.size() - at) <= window;)
+				{
+					ASSERT_TRUE(filter.contains(stream[at]))
+						<< window << " " << stream.size() - at << " before the end";
+				}
+		}
+	}
+}
+
+namespace {
+
+/* A clock that runs, jumps, stands still and goes back: times of items in the order in which they come. */
+class Clock
+{
+public:
+	Clock(Random &random, int64_t window) : random_(random), window_(window)
+	{
+		now_ = between(random, -100 * window, 100 * window);
+	}
+	int64_t next()
+	{
+		switch (random_() % 40)
+		{
+			case 0:
+				now_ += between(random_, 0, 3 * window_); /* idle */
+				break;
+			case 1:
+				now_ += between(random_, 0, 100 * window_); /* for long */
+				break;
+			default:
+				now_ += random_() % 4 == 0 ? between(random_, 0, window_ / 8) : between(random_, 0, window_ / 200);
+		}
+		switch (random_() % 6)
+		{
+			case 0:
+				return now_ - between(random_, 0, window_); /* late */
+			case 1:
+				return now_ - between(random_, 0, 3 * window_); /* or later than the window */
+			default:
+				return now_;
+		}
+	}
+
+private:
+	Random &random_;
+	int64_t window_;
+	int64_t now_;
+};
+
+} // namespace
+
+/* Until one window after its own time an item is found, in whatever order items come. */
+TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
+{
+	Random random(12);
+	for (int round = 0; round < 120; round++)
+	{
+		const int64_t window = between(random, 1, round % 3 == 0 ? 30 : 1000000);
+		const int k = round % 2 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, 12));
+		const int l = round % 2 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, 40));
+		Abf filter = Abf::by_time(window, 300, 0.01, k, l);
+		Clock clock(random, window);
+		std::map<uint64_t, int64_t> latest; /* by item: the latest of its times */
+		int64_t newest = std::numeric_limits<int64_t>::min();
+		const auto distinct = static_cast<uint64_t>(between(random, 1, 2000));
+		for (int i = 0; i < 1500; i++)
+		{
+			const uint64_t hash = sb_hash_int64(static_cast<int64_t>(random() % distinct));
+			const int64_t at = clock.next();
+			newest = std::max(newest, at);
+			const bool found = filter.contains(hash, at);
+			const auto known = latest.find(hash);
+			if (known != latest.end() && newest - known->second <= window)
+			{
+				ASSERT_TRUE(found);
+			}
+			ASSERT_EQ(filter.add(hash, at), found);
+			latest[hash] = known == latest.end() ? at : std::max(known->second, at);
+			if (newest - at <= window)
+			{
+				ASSERT_TRUE(filter.contains(hash));
+			}
+			if (i % 61 != 0)
+				continue;
+			/* as of any time: before the newest item, and long after it */
+			const int64_t asked = newest + between(random, -window, 2 * window);
+			for (const auto &[item, time] : latest)
+				if (std::max(asked, newest) - time <= window)
+				{
+					ASSERT_TRUE(filter.contains(item, asked)) << window << " " << asked - time;
+				}
+		}
+	}
+}
+
+/* l + 1 generations after its own an item alone in its filter is no longer found: nothing is remembered for ever. */
+TEST(Abf, ByTimeAnItemIsForgottenOneGenerationBehindTheWindow)
+{
+	Random random(13);
+	for (int round = 0; round < 500; round++)
+	{
+		const int64_t window = between(random, 1, 100000);
+		Abf filter = Abf::by_time(window, 100, 0.01, static_cast<int>(between(random, 1, 20)),
+								  static_cast<int>(between(random, 1, 50)));
+		const int64_t at = between(random, -1000000, 1000000);
+		const int64_t end = (sb_abf_generation(&filter.parameters, at) + filter.parameters.generations + 1) *
+							sb_abf_length(&filter.parameters);
+		filter.add(7, at);
+		EXPECT_TRUE(filter.contains(7, at + window));
+		EXPECT_TRUE(filter.contains(7, end - 1));
+		EXPECT_FALSE(filter.contains(7, end));
+		EXPECT_TRUE(filter.contains(7)) << "without a time the filter is asked as of its newest item";
+		EXPECT_LE(end - 1 - at, window + 2 * sb_abf_length(&filter.parameters) + filter.parameters.generations);
+	}
+}
+
+/* ------------------------------------------------------ the content by time */
+
+TEST(Abf, ByTimeTheOrderDoesNotMatter)
+{
+	Random random(14);
+	for (int round = 0; round < 60; round++)
+	{
+		const int64_t window = between(random, 1, 100000);
+		const sb_abf planned = Abf::by_time(window, 500, 0.02).parameters;
+		Clock clock(random, window);
+		std::vector<std::pair<uint64_t, int64_t>> stream;
+		for (int i = 0; i < 400; i++)
+			stream.emplace_back(random() % 300, clock.next());
+		Abf first(planned);
+		Abf parts[3] = {Abf(planned), Abf(planned), Abf(planned)};
+		for (const auto &[hash, at] : stream)
+		{
+			first.add(hash, at);
+			parts[random() % 3].add(hash, at);
+		}
+		std::shuffle(stream.begin(), stream.end(), random);
+		Abf second(planned);
+		for (const auto &[hash, at] : stream)
+			second.add(hash, at);
+		EXPECT_TRUE(same_bytes(first.stored(), second.stored()));
+
+		/* the union of three servers is the filter of all they saw, in either order */
+		Abf left = parts[0];
+		left.unite(parts[1]);
+		left.unite(parts[2]);
+		Abf right = parts[2];
+		right.unite(parts[1]);
+		right.unite(parts[0]);
+		EXPECT_TRUE(same_bytes(left.stored(), first.stored()));
+		EXPECT_TRUE(same_bytes(right.stored(), first.stored()));
+		sb_abf again;
+		EXPECT_EQ(read(first.stored(), &again), SB_OK);
+
+		/* an empty filter adds nothing, and one is not changed by itself but for its count */
+		Abf empty(planned);
+		empty.unite(first);
+		EXPECT_TRUE(same_bytes(empty.stored(), first.stored()));
+		left = first;
+		left.unite(Abf(planned));
+		EXPECT_TRUE(same_bytes(left.stored(), first.stored()));
+		left.unite(first);
+		EXPECT_EQ(left.parameters.items, 2 * first.parameters.items);
+		EXPECT_EQ(left.slices, first.slices);
+	}
+}
+
+/* Moving the clock on takes nothing from later answers, and in the end the filter takes its header alone. */
+TEST(Abf, IdleTimeEmptiesIt)
+{
+	Random random(15);
+	for (int round = 0; round < 60; round++)
+	{
+		const int64_t window = between(random, 50, 100000);
+		Abf filter = Abf::by_time(window, 500, 0.02);
+		Clock clock(random, window);
+		int64_t newest = std::numeric_limits<int64_t>::min();
+		std::vector<uint64_t> items;
+		for (int i = 0; i < 200; i++)
+		{
+			const int64_t at = clock.next();
+			newest = std::max(newest, at);
+			items.push_back(random());
+			filter.add(items.back(), at);
+		}
+		const int64_t moved_to = newest + between(random, 0, 2 * window);
+		Abf moved = filter;
+		moved.advance(moved_to);
+		sb_abf again;
+		EXPECT_EQ(read(moved.stored(), &again), SB_OK);
+		for (int i = 0; i < 20; i++)
+		{
+			const int64_t asked = moved_to + between(random, 0, 2 * window);
+			for (uint64_t item : items)
+			{
+				ASSERT_EQ(moved.contains(item, asked), filter.contains(item, asked));
+			}
+		}
+		/* what comes next does not see whether the clock was moved */
+		Abf later = filter;
+		later.add(1, moved_to + window / 3);
+		moved.add(1, moved_to + window / 3);
+		EXPECT_TRUE(same_bytes(later.stored(), moved.stored()));
+
+		moved.advance(moved_to + 100 * window);
+		EXPECT_EQ(moved.stored().size(), size_t{SB_ABF_HEADER});
+		EXPECT_EQ(read(moved.stored(), &again), SB_OK);
+		for (uint64_t item : items)
+		{
+			EXPECT_FALSE(filter.contains(item, moved_to + 100 * window));
+		}
+		Abf both = moved;
+		both.unite(filter);
+		EXPECT_EQ(both.stored().size(), size_t{SB_ABF_HEADER});
+		EXPECT_EQ(read(both.stored(), &again), SB_OK);
+		const uint64_t count = moved.parameters.items;
+		moved.add(2, newest); /* later than all that is alive: counted, and no more */
+		EXPECT_EQ(moved.stored().size(), size_t{SB_ABF_HEADER});
+		EXPECT_EQ(moved.parameters.items, count + 1);
+	}
+}
+
+TEST(Abf, UnionsNameWhatDiffers)
+{
+	sb_abf out;
+	sb_difference difference{};
+	const sb_abf base = Abf::by_time(1000000, 5000, 0.01, 8, 20).parameters;
+	const sb_abf items = Abf::by_items(5000).parameters;
+	EXPECT_EQ(sb_abf_plan_union(&items, &items, &out, &difference), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan_union(&base, &items, &out, &difference), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan_union(&base, &base, &out, &difference), SB_OK);
+	const struct
+	{
+		const char *name;
+		sb_abf other;
+	} others[] = {
+		{"window", Abf::by_time(1000001, 5000, 0.01, 8, 20).parameters},
+		{"generations", Abf::by_time(1000000, 5000, 0.01, 8, 21).parameters},
+		{"hashes", Abf::by_time(1000000, 5000, 0.01, 7, 20).parameters},
+		{"slice_bits", Abf::by_time(1000000, 9000, 0.01, 8, 20).parameters},
+	};
+	for (const auto &other : others)
+	{
+		EXPECT_EQ(sb_abf_plan_union(&base, &other.other, &out, &difference), SB_DIFFERENT);
+		EXPECT_STREQ(difference.parameter, other.name);
+		EXPECT_NE(difference.left, difference.right);
+	}
+}
+
+/* ------------------------------------------------------------ false positives */
+
+/* All outcomes of a few slices, one by one. */
+static double rate_by_enumeration(int k, int l, const double *fills)
+{
+	double found = 0;
+	for (unsigned outcome = 0; outcome < 1u << (k + l); outcome++)
+	{
+		double probability = 1;
+		int run = 0;
+		int longest = 0;
+		for (int i = 0; i < k + l; i++)
+		{
+			const bool matches = (outcome >> i & 1) != 0;
+			probability *= matches ? fills[i] : 1 - fills[i];
+			run = matches ? run + 1 : 0;
+			longest = std::max(longest, run);
+		}
+		if (longest >= k)
+			found += probability;
+	}
+	return found;
+}
+
+TEST(AbfFormula, TheRecursionIsTheSumOverAllOutcomes)
+{
+	Random random(16);
+	for (int k = 1; k <= 7; k++)
+		for (int l = 1; l <= 8; l++)
+		{
+			double fills[15];
+			for (double &fill : fills)
+				fill = uniform(random);
+			EXPECT_NEAR(sb_abf_rate(k, l, fills), rate_by_enumeration(k, l, fills), 1e-12);
+		}
+	const double none[2] = {};
+	EXPECT_TRUE(std::isnan(sb_abf_rate(0, 1, none)));
+	EXPECT_TRUE(std::isnan(sb_abf_rate(1, SB_ABF_MAX_GENERATIONS + 1, none)));
+	EXPECT_TRUE(std::isnan(sb_abf_rate_of_load(SB_ABF_MAX_HASHES + 1, 1, 1, 0)));
+	EXPECT_TRUE(std::isnan(sb_abf_load(1, 1, 1, 0)));
+}
+
+/*
+ * The pairs of the paper's table, which takes the fill of slice i as (i + 1) / 2k up to 1/2, have about the rates it
+ * names.
+ */
+TEST(AbfFormula, ThePapersPairsHaveThePapersRates)
+{
+	const struct
+	{
+		int k, l;
+		double rate;
+	} pairs[] = {{4, 3, 0.1},	 {5, 7, 0.1},	 {7, 5, 0.01},	  {8, 8, 0.01},	  {9, 14, 0.01},
+				 {10, 25, 0.01}, {11, 9, 0.001}, {12, 14, 0.001}, {14, 40, 0.001}};
+	for (const auto &pair : pairs)
+	{
+		double fills[SB_ABF_MAX_SLICES];
+		for (int i = 0; i < pair.k + pair.l; i++)
+			fills[i] = std::min(i + 1, pair.k) / (2.0 * pair.k);
+		EXPECT_NEAR(sb_abf_rate(pair.k, pair.l, fills), pair.rate, 0.13 * pair.rate) << pair.k << " " << pair.l;
+	}
+}
+
+TEST(AbfFormula, TheChoiceNeedsFewBits)
+{
+	for (double fpr : {0.5, 0.1, 0.05, 0.01, 0.001, 0.0001, 0.000001})
+	{
+		int k = SB_ABF_CHOOSE;
+		int l = SB_ABF_CHOOSE;
+		sb_abf_choose(fpr, &k, &l);
+		double least = 1e9;
+		for (int other = 1; other <= SB_ABF_MAX_HASHES; other++)
+			for (int more : {1, 2, 3, 5, 8, 13, 20, 30, 45, 70, 96})
+				least = std::min(least, other * (other + more) / (more * sb_abf_load(other, more, fpr, 0)));
+		EXPECT_LT(k * (k + l) / (l * sb_abf_load(k, l, fpr, 0)), 1.08 * least) << fpr << ": " << k << " " << l;
+	}
+}
+
+/* The share of new items that are found, at moments spread over the generations. */
+static double measured_rate(Abf &filter, Random &random, int asked_times, int64_t step)
+{
+	const int64_t length = sb_abf_length(&filter.parameters);
+	const int64_t warm = length * (sb_abf_slices(&filter.parameters) + 1);
+	int64_t at = 0;
+	uint64_t wrong = 0;
+	uint64_t asked = 0;
+	std::vector<uint64_t> hashes;
+	for (int round = 0; round < asked_times; round++)
+	{
+		const int64_t until = (round == 0 ? warm : at + length) + length / asked_times;
+		for (; at < until; at += step)
+			filter.add(random(), at);
+		for (int i = 0; i < 20000; i++)
+			wrong += filter.contains(random());
+		asked += 20000;
+	}
+	return static_cast<double>(wrong) / static_cast<double>(asked);
+}
+
+TEST(AbfRate, IsAtMostTheOneAskedFor)
+{
+	Random random(17);
+	for (double fpr : {0.1, 0.01, 0.001})
+		for (int64_t window : {300, 5000, 40000})
+		{
+			Abf items = Abf::by_items(window, fpr);
+			Abf time = Abf::by_time(window * 1000, static_cast<uint64_t>(window), fpr);
+			for (Abf *filter : {&items, &time})
+			{
+				const double measured = measured_rate(*filter, random, 10, filter->parameters.by_time ? 1000 : 1);
+				const double error = 4 * std::sqrt(fpr / 200000);
+				EXPECT_LT(measured, 1.03 * fpr + error + (window == 300 ? 0.15 * fpr : 0)) << fpr << " " << window;
+				EXPECT_GT(measured, (window == 300 ? 0.15 : 0.6) * fpr - error)
+					<< "more bits than it needs: " << fpr << " " << window;
+				uint64_t set[SB_ABF_MAX_SLICES];
+				EXPECT_EQ(sb_abf_count(&filter->parameters, filter->slices.data(), set), SB_OK);
+				double fills[SB_ABF_MAX_SLICES];
+				for (int i = 0; i < sb_abf_slices(&filter->parameters); i++)
+					fills[i] = static_cast<double>(set[i]) / static_cast<double>(sb_abf_bits(&filter->parameters));
+				EXPECT_NEAR(sb_abf_rate(filter->parameters.hash_count, filter->parameters.generations, fills), measured,
+							0.35 * fpr + error)
+					<< fpr << " " << window;
+				/* it covers l whole generations and what there is of the newest one */
+				const double estimate = sb_abf_cardinality(&filter->parameters, set) / static_cast<double>(window);
+				const double slack = window == 300 ? 0.15 : 0.03;
+				EXPECT_GT(estimate, 1 - slack);
+				EXPECT_LT(estimate,
+						  (1 + slack) * (filter->parameters.generations + 1) / filter->parameters.generations);
+			}
+		}
+}
+
+TEST(AbfRate, BitsAnItemAreThoseOfTheFormula)
+{
+	for (double fpr : {0.1, 0.01, 0.001, 0.0001})
+	{
+		const sb_abf abf = Abf::by_items(1000000, fpr).parameters;
+		const double bits = 8.0 * static_cast<double>(sb_abf_slice_bytes(&abf)) / 1e6;
+		const double formula = abf.hash_count * sb_abf_slices(&abf) /
+							   (abf.generations * sb_abf_load(abf.hash_count, abf.generations, fpr, 0));
+		EXPECT_NEAR(bits, formula, 0.04 * formula) << fpr;
+	}
+}
+
+/* ----------------------------------------------------------------- parameters */
+
+TEST(AbfPlan, RefusesWhatIsOutOfRange)
+{
+	sb_abf out;
+	const double nan = std::numeric_limits<double>::quiet_NaN();
+	EXPECT_EQ(sb_abf_plan(0, false, 0, 0.01, -1, -1, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(SB_ABF_MAX_TIME + 1, true, 10, 0.01, -1, -1, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(1000, true, 0, 0.01, -1, -1, &out), SB_OUT_OF_RANGE);
+	for (double fpr : {0.0, 0.6, -1.0, nan})
+	{
+		EXPECT_EQ(sb_abf_plan(1000, false, 0, fpr, -1, -1, &out), SB_OUT_OF_RANGE);
+	}
+	EXPECT_EQ(sb_abf_plan(1000, false, 0, 0.01, 0, -1, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(1000, false, 0, 0.01, SB_ABF_MAX_HASHES + 1, -1, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(1000, false, 0, 0.01, -1, 0, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(1000, false, 0, 0.01, -1, SB_ABF_MAX_GENERATIONS + 1, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_abf_plan(INT64_C(1) << 40, false, 0, 0.01, -1, -1, &out), SB_TOO_LARGE);
+	EXPECT_EQ(sb_abf_plan(SB_ABF_MAX_TIME, false, 0, 0.000001, -1, -1, &out), SB_TOO_LARGE);
+	EXPECT_EQ(sb_abf_plan(1, false, 0, 0.5, -1, -1, &out), SB_OK);
+	EXPECT_EQ(sb_abf_plan(1, true, static_cast<uint64_t>(SB_ABF_MAX_TIME), 0.5, -1, -1, &out), SB_TOO_LARGE);
+	EXPECT_EQ(sb_abf_plan(SB_ABF_MAX_TIME, true, 1, 0.000001, SB_ABF_MAX_HASHES, SB_ABF_MAX_GENERATIONS, &out), SB_OK);
+}
+
+TEST(AbfPlan, WhatIsPlannedCanBeReadBack)
+{
+	Random random(18);
+	for (int round = 0; round < 3000; round++)
+	{
+		sb_abf planned;
+		const double fpr = std::clamp(std::exp2(-1 - 19 * uniform(random)), SB_BF_MIN_FPR, SB_BF_MAX_FPR);
+		const int k = random() % 3 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, SB_ABF_MAX_HASHES));
+		const int l = random() % 3 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, SB_ABF_MAX_GENERATIONS));
+		const int64_t window = between(random, 1, INT64_C(1) << random() % 60);
+		const sb_status status = sb_abf_plan(window, random() % 2 == 0, uint64_t{1} << random() % 40, fpr, k, l,
+											 &planned);
+		if (status == SB_TOO_LARGE)
+			continue;
+		ASSERT_EQ(status, SB_OK);
+		Bytes header(SB_ABF_HEADER);
+		sb_abf_encode_header(&planned, header.data());
+		sb_abf again;
+		ASSERT_EQ(sb_abf_decode_header(header.data(), header.size(), header.size(), &again), SB_OK);
+		Bytes twice(SB_ABF_HEADER);
+		sb_abf_encode_header(&again, twice.data());
+		EXPECT_EQ(header, twice);
+	}
+}
+
+/* --------------------------------------------------------------------- header */
+
+/*
+ * Every field of a damaged header is refused or leads to a filter that can be used: nothing is read outside the
+ * value.
+ */
+TEST(AbfHeader, DamageIsRefusedOrHarmless)
+{
+	Random random(19);
+	for (int by_time = 0; by_time < 2; by_time++)
+	{
+		Abf filter = by_time != 0 ? Abf::by_time(1000, 100, 0.1) : Abf::by_items(100, 0.1);
+		for (int i = 0; i < 150; i++)
+			filter.add(random(), i * 13);
+		const Bytes good = filter.stored();
+		sb_abf out;
+		ASSERT_EQ(read(good, &out), SB_OK);
+		for (size_t size : {size_t{0}, size_t{1}, size_t{127}, size_t{128}, good.size() - 1})
+		{
+			EXPECT_NE(read(Bytes(good.data(), size), &out), SB_OK) << size;
+		}
+		EXPECT_EQ(read(good + Bytes(1), &out), SB_BAD_LENGTH);
+		for (size_t byte = 0; byte < SB_ABF_HEADER; byte++)
+			for (int bit = 0; bit < 8; bit++)
+			{
+				Bytes bad = good;
+				bad[byte] = static_cast<unsigned char>(bad[byte] ^ 1 << bit);
+				if (read(bad, &out) != SB_OK)
+					continue;
+				/* only what says nothing about the shape may be another number */
+				EXPECT_TRUE(byte == 4 || (byte >= 6 && byte < 40) || (byte >= 48 && byte < 88)) << byte;
+				Abf again(out);
+				again.slices = Bytes(bad.data() + SB_ABF_HEADER, bad.size() - SB_ABF_HEADER);
+				for (int i = 0; i < 20; i++)
+					(void) again.contains(random(), between(random, -SB_ABF_MAX_TIME, SB_ABF_MAX_TIME));
+				if (again.parameters.by_time)
+					again.unite(Abf(again));
+			}
+	}
+}
+
+TEST(AbfHeader, ContradictionsAreRefused)
+{
+	sb_abf out;
+	Abf filter = Abf::by_time(1000, 100, 0.1);
+	EXPECT_EQ(filter.stored().size(), size_t{SB_ABF_HEADER});
+	EXPECT_EQ(read(filter.stored() + filter.slices, &out), SB_BAD_LENGTH); /* one form only */
+	filter.add(1, 500);
+	const sb_abf good = filter.parameters;
+	auto refused = [&](const char *what, auto change) {
+		sb_abf changed = good;
+		change(changed);
+		Bytes header(SB_ABF_HEADER);
+		sb_abf_encode_header(&changed, header.data());
+		EXPECT_EQ(sb_abf_decode_header(header.data(), header.size(), sb_abf_size(&good), &out), SB_BAD_HEADER) << what;
+	};
+	refused("no kind", [](sb_abf &abf) { abf.kind = {}; });
+	refused("no items", [](sb_abf &abf) { abf.items = 0; });
+	refused("no block", [](sb_abf &abf) { abf.blocks = 0; });
+	refused("half a word", [](sb_abf &abf) { abf.block_bits = 96; });
+	refused("large blocks", [](sb_abf &abf) { abf.block_bits = SB_ABF_MAX_BLOCK_BITS + 64; });
+	refused("many small blocks", [](sb_abf &abf) { abf.blocks = 2, abf.block_bits = 448; });
+	refused("too large", [](sb_abf &abf) { abf.blocks = SB_ABF_MAX_BYTES, abf.block_bits = 512; });
+	refused("no hashes", [](sb_abf &abf) { abf.hash_count = 0; });
+	refused("no generations", [](sb_abf &abf) { abf.generations = 0; });
+	refused("no window", [](sb_abf &abf) { abf.window = 0; });
+	refused("before all times", [](sb_abf &abf) { abf.generation = INT64_MIN; });
+	refused("after all times", [](sb_abf &abf) { abf.generation = INT64_MAX; });
+	refused("by items, another generation",
+			[](sb_abf &abf) { abf.by_time = false, abf.expected = 1000, abf.generation = 1; });
+	refused("by items, another window", [](sb_abf &abf) { abf.by_time = false, abf.generation = 0; });
+	refused("rate", [](sb_abf &abf) { abf.fpr = std::numeric_limits<double>::quiet_NaN(); });
+
+	/* no bit, or more than one item sets */
+	Bytes empty = filter.stored();
+	std::fill_n(empty.data() + SB_ABF_HEADER, empty.size() - SB_ABF_HEADER, static_cast<unsigned char>(0));
+	EXPECT_EQ(read(empty, &out), SB_BAD_CELLS);
+	Bytes full = filter.stored();
+	full[SB_ABF_HEADER] = full[SB_ABF_HEADER + 9] = 0xff;
+	EXPECT_EQ(read(full, &out), SB_BAD_CELLS);
+}
+
+TEST(Abf, ItemsThatCannotBeCountedAreRefused)
+{
+	Abf filter = Abf::by_items(100);
+	filter.add(1);
+	filter.parameters.items = SB_ABF_MAX_ITEMS - 1;
+	filter.parameters.generation = sb_abf_generation(&filter.parameters, static_cast<int64_t>(filter.parameters.items));
+	const uint64_t hashes[2] = {2, 3};
+	EXPECT_EQ(sb_abf_add(&filter.parameters, filter.slices.data(), hashes, nullptr, 2, nullptr), SB_OVERFLOW);
+	EXPECT_EQ(sb_abf_add(&filter.parameters, filter.slices.data(), hashes, nullptr, 1, nullptr), SB_OK);
+	sb_abf out;
+	EXPECT_EQ(read(filter.stored(), &out), SB_OK);
+
+	Abf time = Abf::by_time(100, 10);
+	time.add(1, 5);
+	time.parameters.items = SB_ABF_MAX_ITEMS;
+	time.add(2, 6);
+	time.unite(Abf(time));
+	EXPECT_EQ(time.parameters.items, SB_ABF_MAX_ITEMS);
+}
+
+/* Many items in one call are the same as one after the other, in filters whose lines are asked for beforehand too. */
+TEST(Abf, BatchesAreSingleSteps)
+{
+	Random random(20);
+	for (uint64_t size : {100u, 200000u})
+		for (int by_time = 0; by_time < 2; by_time++)
+		{
+			Abf one = by_time != 0 ? Abf::by_time(1000000, size) : Abf::by_items(static_cast<int64_t>(size));
+			Abf many(one.parameters);
+			std::vector<uint64_t> hashes(1000);
+			std::vector<int64_t> times(1000);
+			auto single = std::make_unique<bool[]>(1000);
+			auto batch = std::make_unique<bool[]>(1000);
+			for (int round = 0; round < 5; round++)
+			{
+				for (size_t i = 0; i < hashes.size(); i++)
+				{
+					hashes[i] = sb_hash_int64(static_cast<int64_t>(random() % 900));
+					times[i] = round * 300000 + between(random, 0, 400000);
+					single[i] = one.add(hashes[i], times[i]);
+				}
+				many.add_all(hashes.data(), times.data(), hashes.size(), batch.get());
+				EXPECT_TRUE(std::equal(single.get(), single.get() + 1000, batch.get()));
+			}
+			EXPECT_TRUE(same_bytes(one.stored(), many.stored()));
+		}
+}
+
+/* -------------------------------------------------------------------- golden */
+
+static Bytes golden(const std::string &name)
+{
+	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name + ".hex");
+	EXPECT_TRUE(file) << name;
+	std::stringstream text;
+	text << file.rdbuf();
+	std::string digits = text.str();
+	digits.erase(
+		std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
+		digits.end());
+	Bytes bytes(digits.size() / 2);
+	for (size_t i = 0; i < bytes.size(); i++)
+		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+	return bytes;
+}
+
+/* What golden/make_golden_abf.py, which shares no code with the core, makes of the same stream. */
+TEST(AbfGolden, TheSameStreamGivesTheseBytesForEver)
+{
+	const struct
+	{
+		const char *name;
+		bool by_time;
+		int64_t window;
+		int k, l;
+		uint32_t blocks;
+		uint16_t block_bits;
+		int items;
+		int64_t moved_to;
+	} files[] = {
+		{"abf_empty", false, 100, 4, 6, 1, 128, 0, 0},
+		{"abf_items", false, 100, 4, 6, 1, 128, 250, 0},
+		{"abf_time", true, 1000000, 5, 7, 2, 512, 120, 0},
+		{"abf_moved", true, 1000000, 5, 7, 1, 192, 120, 2500000},
+		{"abf_gone", true, 1000000, 5, 7, 1, 192, 120, 9000000},
+	};
+	for (const auto &file : files)
+	{
+		sb_abf parameters{};
+		parameters.by_time = file.by_time;
+		parameters.window = file.window;
+		parameters.hash_count = static_cast<uint8_t>(file.k);
+		parameters.generations = static_cast<uint8_t>(file.l);
+		parameters.blocks = file.blocks;
+		parameters.block_bits = file.block_bits;
+		parameters.expected = 100;
+		parameters.fpr = 0.05;
+		Abf filter(parameters);
+		for (int i = 0; i < file.items; i++)
+			filter.add(sb_hash_int64(i * i % 83), int64_t{i} * 17011 % 1999993 - 500000); /* not in order */
+		if (file.moved_to != 0)
+			filter.advance(file.moved_to);
+		EXPECT_TRUE(same_bytes(filter.stored(), golden(file.name))) << file.name;
+		sb_abf out;
+		EXPECT_EQ(read(golden(file.name), &out), SB_OK) << file.name;
+	}
+}

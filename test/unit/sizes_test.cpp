@@ -1,0 +1,254 @@
+/*
+ * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c), which follow from counts of items alone.
+ */
+#include "index/sizes.h"
+
+#include "support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace {
+
+/* What a column asks for, with the counts of items of its ranges. */
+BfCounts column_of(const std::vector<double> &items, double rate)
+{
+	uint8_t hashes;
+	const double load = sb_bf_items_per_line(rate, &hashes);
+	return {items.data(), rate, load, hashes};
+}
+
+uint32_t lines_for(const std::vector<double> &items, double rate, uint32_t ranges)
+{
+	const BfCounts counts = column_of(items, rate);
+	return bf_index_lines_for(&counts, static_cast<uint32_t>(items.size()), ranges);
+}
+
+double mean_rate(const std::vector<double> &items, double rate, uint32_t lines)
+{
+	const BfCounts counts = column_of(items, rate);
+	double sum = 0;
+	for (const double count : items)
+		sum += sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, count / lines);
+	return sum / static_cast<double>(items.size());
+}
+
+constexpr double rates[] = {1e-6, 0.001, 0.01, 0.05, 0.2};
+
+} // namespace
+
+TEST(Sizes, TheMeanOfTheRatesIsTheOneAskedFor)
+{
+	std::mt19937_64 random(29);
+	for (const double rate : rates)
+		for (const double spread : {0.0, 0.3, 1.0})
+			for (const double typical : {500.0, 30000.0})
+			{
+				std::vector<double> items(125);
+				for (double &count : items)
+					count = typical * (1 + spread * std::uniform_real_distribution<>(0, 1)(random));
+				const uint32_t lines = lines_for(items, rate, 125);
+				EXPECT_LE(mean_rate(items, rate, lines), rate * 1.02) << rate << ' ' << spread << ' ' << typical;
+				/* an eighth less would be too little, unless a page is more than that */
+				if (lines >= 16)
+				{
+					EXPECT_GT(mean_rate(items, rate, lines * 7 / 8), rate) << rate << ' ' << spread << ' ' << typical;
+				}
+			}
+}
+
+TEST(Sizes, TheFullestRangeDoesNotDecide)
+{
+	/* a tenth of the ranges has twice as many items: fewer lines than these need alone, and more than the others do */
+	std::vector<double> items(125, 20000);
+	std::fill_n(items.begin(), 12, 40000);
+	const uint32_t lines = lines_for(items, 0.001, 125);
+	EXPECT_LT(lines, 0.85 * lines_for(std::vector<double>(125, 40000), 0.001, 125));
+	EXPECT_GT(lines, lines_for(std::vector<double>(125, 20000), 0.001, 125));
+	EXPECT_LE(mean_rate(items, 0.001, lines), 0.00102);
+}
+
+TEST(Sizes, RangesFarAboveTheOthersDoNotCount)
+{
+	const uint32_t without = lines_for(std::vector<double>(125, 700), 0.001, 125);
+	for (uint32_t far_above = 1; far_above <= 3; far_above++)
+	{
+		std::vector<double> items(125, 700);
+		std::fill_n(items.begin() + 60, far_above, 1e6);
+		if (far_above <= bf_index_most_full(125))
+			EXPECT_EQ(lines_for(items, 0.001, 125), without) << far_above;
+		else
+			EXPECT_GT(lines_for(items, 0.001, 125), 2 * without) << far_above;
+	}
+	/* always one, but of two ranges neither */
+	EXPECT_EQ(bf_index_most_full(8), 1u);
+	EXPECT_EQ(lines_for({700, 1e6, 700}, 0.001, 8), lines_for({700, 700, 700}, 0.001, 8));
+	EXPECT_GT(lines_for({700, 1e6}, 0.001, 8), 2 * lines_for({700, 700}, 0.001, 8));
+}
+
+TEST(Sizes, WhatDoesNotCountIsMarkedAsFull)
+{
+	for (const double rate : rates)
+	{
+		std::vector<double> items(125, 5000);
+		items[7] = 20500;
+		const BfCounts counts = column_of(items, rate);
+		const uint32_t lines = lines_for(items, rate, 125);
+		EXPECT_EQ(bf_index_far_above(&counts, 125), items[7]);
+		EXPECT_TRUE(std::isinf(bf_index_far_above(&counts, 7)));
+		/* and by their bits alone, where nobody has counted them */
+		const double full = bf_index_rate_of_full(counts.load, counts.hashes);
+		EXPECT_GE(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[7] / lines), full) << rate;
+		EXPECT_LT(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[0] / lines), full) << rate;
+	}
+}
+
+TEST(Sizes, NothingKnownTakesOnePage)
+{
+	EXPECT_EQ(lines_for({-1, -1, -1}, 0.001, 8), BF_POSITIONS(8u));
+	EXPECT_EQ(lines_for({0, 0}, 0.001, 8), BF_POSITIONS(8u));
+	/* what is not known does not count */
+	EXPECT_EQ(lines_for({-1, 9000, -1, 9000}, 0.001, 8), lines_for({9000, 9000}, 0.001, 8));
+}
+
+TEST(Sizes, LinesFillPagesInSteps)
+{
+	for (const uint32_t ranges : {8u, 31u, 125u})
+		for (double items = 10; items < 1e8; items *= 1.37)
+		{
+			const std::vector<double> counts(8, items);
+			const double needed = items / column_of(counts, 0.001).load;
+			const uint32_t lines = lines_for(counts, 0.001, ranges);
+			EXPECT_EQ(lines % BF_POSITIONS(ranges), 0u);
+			EXPECT_GE(lines, needed);
+			/* one page more at most, or a sixteenth */
+			EXPECT_LE(lines, std::max(needed + BF_POSITIONS(ranges), needed * (1 + 1 / 16.0) + BF_POSITIONS(ranges)));
+			/* a step is a number of pages of five bits */
+			uint32_t pages = lines / BF_POSITIONS(ranges);
+			while (pages % 2 == 0)
+				pages /= 2;
+			EXPECT_LE(pages, 32u);
+		}
+}
+
+TEST(Sizes, TheGroupBeforeIsTakenIfItIsNotMuchLarger)
+{
+	uint32_t lines[] = {100, 200};
+	const uint32_t larger[] = {105, 200};
+	const uint32_t smaller[] = {100, 199};
+	const uint32_t much_larger[] = {100, 230};
+	bf_index_settle_lines(lines, smaller, 2);
+	bf_index_settle_lines(lines, much_larger, 2);
+	EXPECT_EQ(lines[0], 100u);
+	EXPECT_EQ(lines[1], 200u);
+	bf_index_settle_lines(lines, larger, 2);
+	EXPECT_EQ(lines[0], 105u);
+}
+
+/* The groups of a level to which ranges are added one at a time. */
+static std::vector<uint32_t> grown(int level, uint32_t ranges, uint32_t at_once)
+{
+	std::vector<uint32_t> groups;
+	uint32_t covered = 0;
+	for (uint32_t have = at_once; have <= ranges; have += at_once)
+		while (covered < have)
+		{
+			groups.push_back(bf_index_group_to_grow(level, covered, have - covered));
+			covered += groups.back();
+		}
+	return groups;
+}
+
+TEST(Sizes, GroupsOfALevelThatGrows)
+{
+	EXPECT_EQ(grown(0, 400, 1), (std::vector<uint32_t>{8, 8, 15, 31, 63, 125, 125, 125}));
+	EXPECT_EQ(grown(1, 400, 1), (std::vector<uint32_t>{2, 6, 15, 40, 62, 125, 125, 125}));
+	EXPECT_EQ(grown(2, 400, 1), grown(1, 400, 1));
+	/* what comes at once gets larger groups, which end where the small ones do */
+	EXPECT_EQ(grown(0, 375, 125), (std::vector<uint32_t>{125, 125, 125}));
+	EXPECT_EQ(bf_index_group_to_grow(0, 0, 25), 31u);
+	EXPECT_EQ(bf_index_group_to_grow(0, 0, 60), 62u);
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
+		for (uint32_t first = 0; first < 1000; first++)
+			for (uint32_t available = 1; available < 300; available += 7)
+			{
+				const uint32_t size = bf_index_group_to_grow(level, first, available);
+				EXPECT_GE(size, 1u);
+				/* no group straddles a border of the level above */
+				EXPECT_EQ(first / 125, (first + size - 1) / 125) << first << ' ' << available;
+			}
+}
+
+TEST(Sizes, AtMostHalfOfALevelWaitsForRangesToCome)
+{
+	for (uint32_t at_once : {1u, 2u, 5u, 20u})
+	{
+		uint32_t covered = 0;
+		for (uint32_t have = at_once; have <= 1000; have += at_once)
+		{
+			while (covered < have)
+				covered += bf_index_group_to_grow(0, covered, have - covered);
+			if (have >= 8)
+			{
+				EXPECT_LE(covered - have, have) << have << " ranges, " << at_once << " at once";
+			}
+		}
+	}
+}
+
+TEST(Sizes, GroupsThatAreBuilt)
+{
+	const auto build = [](uint32_t count) {
+		const std::vector<double> items(count, 30000);
+		const BfCounts counts = column_of(items, 0.001);
+		std::vector<uint32_t> groups;
+		for (uint32_t first = 0; first < count;)
+		{
+			BfCounts rest = counts;
+			uint32_t lines;
+			rest.items += first;
+			groups.push_back(bf_index_group_to_build(&rest, 1, std::min(count - first, 125u), &lines));
+			first += groups.back();
+		}
+		return groups;
+	};
+	EXPECT_EQ(build(125), std::vector<uint32_t>{125});
+	EXPECT_EQ(build(120), std::vector<uint32_t>{120});
+	/* of 70 ranges a page has one position only, of 62 two */
+	EXPECT_EQ(build(70), (std::vector<uint32_t>{62, 8}));
+	EXPECT_EQ(build(5), std::vector<uint32_t>{5});
+	EXPECT_EQ(build(300), (std::vector<uint32_t>{125, 125, 40, 10}));
+}
+
+TEST(Sizes, LevelsAndLengths)
+{
+	uint32_t lengths[BF_INDEX_MAX_LEVELS];
+	bf_index_level_lengths(1, lengths);
+	EXPECT_EQ(std::vector<uint32_t>(lengths, lengths + 4), (std::vector<uint32_t>{1, 125, 15625, 125000}));
+	bf_index_level_lengths(32, lengths);
+	EXPECT_EQ(std::vector<uint32_t>(lengths, lengths + 4), (std::vector<uint32_t>{32, 4000, 128000, 0}));
+	bf_index_level_lengths(0, lengths);
+	EXPECT_EQ(lengths[1], 0u);
+	EXPECT_FALSE(bf_index_level_pays(1, 4000, 1, 7999));
+	EXPECT_TRUE(bf_index_level_pays(1, 4000, 1, 8000));
+	EXPECT_FALSE(bf_index_level_pays(2, 128000, 8, 1000000));
+	EXPECT_TRUE(bf_index_level_pays(2, 128000, 9, 1000000));
+	EXPECT_FALSE(bf_index_level_pays(3, 0, 100, 1000000));
+}
+
+TEST(Sizes, LengthsOfRanges)
+{
+	/* of 32 pages: as short as fills about eight lines, and no shorter than one group of a small table allows */
+	EXPECT_EQ(bf_index_range_length_for(8, 100000, false), 32u);
+	EXPECT_EQ(bf_index_range_length_for(64, 100000, false), 4u);
+	EXPECT_EQ(bf_index_range_length_for(10000, 100000, false), 1u);
+	EXPECT_EQ(bf_index_range_length_for(10000, 4000, false), 32u);
+	EXPECT_EQ(bf_index_range_length_for(10000, 512, true), 32u);
+	EXPECT_EQ(bf_index_range_length_for(10000, 512, false), 16u);
+	/* one row that is unlike all others does not decide */
+	const double sizes[] = {3, 3, 1000, 3};
+	EXPECT_EQ(bf_index_size_that_tells(sizes, 4), 3);
+	EXPECT_EQ(bf_index_size_that_tells(sizes + 1, 2), 501.5);
+}
