@@ -18,13 +18,13 @@ namespace {
 /* As long as it lives, so many items that arrive are merged. */
 class MergedFrom
 {
-  public:
+public:
 	explicit MergedFrom(uint64_t items) : before_(std::exchange(streambloom::merged_from_items, items)) {}
 	~MergedFrom() { streambloom::merged_from_items = before_; }
 	MergedFrom(const MergedFrom &) = delete;
 	MergedFrom &operator=(const MergedFrom &) = delete;
 
-  private:
+private:
 	uint64_t before_;
 };
 
@@ -88,7 +88,8 @@ TEST(ShortWords, AreReadAsTheyWereWritten)
 		ASSERT_LE(static_cast<size_t>(end - bytes.data()), streambloom::most_short_words(count));
 		const Bytes written(bytes.data(), static_cast<size_t>(end - bytes.data()));
 		std::vector<uint64_t> read(count);
-		ASSERT_EQ(streambloom::take_short_words(written.data(), written.data() + written.size(), read.data(), count), written.data() + written.size());
+		ASSERT_EQ(streambloom::take_short_words(written.data(), written.data() + written.size(), read.data(), count),
+				  written.data() + written.size());
 		ASSERT_EQ(read, words);
 		for (size_t size = 0; size < written.size(); size++)
 		{
@@ -158,8 +159,12 @@ TEST(TbfRuns, LeaveNoTrace)
 						{
 							const size_t share = hits.size() / workers;
 							const auto begin = hits.begin() + static_cast<ptrdiff_t>(worker * share);
-							const std::vector<Hit> part = workers > 2 ? std::vector<Hit>(begin, worker + 1 == workers ? hits.end() : begin + static_cast<ptrdiff_t>(share))
-																	  : part_of(hits, worker, workers);
+							const std::vector<Hit> part = workers > 2 ?
+															  std::vector<Hit>(
+																  begin, worker + 1 == workers ?
+																			 hits.end() :
+																			 begin + static_cast<ptrdiff_t>(share)) :
+															  part_of(hits, worker, workers);
 							states.push_back(sent(filled(memory, plan, self_sized, part).get()));
 						}
 						const Owned one = filled(memory, plan, self_sized, hits);
@@ -192,7 +197,9 @@ TEST(TbfRuns, LeaveNoTrace)
 						sb_difference difference;
 						const Owned takes = led(memory, states);
 						const Tbf filter = stored_by(filled(memory, plan, self_sized, more).get());
-						ASSERT_EQ(sb_tbf_builder_add_filter(takes.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_OK);
+						ASSERT_EQ(sb_tbf_builder_add_filter(takes.get(), &filter.parameters, filter.cells.data(), 1,
+															&difference),
+								  SB_OK);
 						expect_no_undercount(stored_by(takes.get()), hits);
 					}
 }
@@ -246,7 +253,8 @@ TEST(TbfRuns, TooManyHitsOverflow)
 	MergedFrom few(1);
 	Memory memory;
 	const sb_tbf plan = planned(1, hour, true);
-	const std::vector<Hit> hits(5, Hit{7, 15 * hour, std::ldexp(1.0, 32)}); /* a little more than half of what a word may hold */
+	const std::vector<Hit> hits(
+		5, Hit{7, 15 * hour, std::ldexp(1.0, 32)}); /* a little more than half of what a word may hold */
 	const Bytes state = sent(filled(memory, plan, true, hits).get());
 	const Owned leader = led(memory, {state});
 	ASSERT_TRUE(is_run(leader));

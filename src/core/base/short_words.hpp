@@ -45,7 +45,8 @@ inline uint64_t take_short_word(const unsigned char *from, const unsigned char *
 }
 
 /* Reads `count` words, and returns where the next byte is; NULL: the bytes end before, or are none that put_short_words() writes. */
-inline const unsigned char *take_short_words(const unsigned char *from, const unsigned char *end, uint64_t *words, size_t count)
+inline const unsigned char *take_short_words(const unsigned char *from, const unsigned char *end, uint64_t *words,
+											 size_t count)
 {
 	for (size_t i = 0; i < count; i += 2)
 	{
@@ -54,7 +55,8 @@ inline const unsigned char *take_short_words(const unsigned char *from, const un
 		const unsigned length = *from & 15u;
 		const unsigned second_length = *from >> 4;
 		from++;
-		if (length > 8 || second_length > 8 || static_cast<size_t>(end - from) < length + second_length || (i + 1 == count && second_length != 0))
+		if (length > 8 || second_length > 8 || static_cast<size_t>(end - from) < length + second_length ||
+			(i + 1 == count && second_length != 0))
 			return nullptr;
 		words[i] = take_short_word(from, end, length);
 		if (i + 1 < count)

@@ -30,7 +30,7 @@ namespace {
  */
 class item_writer
 {
-  public:
+public:
 	item_writer(const sb_tbf_builder *builder, unsigned char *out) : builder_(builder), out_(out) {}
 
 	void put(uint64_t hash, uint64_t slot)
@@ -55,7 +55,7 @@ class item_writer
 		return out_;
 	}
 
-  private:
+private:
 	void write_batch(size_t count)
 	{
 		uint64_t words[tbf_batch];
@@ -118,9 +118,8 @@ sb_status streambloom::write_in_order(const sb_tbf_builder *builder, unsigned ch
 	{
 		const borrowed_items &items = builder->borrowed;
 		*end = out + (items.end - items.begin);
-		return in_pieces(static_cast<size_t>(items.end - items.begin), bytes_at_once, [&](size_t first, size_t count) {
-			std::memcpy(out + first, items.begin + first, count);
-		});
+		return in_pieces(static_cast<size_t>(items.end - items.begin), bytes_at_once,
+						 [&](size_t first, size_t count) { std::memcpy(out + first, items.begin + first, count); });
 	}
 	const sb_hash_set &set = builder->set;
 	const slot_order order(&set);
@@ -200,13 +199,14 @@ struct merged_plane
 /* The items of a builder that arrived, and those of a dense or empty set, on their way into a new dense set. */
 class merging
 {
-  public:
+public:
 	merging(const sb_tbf_builder *builder, const sb_tbf_builder *other)
 		: set_(builder->set), arrived_(&other->borrowed), arrived_count_(other->borrowed.count)
 	{
 		const uint64_t *arrived[SB_TBF_PLANES] = {};
 		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (const int index = has_plane(other, i) ? sums_matching_plane(&builder->sums, &other->sums, i) : -1; index >= 0)
+			if (const int index = has_plane(other, i) ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
+				index >= 0)
 				arrived[index] = arrived_.words(i);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 		{
@@ -214,7 +214,8 @@ class merging
 			if (words == nullptr && arrived[i] == nullptr)
 				continue;
 			index_[planes_] = i;
-			plane_[planes_++] = {nullptr, words != nullptr ? words : set_.slots, arrived[i] != nullptr ? arrived[i] : arrived_.hashes(),
+			plane_[planes_++] = {nullptr, words != nullptr ? words : set_.slots,
+								 arrived[i] != nullptr ? arrived[i] : arrived_.hashes(),
 								 words != nullptr ? UINT64_MAX : 0, arrived[i] != nullptr ? UINT64_MAX : 0};
 		}
 	}
@@ -222,7 +223,8 @@ class merging
 	sb_status begin(const sb_memory *memory)
 	{
 		const uint64_t most = set_.count + arrived_count_;
-		const sb_status status = hash_set_make(&run_, memory, (most + 3) / 4 * 4, static_cast<uint32_t>(std::max(planes_, 1)));
+		const sb_status status = hash_set_make(&run_, memory, (most + 3) / 4 * 4,
+											   static_cast<uint32_t>(std::max(planes_, 1)));
 		for (int i = 0; i < planes_ && status == SB_OK; i++)
 			plane_[i].to = run_.slots + 4 * (1 + static_cast<size_t>(i));
 		run_.dense = true;
@@ -242,7 +244,7 @@ class merging
 			planes[index_[i]] = plane_[i].to;
 	}
 
-  private:
+private:
 	template <int known_planes>
 	sb_status merge();
 	template <int known_planes>
@@ -273,7 +275,8 @@ inline uint64_t merging::put(uint64_t to, bool from_set, uint64_t slot, bool fro
 	for (int i = 0; i < (known_planes != 0 ? known_planes : planes_); i++)
 	{
 		const merged_plane &plane = plane_[i];
-		const uint64_t word = (plane.set[set_place] & plane.set_mask & set_mask) + (plane.arrived[at] & plane.arrived_mask & arrived_mask);
+		const uint64_t word = (plane.set[set_place] & plane.set_mask & set_mask) +
+							  (plane.arrived[at] & plane.arrived_mask & arrived_mask);
 		plane.to[place] = word;
 		digits |= word;
 	}
@@ -291,7 +294,8 @@ sb_status merging::merge()
 	size_t at = zero_arrived;
 	uint64_t to = 0;
 	uint64_t last = 0;
-	uint64_t digits = 0; /* all words are below SB_TBF_MAX_CELL, a power of two, so that it is seen here if a sum is not */
+	uint64_t digits =
+		0; /* all words are below SB_TBF_MAX_CELL, a power of two, so that it is seen here if a sum is not */
 	if (zero_in_set || zero_arrived)
 	{
 		run_.slots[hash_set_place(run_.capacity, run_.beside)] = 1;
@@ -330,8 +334,8 @@ sb_status merging::merge()
 
 bool streambloom::may_be_merged(const sb_tbf_builder *builder, const sb_tbf_builder *other)
 {
-	return builder->form == sums_form::items && (builder->set.dense || builder->set.count == 0) && other->form == sums_form::borrowed &&
-		   other->borrowed.count >= merged_from_items;
+	return builder->form == sums_form::items && (builder->set.dense || builder->set.count == 0) &&
+		   other->form == sums_form::borrowed && other->borrowed.count >= merged_from_items;
 }
 
 sb_status streambloom::merge_items(sb_tbf_builder *builder, const sb_tbf_builder *other)
