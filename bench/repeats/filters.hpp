@@ -81,20 +81,28 @@ private:
 class Stable : public Filter
 {
 public:
-	Stable(const Setting &s, const char *name, sb_scheme scheme) : Filter(name)
+	/* An ibf ranks importances, or has the range 0 to 1 and as many evictions as an sbf: `old_defaults`. */
+	Stable(const Setting &s, const char *name, sb_scheme scheme, bool old_defaults = false) : Filter(name)
 	{
-		const bool two = scheme == SB_TWO_CLASS;
-		must(sb_stable_plan(s.bytes, s.fpr, scheme, two ? 0.5 : 0,
-							two					? 0.5 :
-							scheme == SB_STABLE ? 0 :
-												  1,
-							SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &stable_));
+		const double low = scheme == SB_STABLE ? 0 : !old_defaults ? NAN : scheme == SB_TWO_CLASS ? 0.5 : 0;
+		const double high = scheme == SB_STABLE ? 0 : !old_defaults ? NAN : scheme == SB_TWO_CLASS ? 0.5 : 1;
+		int64_t evictions = SB_STABLE_CHOOSE;
+		if (old_defaults && scheme == SB_MULTI_CLASS)
+		{
+			sb_stable sbf;
+			must(sb_stable_plan(s.bytes, s.fpr, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE,
+								0, &sbf));
+			evictions = sbf.evictions;
+		}
+		must(sb_stable_plan(s.bytes, s.fpr, scheme, low, high, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, evictions, 0,
+							&stable_));
 		stable_.kind.code = SB_KIND_INTEGER;
 		cells_.resize(sb_stable_cell_bytes(&stable_));
 	}
 	bool step(uint64_t hash, int64_t, double importance) override
 	{
-		const uint8_t value = sb_stable_value_of(&stable_, importance);
+		sb_stable_note_importance(&stable_, cells_.data(), importance);
+		const uint8_t value = sb_stable_value_of(&stable_, cells_.data(), importance);
 		bool duplicate;
 		sb_stable_steps(&stable_, cells_.data(), &hash, &value, 1, &duplicate);
 		return duplicate;
@@ -207,6 +215,7 @@ inline std::vector<std::unique_ptr<Filter>> filters_of(const Setting &s)
 													 static_cast<int>(stable.evictions), int{sb_stable_max(&stable)}));
 	all.push_back(std::make_unique<Stable>(s, "ibf two_class", SB_TWO_CLASS));
 	all.push_back(std::make_unique<Stable>(s, "ibf multi_class", SB_MULTI_CLASS));
+	all.push_back(std::make_unique<Stable>(s, "ibf multi_class, evictions of an sbf", SB_MULTI_CLASS, true));
 	if (s.bytes <= 16384 && !s.by_time) /* a step takes tens of microseconds */
 		all.push_back(std::make_unique<Stable>(s, "ibf value_weighted", SB_VALUE_WEIGHTED));
 	all.push_back(std::make_unique<Abf>(s));

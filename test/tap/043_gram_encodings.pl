@@ -180,6 +180,10 @@ sub ask_all
 	}
 }
 
+# PostgreSQL 19 has no MULE_INTERNAL any more.
+my $known = StreambloomTap->new('043_encodings');
+@encodings = grep { $known->sql("SELECT pg_char_to_encoding('$_')") >= 0 } @encodings;
+
 my %databases;
 foreach my $encoding (@encodings)
 {

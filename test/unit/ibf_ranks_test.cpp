@@ -1,6 +1,7 @@
 /*
- * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks them among those of the latest items. Whatever the
- * importances are, values are spread evenly, the false-positive rate is kept, and important items are remembered longer.
+ * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks them among those of the latest items. Whatever
+ * the importances are, values are spread evenly, the false-positive rate is kept, and important items are remembered
+ * longer.
  */
 #include "stable_support.h"
 
@@ -13,7 +14,9 @@ static const double infinite = std::numeric_limits<double>::infinity();
 static Stable ranking(sb_scheme scheme = SB_MULTI_CLASS, uint64_t bytes = 4096, uint64_t seed = 0, double fpr = 0.01)
 {
 	sb_stable plan;
-	EXPECT_EQ(sb_stable_plan(bytes, fpr, scheme, NAN, NAN, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, seed, &plan), SB_OK);
+	EXPECT_EQ(
+		sb_stable_plan(bytes, fpr, scheme, NAN, NAN, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, seed, &plan),
+		SB_OK);
 	EXPECT_TRUE(plan.ranked);
 	return Stable(plan);
 }
@@ -39,7 +42,10 @@ static const Importances all_importances[] = {
 	{"two values", [](Random &random, uint64_t) { return random() % 10 == 0 ? 1.0 : 0.0; }},
 	{"nearly all are the highest", [](Random &random, uint64_t) { return random() % 10 != 0 ? 1.0 : 0.0; }},
 	{"three values", [](Random &random, uint64_t) { return static_cast<double>(random() % 3); }},
-	{"infinite ones", [](Random &random, uint64_t) { return random() % 4 == 0 ? infinite : random() % 3 == 0 ? -infinite : 0.0; }},
+	{"infinite ones",
+	 [](Random &random, uint64_t) { return random() % 4 == 0 ? infinite :
+										   random() % 3 == 0 ? -infinite :
+															   0.0; }},
 	{"rising", [](Random &, uint64_t i) { return static_cast<double>(i); }},
 };
 
@@ -74,7 +80,8 @@ TEST(IbfRanks, AHigherImportanceNeverGetsALowerValue)
 				const auto value = sb_stable_value_of(&ibf.parameters, ibf.cells.data(), importance);
 				const auto of_other = sb_stable_value_of(&ibf.parameters, ibf.cells.data(), other);
 				ASSERT_TRUE(value >= 1 && value <= ibf.max()) << importances.name;
-				ASSERT_TRUE(other == importance ? of_other == value : (other < importance) == (of_other < value) || of_other == value)
+				ASSERT_TRUE(other == importance ? of_other == value :
+												  (other < importance) == (of_other < value) || of_other == value)
 					<< importances.name << ": " << importance << " " << other;
 			}
 		}
@@ -96,7 +103,9 @@ TEST(IbfRanks, TheRateHoldsWhateverTheImportancesAre)
 			const double rate = static_cast<double>(duplicates) / static_cast<double>(many - warm);
 			/* Rising importances are all the highest when they come: no sample of what was before knows better. */
 			if (std::string(importances.name) != "rising")
+			{
 				EXPECT_LT(rate, 0.05 * 1.1) << importances.name << ", scheme " << scheme;
+			}
 		}
 }
 
@@ -110,7 +119,7 @@ static double missed_of_the_important(Stable ibf, const Importances &importances
 	for (uint64_t i = 0; i < 60000; i++)
 	{
 		const double importance = importances.of(random, i);
-		(void)ibf.step(sb_hash_int64(static_cast<int64_t>(i)), ranked ? importance : 1.0);
+		(void) ibf.step(sb_hash_int64(static_cast<int64_t>(i)), ranked ? importance : 1.0);
 		if (i < gap)
 			continue;
 		const double then = importances.of(again, i - gap);
@@ -127,7 +136,9 @@ static double missed_of_the_important(Stable ibf, const Importances &importances
 TEST(IbfRanks, TheMostImportantFifthIsForgottenHalfAsOftenAsByAnSbf)
 {
 	sb_stable plan;
-	ASSERT_EQ(sb_stable_plan(4096, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &plan), SB_OK);
+	ASSERT_EQ(
+		sb_stable_plan(4096, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &plan),
+		SB_OK);
 	const Importances &tail = all_importances[1];
 	const double sbf = missed_of_the_important(Stable(plan), tail, 400, false);
 	const double ibf = missed_of_the_important(ranking(), tail, 400, true);
@@ -149,12 +160,12 @@ TEST(IbfRanks, TheSampleFollowsTheStream)
 
 TEST(IbfRanks, ComesBackAndRefusesWhatIsNoSample)
 {
-	for (const uint64_t items : {0, 1, 63, 64, 65, 5000})
+	for (const uint64_t items : {0u, 1u, 63u, 64u, 65u, 5000u})
 	{
 		Stable ibf = ranking();
 		Random random(15);
 		for (uint64_t i = 0; i < items; i++)
-			(void)ibf.step(sb_hash_int64(static_cast<int64_t>(i)), uniform(random) - 0.5);
+			(void) ibf.step(sb_hash_int64(static_cast<int64_t>(i)), uniform(random) - 0.5);
 		const Bytes value = ibf.stored();
 		EXPECT_EQ(value.size(), items == 0 ? SB_STABLE_HEADER : SB_STABLE_HEADER + 4096 + SB_STABLE_SAMPLE_BYTES);
 		sb_stable out;
@@ -164,8 +175,7 @@ TEST(IbfRanks, ComesBackAndRefusesWhatIsNoSample)
 			continue;
 
 		const size_t sample = value.size() - SB_STABLE_SAMPLE_BYTES;
-		const auto with = [&](size_t at, const void *bytes, size_t size)
-		{
+		const auto with = [&](size_t at, const void *bytes, size_t size) {
 			Bytes changed = value;
 			std::memcpy(changed.data() + at, bytes, size);
 			sb_stable ignored;
@@ -177,9 +187,13 @@ TEST(IbfRanks, ComesBackAndRefusesWhatIsNoSample)
 		for (const double bad : {static_cast<double>(NAN), minus_zero})
 			EXPECT_EQ(with(sample + 8, &bad, sizeof bad), SB_BAD_CELLS);
 		if (items > 1)
+		{
 			EXPECT_EQ(with(sample + 8, &infinite, sizeof infinite), SB_BAD_CELLS);
+		}
 		if (items < SB_STABLE_SAMPLE)
+		{
 			EXPECT_EQ(with(sample + 8 + 8 * SB_STABLE_SAMPLE - 8, &infinite, sizeof infinite), SB_BAD_CELLS);
+		}
 	}
 	Stable sbf(1000, SB_STABLE, 5, 3, 10);
 	Bytes value = sbf.stored();
@@ -196,7 +210,7 @@ TEST(IbfRanks, UnionsDoNotDependOnTheirOrder)
 	{
 		filters.push_back(ranking(SB_MULTI_CLASS, 1000, seed));
 		for (uint64_t i = 0; i < 50 + 50 * (seed / 2); i++)
-			(void)filters.back().step(random(), uniform(random));
+			(void) filters.back().step(random(), uniform(random));
 	}
 	std::vector<size_t> order = {0, 1, 2, 3};
 	Bytes first;
@@ -207,7 +221,8 @@ TEST(IbfRanks, UnionsDoNotDependOnTheirOrder)
 		{
 			sb_stable joined;
 			sb_difference difference;
-			ASSERT_EQ(sb_stable_plan_union(&all.parameters, &filters[order[i]].parameters, &joined, &difference), SB_OK);
+			ASSERT_EQ(sb_stable_plan_union(&all.parameters, &filters[order[i]].parameters, &joined, &difference),
+					  SB_OK);
 			ASSERT_EQ(sb_stable_unite(&joined, all.cells.data(), filters[order[i]].cells.data()), SB_OK);
 			all.parameters = joined;
 		}
@@ -219,7 +234,8 @@ TEST(IbfRanks, UnionsDoNotDependOnTheirOrder)
 	sb_stable ranged;
 	sb_stable joined;
 	sb_difference difference;
-	ASSERT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, 0, 1, filters[0].parameters.hash_count, filters[0].parameters.bits,
-							 filters[0].parameters.evictions, 0, &ranged), SB_OK);
+	ASSERT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, 0, 1, filters[0].parameters.hash_count,
+							 filters[0].parameters.bits, filters[0].parameters.evictions, 0, &ranged),
+			  SB_OK);
 	EXPECT_EQ(sb_stable_plan_union(&filters[0].parameters, &ranged, &joined, &difference), SB_DIFFERENT);
 }

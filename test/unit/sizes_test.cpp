@@ -1,5 +1,6 @@
 /*
- * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c), which follow from counts of items alone.
+ * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c), which follow from counts
+ * of items alone.
  */
 #include "index/sizes.h"
 

@@ -33,7 +33,8 @@ struct Sample
 	double at(unsigned i) const { return std::bit_cast<double>(load_le<uint64_t>(entries() + i * entry)); }
 
 	/* How many are lower than this importance, or at most it. */
-	template <bool or_equal> unsigned lower(double importance) const
+	template <bool or_equal>
+	unsigned lower(double importance) const
 	{
 		unsigned first = 0;
 		for (unsigned left = count(); left > 0;)
@@ -120,7 +121,8 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 		return;
 	const ChangingSample to(stable, dst);
 	const Sample from(stable, src);
-	if (from.seen() > to.seen() || (from.seen() == to.seen() && std::memcmp(from.bytes, to.bytes, SB_STABLE_SAMPLE_BYTES) > 0))
+	if (from.seen() > to.seen() ||
+		(from.seen() == to.seen() && std::memcmp(from.bytes, to.bytes, SB_STABLE_SAMPLE_BYTES) > 0))
 		std::memcpy(to.to, from.bytes, SB_STABLE_SAMPLE_BYTES);
 }
 
@@ -129,9 +131,10 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 /* ---------------------------------------------------------- values of importances */
 
 /*
- * Entry j of a sample of `count` would have the value 1 + floor((2j + 1) / (2 count) * Max) if all were different. Equal
- * importances share the mean of their values, rounded down. So the values of a stream never have a higher mean than uniform
- * ones, and are not spread more widely; by the concavity of log(1 + k_i / p') the stable point has at least as many zeros.
+ * Entry j of a sample of `count` would have the value 1 + floor((2j + 1) / (2 count) * Max) if all were different.
+ * Equal importances share the mean of their values, rounded down. So the values of a stream never have a higher mean
+ * than uniform ones, and are not spread more widely; by the concavity of log(1 + k_i / p') the stable point has at
+ * least as many zeros.
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {

@@ -1,6 +1,7 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are: as functions of
- * counts of items. summarize.c and build.c count them in the table, the advisor in a part of it. Nothing of PostgreSQL is needed here.
+ * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are:
+ * as functions of counts of items. summarize.c and build.c count them in the table, the advisor in a part of it.
+ * Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -103,7 +104,10 @@ bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, 
 /* A range is far above the others if it has this many times the items of the next one. */
 #define FAR_ABOVE 4
 
-/* A range with so many times the items that its filter was made for is marked as full. (One that is far above has about four times as many.) */
+/*
+ * A range with so many times the items that its filter was made for is marked as full. (One that is far above has
+ * about four times as many.)
+ */
 #define FULL_LOAD 3
 
 uint32_t
@@ -147,7 +151,10 @@ bf_index_most_items(double *items, uint32_t count)
 /* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
-/* The next larger number of pages of sixteen steps between a power of two and the next one, or this one if it is such a step. */
+/*
+ * The next larger number of pages of sixteen steps between a power of two and the next one, or this one if it is such
+ * a step.
+ */
 static uint32_t
 step_from(uint32_t pages)
 {
@@ -167,8 +174,8 @@ pages_for_lines(double lines, uint32_t positions)
 }
 
 /*
- * Ranges with about the same number of items, which stand for each other. The last class has all ranges with far fewer items than the first
- * one: they hardly matter.
+ * Ranges with about the same number of items, which stand for each other. The last class has all ranges with far fewer
+ * items than the first one: they hardly matter.
  */
 #define ABOUT_THE_SAME 0.9
 #define MOST_CLASSES 16
@@ -189,7 +196,9 @@ make_classes(const double *items, uint32_t count, CountClass *classes)
 	{
 		double		sum = items[first];
 
-		for (end = first + 1; end < count && (items[end] >= ABOUT_THE_SAME * items[first] || used == MOST_CLASSES - 1); end++)
+		for (end = first + 1;
+			 end < count && (items[end] >= ABOUT_THE_SAME * items[first] || used == MOST_CLASSES - 1);
+			 end++)
 			sum += items[end];
 		classes[used++] = (CountClass) {.items = sum / (end - first), .share = (end - first) / (double) count};
 	}
@@ -302,7 +311,10 @@ good_group_size(uint32_t most)
 /* Two groups of ranges are made if they have less than this share of the pages of one group. */
 #define WORTH_TWO_GROUPS (7.0 / 8)
 
-/* Finds the lines of a group of so many ranges, from range `from` of those that are known. Returns the number of its pages. */
+/*
+ * Finds the lines of a group of so many ranges, from range `from` of those that are known. Returns the number of its
+ * pages.
+ */
 static uint64_t
 find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
 {
@@ -336,8 +348,9 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 }
 
 /*
- * Where the groups of a level that grows end. With pages of 8 kB each of these sizes fills them well: 8, 8, 15, 31 and 63 ranges. On a level
- * above 0 there are few ranges at first, each of which has as many items as a whole group of the level below: 2, 6, 15, 40 and 62.
+ * Where the groups of a level that grows end. With pages of 8 kB each of these sizes fills them well: 8, 8, 15, 31 and
+ * 63 ranges. On a level above 0 there are few ranges at first, each of which has as many items as a whole group of the
+ * level below: 2, 6, 15, 40 and 62.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};

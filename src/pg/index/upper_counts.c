@@ -1,6 +1,6 @@
 /*
- * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the other, so of each
- * level one range is under way at a time.
+ * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the
+ * other, so of each level one range is under way at a time.
  */
 #include "index/upper_counts.h"
 

@@ -1,5 +1,6 @@
 /*
- * upper_counts.h: how many items the ranges of the levels above 0 have. A build counts them while it reads those of level 0.
+ * upper_counts.h: how many items the ranges of the levels above 0 have. A build counts them while it reads those of
+ * level 0.
  */
 #ifndef STREAMBLOOM_PG_INDEX_UPPER_COUNTS_H
 #define STREAMBLOOM_PG_INDEX_UPPER_COUNTS_H
