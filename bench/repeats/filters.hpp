@@ -213,9 +213,18 @@ inline std::vector<std::unique_ptr<Filter>> filters_of(const Setting &s)
 	all.push_back(
 		std::make_unique<Simulated<SimulatedStable>>("sbf, simulated", stable.cell_count, int{stable.hash_count},
 													 static_cast<int>(stable.evictions), int{sb_stable_max(&stable)}));
+	const auto simulated = [&](const char *name, bool two_class)
+	{
+		all.push_back(std::make_unique<Simulated<SimulatedImportant>>(
+			name, two_class, stable.cell_count, int{stable.hash_count}, static_cast<int>(stable.evictions),
+			int{sb_stable_max(&stable)}));
+	};
 	all.push_back(std::make_unique<Stable>(s, "ibf two_class", SB_TWO_CLASS));
+	all.push_back(std::make_unique<Stable>(s, "ibf two_class, threshold 1/2", SB_TWO_CLASS, true));
+	simulated("ibf two_class, simulated", true);
 	all.push_back(std::make_unique<Stable>(s, "ibf multi_class", SB_MULTI_CLASS));
 	all.push_back(std::make_unique<Stable>(s, "ibf multi_class, evictions of an sbf", SB_MULTI_CLASS, true));
+	simulated("ibf multi_class, simulated", false);
 	if (s.bytes <= 16384 && !s.by_time) /* a step takes tens of microseconds */
 		all.push_back(std::make_unique<Stable>(s, "ibf value_weighted", SB_VALUE_WEIGHTED));
 	all.push_back(std::make_unique<Abf>(s));

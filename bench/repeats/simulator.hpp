@@ -115,6 +115,49 @@ private:
 	std::mt19937_64 random_{7};
 };
 
+/*
+ * Bhoraskar et al. 2013: the same, but each of the K cells becomes max(cell, value). IBF-2C (Algorithm 1): the value is
+ * Max for an importance of at least the middle, else Max / 2. IBF-MC (Algorithm 2): Max classes of the importances from
+ * 0 to 1.
+ */
+class SimulatedImportant
+{
+public:
+	SimulatedImportant(bool two_class, uint32_t cells, int k, int evictions, int max)
+		: two_class_(two_class), cells_(cells), k_(k), evictions_(evictions), max_(max)
+	{
+	}
+	bool step(uint64_t hash, int64_t, double importance)
+	{
+		const int value = two_class_ ? (importance >= 0.5 ? max_ : max_ / 2) :
+									   std::min(max_, 1 + static_cast<int>(importance * max_));
+		std::mt19937_64 generator(hash);
+		size_t places[16];
+		bool found = true;
+		for (int i = 0; i < k_; i++)
+		{
+			places[i] = generator() % cells_.size();
+			found = found && cells_[places[i]] != 0;
+		}
+		for (int i = 0; i < evictions_; i++)
+		{
+			unsigned char &cell = cells_[random_() % cells_.size()];
+			cell = static_cast<unsigned char>(std::max(cell - 1, 0));
+		}
+		for (int i = 0; i < k_; i++)
+			cells_[places[i]] = static_cast<unsigned char>(std::max<int>(cells_[places[i]], value));
+		return found;
+	}
+
+private:
+	bool two_class_;
+	std::vector<unsigned char> cells_;
+	int k_;
+	int evictions_;
+	int max_;
+	std::mt19937_64 random_{8};
+};
+
 } // namespace repeats
 
 #endif

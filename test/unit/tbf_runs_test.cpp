@@ -1,6 +1,6 @@
 /*
- * tbf_runs_test.cpp: builders whose items arrive sorted by hash and are merged into runs: the same bytes as of one builder that had all hits,
- * whatever is done with a run. Runs are made of a few items here.
+ * tbf_runs_test.cpp: builders whose items arrive sorted by hash and are merged into runs: the same bytes as of one
+ * builder that had all hits, whatever is done with a run. Runs are made of a few items here.
  */
 #include "tbf_builder_support.h"
 
@@ -137,7 +137,10 @@ TEST(TbfRuns, ItemsTravelInTheOrderOfTheirHashes)
 		}
 }
 
-/* Any number of workers, which have some items in common, or hits in other planes; and whatever comes after the merging. */
+/*
+ * Any number of workers, which have some items in common, or hits in other planes; and whatever comes after the
+ * merging.
+ */
 TEST(TbfRuns, LeaveNoTrace)
 {
 	MergedFrom few(1);

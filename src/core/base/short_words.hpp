@@ -1,7 +1,7 @@
 /*
- * short_words.hpp: words in as many bytes as they need, for what travels between processes and is never stored. Each two words begin with a
- * byte that has their lengths, 0 to 8, in its lower and its higher four bits; then come the bytes of the words, the lowest first.
- * For the core only.
+ * short_words.hpp: words in as many bytes as they need, for what travels between processes and is never stored. Each
+ * two words begin with a byte that has their lengths, 0 to 8, in its lower and its higher four bits; then come the
+ * bytes of the words, the lowest first. For the core only.
  */
 #ifndef STREAMBLOOM_SHORT_WORDS_HPP
 #define STREAMBLOOM_SHORT_WORDS_HPP
@@ -44,7 +44,10 @@ inline uint64_t take_short_word(const unsigned char *from, const unsigned char *
 	return length >= 8 ? bytes : bytes & ((UINT64_C(1) << (8 * length)) - 1);
 }
 
-/* Reads `count` words, and returns where the next byte is; NULL: the bytes end before, or are none that put_short_words() writes. */
+/*
+ * Reads `count` words, and returns where the next byte is; NULL: the bytes end before, or are none that
+ * put_short_words() writes.
+ */
 inline const unsigned char *take_short_words(const unsigned char *from, const unsigned char *end, uint64_t *words,
 											 size_t count)
 {

@@ -1,10 +1,10 @@
 /*
- * tbf_builder_runs.cpp: items in the order of their hashes. A worker sends them so, and the leader merges what arrives into a run: two
- * sequences are read from the beginning to the end and a third one is written, where adding each item to a set takes a search in a set
- * that has to grow meanwhile.
+ * tbf_builder_runs.cpp: items in the order of their hashes. A worker sends them so, and the leader merges what arrives
+ * into a run: two sequences are read from the beginning to the end and a third one is written, where adding each item
+ * to a set takes a search in a set that has to grow meanwhile.
  *
- * A run is a dense set (sb_hash_set.h). It is read as any other set. Nothing can be searched in it or added to it, so it becomes an
- * ordinary set again (own_items()) before anything but another run is added to it.
+ * A run is a dense set (sb_hash_set.h). It is read as any other set. Nothing can be searched in it or added to it, so
+ * it becomes an ordinary set again (own_items()) before anything but another run is added to it.
  */
 #include "base/memory.hpp"
 #include "base/short_words.hpp"
@@ -25,8 +25,9 @@ uint64_t streambloom::merged_from_items = 4096;
 namespace {
 
 /*
- * Items on their way into bytes, tbf_batch at a time: how much each hash is above the last one, then the words of each plane that is there,
- * as short words. The last tbf_batch items are kept back, since those that come next may belong before them.
+ * Items on their way into bytes, tbf_batch at a time: how much each hash is above the last one, then the words of each
+ * plane that is there, as short words. The last tbf_batch items are kept back, since those that come next may belong
+ * before them.
  */
 class item_writer
 {
@@ -94,8 +95,8 @@ uint64_t streambloom::most_bytes_of_items(const sb_tbf_builder *builder)
 }
 
 /*
- * The slots up to this one may have hashes that found no place at the end of the set: a search that begins there goes on at the first slot,
- * and passes full groups of four.
+ * The slots up to this one may have hashes that found no place at the end of the set: a search that begins there goes
+ * on at the first slot, and passes full groups of four.
  */
 static uint64_t end_of_overflow(const sb_hash_set &set)
 {
@@ -261,8 +262,8 @@ private:
 };
 
 /*
- * The words of an item that is in one of the two or in both, into a slot of the run. Returns their binary digits. Which of the two has the
- * next item nobody can predict, so there is no branch.
+ * The words of an item that is in one of the two or in both, into a slot of the run. Returns their binary digits. Which
+ * of the two has the next item nobody can predict, so there is no branch.
  */
 template <int known_planes>
 inline uint64_t merging::put(uint64_t to, bool from_set, uint64_t slot, bool from_arrived, size_t at)
