@@ -78,7 +78,6 @@ static bool sizes_itself(uint64_t choice)
 static void set_limits(uint64_t choice)
 {
 	streambloom::outgrown = {UINT64_C(28) << (choice >> 18 & 1), 1u << (choice >> 19 & 1)};
-	streambloom::merged_from_items = 1 + (choice >> 20 & 31);
 }
 
 static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of, bool self_sized)

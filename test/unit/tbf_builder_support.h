@@ -18,30 +18,6 @@ struct Ended
 };
 using Owned = std::unique_ptr<sb_tbf_builder, Ended>;
 
-/* What is asked whether to stop says so at one question. */
-inline uint64_t questions_left;
-inline bool asked_after_stop;
-
-inline bool stop_at_a_question()
-{
-	asked_after_stop |= questions_left == 0;
-	return questions_left == 0 || --questions_left == 0;
-}
-
-class StopsAt
-{
-  public:
-	explicit StopsAt(uint64_t question)
-	{
-		questions_left = question;
-		asked_after_stop = false;
-		sb_set_stop(stop_at_a_question);
-	}
-	~StopsAt() { sb_set_stop(nullptr); }
-	StopsAt(const StopsAt &) = delete;
-	StopsAt &operator=(const StopsAt &) = delete;
-};
-
 inline Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of, bool self_sized = false)
 {
 	sb_tbf_builder *builder = nullptr;

@@ -9,6 +9,34 @@
 
 using namespace test;
 
+namespace {
+
+/* What is asked whether to stop says so at one question. */
+uint64_t questions_left;
+bool asked_after_stop;
+
+bool stop_at_a_question()
+{
+	asked_after_stop |= questions_left == 0;
+	return questions_left == 0 || --questions_left == 0;
+}
+
+class StopsAt
+{
+  public:
+	explicit StopsAt(uint64_t question)
+	{
+		questions_left = question;
+		asked_after_stop = false;
+		sb_set_stop(stop_at_a_question);
+	}
+	~StopsAt() { sb_set_stop(nullptr); }
+	StopsAt(const StopsAt &) = delete;
+	StopsAt &operator=(const StopsAt &) = delete;
+};
+
+} // namespace
+
 /* ------------------------------------------------------------- the same bytes */
 
 TEST(TbfBuilder, FormOrderAndSplitsLeaveNoTrace)

@@ -258,25 +258,6 @@ inline void in_batches(const sb_hash_set *set, Take take)
 	found.flush();
 }
 
-/* The first slot of a dense set whose hash is not less than this one; the slots behind the last hash are empty. */
-inline uint64_t dense_slot(const sb_hash_set *set, uint64_t hash)
-{
-	uint64_t first = 0;
-	for (uint64_t left = set->capacity; left > 0;)
-	{
-		const uint64_t half = left / 2;
-		const uint64_t there = set->slots[place_of_slot(first + half, set->beside)];
-		if (there != 0 && there < hash)
-		{
-			first += half + 1;
-			left -= half + 1;
-		}
-		else
-			left = half;
-	}
-	return first;
-}
-
 /*
  * Calls take() for the hashes of a set that lie in range number `part`, if all hashes are cut into `parts` equal ranges
  * as multiply_high() does it. Without a secret each of them lies in one of the slots of its range, or in one of the
@@ -295,20 +276,6 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 		const uint64_t *end = set->sorted + set->count;
 		for (const uint64_t *hash = std::lower_bound(set->sorted, end, least); hash < end && *hash <= most; hash++)
 			found.add(*hash, hash_set_find(set, *hash), true);
-		found.flush();
-		return;
-	}
-	if (set->dense)
-	{
-		for (uint64_t slot = dense_slot(set, least); slot < set->capacity; slot++)
-		{
-			const uint64_t hash = set->slots[place_of_slot(slot, set->beside)];
-			if (hash == 0 || hash > most)
-				break;
-			found.add(hash, slot, true);
-		}
-		if (part == 0)
-			found.add(0, set->capacity, set->slots[place_of_slot(set->capacity, set->beside)] != 0);
 		found.flush();
 		return;
 	}

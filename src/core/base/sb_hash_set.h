@@ -34,8 +34,6 @@ typedef struct sb_hash_set
 	uint64_t	count;
 	uint32_t	beside;
 	bool		crowded;		/* a search has passed more than 4 * hash_set_far slots */
-	/* ascending hashes in the first slots, without gaps: for reading, until hash_set_remake() */
-	bool		dense;
 	uint64_t	secret[2];		/* both 0 (slots are sorted by hash), or the process's secret */
 	const uint64_t *sorted;		/* NULL, or (only with a secret) the hashes in ascending order, to walk ranges */
 } sb_hash_set;

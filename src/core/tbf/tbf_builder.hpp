@@ -1,8 +1,7 @@
 /*
  * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items and
  * going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp), storing
- * (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp, tbf_builder_runs.cpp), the table of recurring
- * minimum (tbf_recurring.cpp).
+ * (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp), the table of recurring minimum (tbf_recurring.cpp).
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP
@@ -26,13 +25,12 @@ enum class sums_form : uint8_t
 	borrowed, /* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
 };
 
-/* Sums of items in the bytes that a builder was deserialized from (tbf_builder_travel.cpp). */
+/* Sums of items in the bytes that a builder was deserialized from: columns of little-endian words, not aligned. */
 struct borrowed_items
 {
 	uint64_t count;
-	const unsigned char *begin;
-	const unsigned char *end;
-	bool plane[SB_TBF_PLANES]; /* whether there is such a plane */
+	const unsigned char *hashes;
+	const unsigned char *words[SB_TBF_PLANES]; /* NULL: there is no such plane */
 };
 
 /* Hits that came one after the other at one moment, whose totals are not noted yet. */
@@ -89,7 +87,7 @@ inline bool has_plane(const sb_tbf_builder *builder, int index)
 {
 	if (builder->form == sums_form::cells)
 		return builder->sums.cells[index] != nullptr;
-	return builder->form == sums_form::borrowed ? builder->borrowed.plane[index] : builder->sums.plane[index] != nullptr;
+	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr : builder->sums.plane[index] != nullptr;
 }
 
 /* The half-life at which a word of this plane is added without a shift. */
@@ -151,10 +149,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 /* The same items in a set of another size, or with room for words of more planes. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
-/* Goes over to cells where the items are more than a set may hold. */
-[[nodiscard]] sb_status outgrow_if_needed(sb_tbf_builder *builder);
-
-/* Makes a builder that borrows its items, or has them in a run, one that has them in a set of its own that can be added to. */
+/* Makes a builder that borrows its items one that owns them. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /*
@@ -175,48 +170,22 @@ inline uint64_t count_items(const sb_tbf_builder *builder)
 	return builder->form == sums_form::borrowed ? builder->borrowed.count : builder->set.count;
 }
 
-/* The items in the bytes that a builder was deserialized from, some at a time, in the order in which they were sent. */
-class borrowed_reader
-{
-  public:
-	explicit borrowed_reader(const borrowed_items *of) : of_(of), at_(of->begin), left_(of->count) {}
-
-	/* The next items, at most tbf_batch. False: there are no more of them; or the bytes are none that are sent, unless they were checked. */
-	bool next();
-	size_t count() const { return count_; }
-	const uint64_t *hashes() const { return hashes_; }
-	const uint64_t *words(int plane) const { return words_[plane]; }
-
-	/* The end, and all bytes were read. */
-	bool ended() const { return left_ == 0 && at_ == of_->end; }
-
-  private:
-	const borrowed_items *of_;
-	const unsigned char *at_;
-	uint64_t left_;
-	uint64_t last_ = 0;
-	size_t count_ = 0;
-	uint64_t hashes_[tbf_batch];
-	uint64_t words_[SB_TBF_PLANES][tbf_batch];
-};
-
 /* The items of a builder, some at a time. */
 class item_reader
 {
   public:
-	explicit item_reader(const sb_tbf_builder *of) : of_(of), borrowed_(&of->borrowed) {}
+	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
 
 	/* The next hashes; 0: there are no more. They and their words are there until the next call. */
 	size_t next();
-	const uint64_t *hashes() const { return of_->form == sums_form::borrowed ? borrowed_.hashes() : hashes_; }
+	const uint64_t *hashes() const { return hashes_; }
 
 	/* Their words of a plane that is there. */
 	const uint64_t *words(int index);
 
   private:
 	const sb_tbf_builder *of_;
-	borrowed_reader borrowed_;
-	uint64_t next_ = 0; /* a slot */
+	uint64_t next_ = 0; /* a slot, or how many of the borrowed items were read */
 	size_t count_ = 0;
 	uint64_t hashes_[tbf_batch];
 	uint64_t slots_[tbf_batch];
@@ -228,30 +197,6 @@ class item_reader
 
 /* Adds what another builder's items have, whose notes were added before. */
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
-
-/* -------------------------------------------- sorted items (tbf_builder_runs.cpp) */
-
-/* So many items that arrive are merged; fewer are added to a set, in which they lie in the processor's cache. Only tests make it smaller. */
-extern uint64_t merged_from_items;
-
-/*
- * The items of a builder as they travel, in ascending order of hashes; items of a set with a secret, which has no order, as they come.
- * *end becomes the end of the bytes, of which there are at most most_bytes_of_items(), and eight that may be written to.
- */
-[[nodiscard]] sb_status write_in_order(const sb_tbf_builder *builder, unsigned char *out, unsigned char **end);
-uint64_t most_bytes_of_items(const sb_tbf_builder *builder);
-
-/* SB_BAD_LENGTH, SB_BAD_CELLS: these are no bytes that write_in_order() writes. */
-[[nodiscard]] sb_status check_items(const borrowed_items *items);
-
-/* True if the items of `other` have arrived from another process, and the builder has none or a run. */
-bool may_be_merged(const sb_tbf_builder *builder, const sb_tbf_builder *other);
-
-/*
- * Merges the items of `other`, whose notes were added before, into the builder's run. SB_BAD_CELLS: they are not sorted; nothing was
- * changed. REQUIRES: may_be_merged().
- */
-[[nodiscard]] sb_status merge_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
 /* The same of a builder over cells, which has as many cells or fewer by a power of two (tbf_builder_unite.cpp). */
 [[nodiscard]] sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other);

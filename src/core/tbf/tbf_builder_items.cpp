@@ -19,7 +19,12 @@ outgrown_at streambloom::outgrown;
 size_t item_reader::next()
 {
 	if (of_->form == sums_form::borrowed)
-		return borrowed_.next() ? borrowed_.count() : 0;
+	{
+		count_ = static_cast<size_t>(std::min<uint64_t>(of_->borrowed.count - next_, tbf_batch));
+		hash_set_read_words(of_->borrowed.hashes + next_ * sizeof(uint64_t), hashes_, count_);
+		next_ += count_;
+		return count_;
+	}
 	for (count_ = 0; count_ < tbf_batch && next_ <= of_->set.capacity; count_++)
 	{
 		slots_[count_] = hash_set_next(&of_->set, next_, &hashes_[count_]);
@@ -36,9 +41,10 @@ size_t item_reader::next()
 const uint64_t *item_reader::words(int index)
 {
 	if (of_->form == sums_form::borrowed)
-		return borrowed_.words(index);
-	for (size_t i = 0; i < count_; i++)
-		words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
+		hash_set_read_words(of_->borrowed.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
+	else
+		for (size_t i = 0; i < count_; i++)
+			words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
 	return words_;
 }
 
@@ -66,20 +72,11 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	return SB_OK;
 }
 
-static bool set_may_have(const sb_tbf_builder *builder, uint64_t capacity)
-{
-	return builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
-}
-
 /* The same items in a larger set, or over cells where those take less. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	return set_may_have(builder, capacity) ? remake_items(builder, capacity, builder->set.beside) : outgrow(builder);
-}
-
-sb_status streambloom::outgrow_if_needed(sb_tbf_builder *builder)
-{
-	return set_may_have(builder, hash_set_capacity_for(builder->set.count + 1)) ? SB_OK : outgrow(builder);
+	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	return stays ? remake_items(builder, capacity, builder->set.beside) : outgrow(builder);
 }
 
 sb_status streambloom::grow(sb_tbf_builder *builder)
@@ -229,8 +226,6 @@ sb_status streambloom::outgrow(sb_tbf_builder *builder)
 
 sb_status streambloom::own_items(sb_tbf_builder *builder)
 {
-	if (builder->form == sums_form::items && builder->set.dense)
-		return remake_items(builder, hash_set_capacity_for(builder->set.count + 1), builder->set.beside);
 	if (builder->form != sums_form::borrowed)
 		return SB_OK;
 	sb_tbf_builder items = *builder;

@@ -209,7 +209,7 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	value_block block(to, in_front);
 	*value = nullptr;
 	sb_status status = sb_tbf_builder_settle(builder);
-	if (status == SB_OK && builder->form == sums_form::borrowed)
+	if (status == SB_OK)
 		status = own_items(builder);
 	if (status != SB_OK)
 		return status;

@@ -7,7 +7,7 @@
  *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
- *     over items: their number (8), how many bytes follow (8), and these bytes (tbf_builder_runs.cpp)
+ *     over items: their number (8), the hashes, then their words of each plane that is there (8 each)
  *     over cells: for each plane that is there its number of bytes (8), and the words packed as extensible counters are
  *     filters: all of this once more, for what filters with cells have brought
  *
@@ -135,20 +135,36 @@ static sb_status send_list(outgoing *out, top_list *list)
 	return SB_OK;
 }
 
+static int count_planes(const sb_tbf_builder *builder)
+{
+	int planes = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		planes += has_plane(builder, i);
+	return planes;
+}
+
 static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 {
-	constexpr size_t before = 2 * sizeof(uint64_t);
-	unsigned char *end;
-	sb_status status = out->reserve(before + most_bytes_of_items(builder));
-	if (status != SB_OK)
+	const uint64_t items = count_items(builder);
+	const size_t column = items * sizeof(uint64_t);
+	const size_t bytes = column * (1 + static_cast<size_t>(count_planes(builder)));
+	if (sb_status status = out->reserve(sizeof(uint64_t) + bytes); status != SB_OK)
 		return status;
-	unsigned char *begin = out->end() + before;
-	status = write_in_order(builder, begin, &end);
-	if (status != SB_OK)
-		return status;
-	out->number(count_items(builder));
-	out->number(static_cast<uint64_t>(end - begin));
-	out->took(static_cast<size_t>(end - begin));
+	out->number(items);
+	item_reader reader(builder);
+	unsigned char *to = out->end();
+	for (size_t count = reader.next(); count > 0; count = reader.next())
+	{
+		unsigned char *part = to;
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		hash_set_write_words(reader.hashes(), count, part);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (has_plane(builder, i))
+				hash_set_write_words(reader.words(i), count, part += column);
+		to += count * sizeof(uint64_t);
+	}
+	out->took(bytes);
 	return SB_OK;
 }
 
@@ -405,18 +421,41 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	return add_section(&builder->top, &builder->memory, section, base);
 }
 
-/* What is only read when it is united, once, is not copied. */
+static sb_status check_words(const unsigned char *column, uint64_t count)
+{
+	uint64_t words[tbf_batch];
+	for (uint64_t done = 0; done < count; done += tbf_batch)
+	{
+		const auto now = static_cast<size_t>(std::min<uint64_t>(count - done, tbf_batch));
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		hash_set_read_words(column + done * sizeof(uint64_t), words, now);
+		if (std::any_of(words, words + now, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+			return SB_BAD_CELLS;
+	}
+	return SB_OK;
+}
+
+/* The rest of the bytes. What is only read when it is united, once, is not copied. */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
 	borrowed_items *borrowed = &builder->borrowed;
 	borrowed->count = in->number<uint64_t>();
-	const auto size = in->number<uint64_t>();
-	borrowed->begin = in->bytes(size);
+	const auto columns = static_cast<uint64_t>(1 + std::count(plane, plane + SB_TBF_PLANES, true));
 	if (in->status() != SB_OK)
 		return SB_TRUNCATED;
-	borrowed->end = borrowed->begin + size;
-	std::copy_n(plane, SB_TBF_PLANES, borrowed->plane);
-	return check_items(borrowed);
+	if (borrowed->count > in->left() / sizeof(uint64_t) / columns)
+		return SB_BAD_LENGTH;
+	const uint64_t column = borrowed->count * sizeof(uint64_t);
+	sb_status status = SB_OK;
+	borrowed->hashes = in->bytes(column);
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (plane[i])
+		{
+			borrowed->words[i] = in->bytes(column);
+			status = check_words(borrowed->words[i], borrowed->count);
+		}
+	return status;
 }
 
 static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)

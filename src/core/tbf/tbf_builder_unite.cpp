@@ -208,7 +208,7 @@ static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *
 /* Brings the builder to a form and to parameters in which it can take what the other holds. */
 static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top, sb_difference *difference)
 {
-	sb_status status = may_be_merged(builder, other) ? SB_OK : own_items(builder);
+	sb_status status = own_items(builder);
 	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
 		status = follow_to_cells(builder, other, difference);
 	if (status == SB_OK)
@@ -234,20 +234,6 @@ static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, s
 	return sb_tbf_builder_unite(builder->filters, other->filters, difference);
 }
 
-/* REQUIRES: the notes were added. */
-static sb_status unite_sums(sb_tbf_builder *builder, const sb_tbf_builder *other)
-{
-	if (other->form == sums_form::cells)
-		return unite_cells(builder, other);
-	sb_status status = SB_BAD_CELLS;
-	if (may_be_merged(builder, other))
-		status = merge_items(builder, other);
-	if (status != SB_BAD_CELLS)
-		return status;
-	status = own_items(builder);
-	return status == SB_OK ? unite_items(builder, other) : status;
-}
-
 sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) noexcept
 {
 	sb_tbf joined;
@@ -266,6 +252,6 @@ sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, s
 	if (status != SB_OK)
 		return status;
 	sums_combine_notes(&builder->sums, &other->sums);
-	status = unite_sums(builder, other);
+	status = other->form == sums_form::cells ? unite_cells(builder, other) : unite_items(builder, other);
 	return status == SB_OK && joined.top != 0 ? unite_lists(&builder->top, &builder->memory, &other->top) : status;
 }
