@@ -44,7 +44,8 @@ subtest 'lines' => sub {
 	my $id = $db->sql("SELECT substring(line FROM 'id=(\\w+)') FROM log_2026_11_22 LIMIT 1");
 	cmp_ok($read->("line LIKE '%phpmyadmin%'"), '<=', 0.15, 'a rare word by grams reads few pages');
 	cmp_ok($read->("line LIKE '%" . substr($id, 3, 4) . "%'"), '>=', 0.1, 'a few hexadecimal digits by grams read much of the table');
-	cmp_ok($read->("to_tsvector('simple', line) @@ 'curl/7.88'"), '<=', 0.05, 'a word reads little');
+	# filters are as large as the rate asked for needs, and no larger: a word of which all ranges may say yes at that rate
+	cmp_ok($read->("to_tsvector('simple', line) @@ 'curl/7.88'"), '<=', 0.07, 'a word reads little');
 };
 
 subtest 'events' => sub {

@@ -53,3 +53,4 @@ DROP FUNCTION bf_union_agg_final(bf);
 DROP FUNCTION tbf_merge_agg_add(internal, tbf);
 DROP FUNCTION tbf_merge_agg_add(internal, tbf, double precision);
 DROP FUNCTION tbf_merge_agg_final(internal);
+DROP FUNCTION bf_index_stats(regclass);
