@@ -46,6 +46,7 @@ DROP FUNCTION bf_info(bf);
 DROP FUNCTION tbf_info(tbf);
 DROP VIEW bf_indexes;
 DROP FUNCTION bf_index_overview(regclass);
+DROP FUNCTION bf_index_stats(regclass);
 
 -- afterwards: what the aggregates had as their transition functions
 DROP FUNCTION bf_union_agg_add(bf, bf);
@@ -53,4 +54,3 @@ DROP FUNCTION bf_union_agg_final(bf);
 DROP FUNCTION tbf_merge_agg_add(internal, tbf);
 DROP FUNCTION tbf_merge_agg_add(internal, tbf, double precision);
 DROP FUNCTION tbf_merge_agg_final(internal);
-DROP FUNCTION bf_index_stats(regclass);
