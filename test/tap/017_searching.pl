@@ -44,8 +44,12 @@ subtest 'lines' => sub {
 	my $id = $db->sql("SELECT substring(line FROM 'id=(\\w+)') FROM log_2026_11_22 LIMIT 1");
 	cmp_ok($read->("line LIKE '%phpmyadmin%'"), '<=', 0.15, 'a rare word by grams reads few pages');
 	cmp_ok($read->("line LIKE '%" . substr($id, 3, 4) . "%'"), '>=', 0.1, 'a few hexadecimal digits by grams read much of the table');
-	# filters are as large as the rate asked for needs, and no larger: a word of which all ranges may say yes at that rate
-	cmp_ok($read->("to_tsvector('simple', line) @@ 'curl/7.88'"), '<=', 0.07, 'a word reads little');
+	# One word may be unlucky: words that stand in every range set the same bits in all of them. The rate of 1 % is
+	# that of the mean.
+	my $sum = 0;
+	$sum += $read->("to_tsvector('simple', line) @@ 'absent$_'") foreach 1 .. 100;
+	cmp_ok($sum / 100, '<=', 0.015, 'absent words read little, in the mean');
+	cmp_ok($sum, '>', 0, '... and the index says maybe at times');
 };
 
 subtest 'events' => sub {
