@@ -219,6 +219,8 @@ my %ordinary = (
 	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name,text)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
 	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name,text)' => [@untyped_chunks],
 	%of_rollups,
+	'tbf_add_all(tbf,bf_untyped_item,timestamp with time zone,double precision,timestamp with time zone)' => [$of_texts{tbf}, "'{x,y}'::bf_untyped_item", "'2024-05-01 UTC'", '1', 'NULL'],
+	'tbf_add(tbf,bf_untyped_item,timestamp with time zone,double precision,timestamp with time zone)' => [$of_texts{tbf}, "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1', 'NULL'],
 	'tbf_remove(tbf,bf_untyped_item,timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1'],
 );
 
@@ -419,9 +421,11 @@ sub ordinary
 	{
 		return ref $given->[0] ? @$given : $given;
 	}
-	return ["'\\x" . $self->example($callable->{result}) . "'::$callable->{types}[0]"] if $callable->{types}[0] =~ /^(?:bytea|text|cstring)$/ && $filters{$callable->{result}};
-	# An item without a type is text, so the filter has to be of texts.
-	return [map { $of_texts{$_} // ($self->all_of($_))[0] } @{$callable->{types}}] if grep { $_ eq 'bf_untyped_item' } @{$callable->{types}};
+	my @types = @{$callable->{types}};
+	return ["'\\x" . $self->example($callable->{result}) . "'::$types[0]"] if @types && $types[0] =~ /^(?:bytea|text|cstring)$/ && $filters{$callable->{result}};
+	# An item without a type is text, so the filter has to be of texts; some functions take an array of items.
+	my %untyped = (%of_texts, $callable->{label} =~ /_(?:add_all|check_add|contains_all|contains_any)\(/ ? (bf_untyped_item => "'{x,y,z}'::bf_untyped_item") : ());
+	return [map { $untyped{$_} // ($self->all_of($_))[0] } @types] if grep { $_ eq 'bf_untyped_item' } @types;
 	return [map { ($self->all_of($_))[0] } @{$callable->{types}}];
 }
 
