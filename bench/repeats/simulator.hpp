@@ -1,7 +1,8 @@
 /*
- * simulator.hpp: the age-partitioned and the Stable Bloom filter as their papers describe them, and in no other way:
- * no blocks, no packed cells, no common clock; positions are drawn by a generator of the C++ library that the item's
- * hash seeds. What the core answers must agree with this within noise. It includes nothing of the core.
+ * simulator.hpp: the age-partitioned, the Stable and the Importance-aware Bloom filter as their papers describe
+ * them, and in no other way: no blocks, no packed cells, no common clock; positions are drawn by a generator of the
+ * C++ library that the item's hash seeds. What the core answers must agree with this within noise. It includes
+ * nothing of the core.
  */
 #ifndef REPEATS_SIMULATOR_HPP
 #define REPEATS_SIMULATOR_HPP
