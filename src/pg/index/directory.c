@@ -70,6 +70,15 @@ bf_index_begin_ranges(Relation index, int level, uint32 end)
 	end_change(&change);
 }
 
+void
+bf_index_publish_placeholders(Relation index)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	end_change(&change);
+}
+
 bool
 bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
 {

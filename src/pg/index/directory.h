@@ -33,6 +33,12 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
+ * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone (known.c). To be called before
+ * the heap is read. REQUIRES: as above.
+ */
+extern void bf_index_publish_placeholders(Relation index);
+
+/*
  * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case if
  * nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
  */

@@ -5,7 +5,8 @@
  *
  * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
  * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
- * the state of a range must be looked at for each row, and never be remembered from one row to the next.
+ * the state of a range must be looked at for each row. What a statement remembers of lines and states (known.h) is used only
+ * if nothing was published since, which is looked at for each row, too.
  *
  * Ranges that have not begun have no placeholder yet, so the page needs no look. This is what makes rows in new pages
  * cheap. Whether a range has begun is known from the geometry, if nothing was published since that was read; and this
@@ -28,6 +29,7 @@
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/items.h"
+#include "index/known.h"
 #include "index/layout.h"
 #include "index/owner.h"
 #include "index/sizes.h"
@@ -42,6 +44,7 @@ typedef struct Statement
 	BfRowItems	items;
 	BfAddition *additions;		/* the items of a column, with room for so many */
 	uint32		room;
+	BfKnownLines (*known)[BF_INDEX_MAX_LEVELS]; /* of each column */
 } Statement;
 
 static Statement *
@@ -57,6 +60,7 @@ this_statement(Relation index, IndexInfo *indexInfo)
 		bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
 		statement->room = 1;
 		statement->additions = MemoryContextAlloc(context, sizeof(BfAddition));
+		statement->known = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->known));
 		indexInfo->ii_AmCache = statement;
 	}
 	return indexInfo->ii_AmCache;
@@ -86,19 +90,33 @@ typedef struct Pages
 	int			column;
 	uint32		range;			/* counted within its group */
 	int			hash_count;
+	BfKnownLines *known;		/* or NULL */
 	int			count;
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
+
+/* The number of a page within its run. */
+static BlockNumber
+number_of(const Pages *all, const BfPageAdditions *one)
+{
+	return one->additions[0].line / all->group->positions;
+}
+
+/* The content of a page. REQUIRES: it is locked. */
+static BfFilterPage *
+content_of(Relation index, const Pages *all, const BfPageAdditions *one)
+{
+	BlockNumber page = number_of(all, one);
+
+	return bf_index_filter_page(index, bf_index_column_start(all->group, all->column) + page, BufferGetPage(one->buffer), all->group,
+								all->column, page);
+}
 
 /* Is something to be done on this page? REQUIRES: it is locked. */
 static bool
 is_wanted(Relation index, const Pages *all, const BfPageAdditions *one)
 {
-	BlockNumber page = one->additions[0].line / all->group->positions;
-	BfFilterPage *content = bf_index_filter_page(index, bf_index_column_start(all->group, all->column) + page,
-												 BufferGetPage(one->buffer), all->group, all->column, page);
-
-	return are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+	return are_wanted(content_of(index, all, one), all->group, all->range, one->additions, one->count, all->hash_count);
 }
 
 /* Adds the items to the pages that have been collected, and begins to collect anew. */
@@ -115,6 +133,9 @@ add_to_pages(Relation index, Pages *all)
 			wanted[count++] = all->pages[i];
 	if (count > 0)
 		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
+	for (int i = 0; i < count && all->known != NULL; i++)
+		bf_index_know_additions(all->known, number_of(all, &wanted[i]), content_of(index, all, &wanted[i]), all->range,
+								wanted[i].additions, wanted[i].count);
 	for (int i = 0; i < all->count; i++)
 		UnlockReleaseBuffer(all->pages[i].buffer);
 	all->count = 0;
@@ -128,6 +149,8 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	BfPageAdditions *one = &all->pages[all->count];
 	bool		wanted;
 
+	if (all->known != NULL && bf_index_is_known(all->known, page, all->range, additions, count, all->hash_count))
+		return;
 	*one = (BfPageAdditions) {
 		.buffer = bf_index_read_page(index, bf_index_column_start(all->group, all->column) + page),
 		.additions = additions,
@@ -140,6 +163,8 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
 	wanted = is_wanted(index, all, one);
+	if (all->known != NULL)
+		bf_index_know_page(all->known, page, content_of(index, all, one));
 	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
 	if (!wanted)
 		ReleaseBuffer(one->buffer);
@@ -167,6 +192,9 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	BfAddition *additions;
 
 	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
+	if (geometry->column[column].keys == BF_KEYS_INSIDE)
+		pages.known = bf_index_known_lines(&statement->known[column][group->level], geometry, group, column, range,
+										   GetMemoryChunkContext(statement));
 	if (count > statement->room)
 	{
 		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));

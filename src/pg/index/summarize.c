@@ -2,7 +2,7 @@
  * summarize.c: summarizes ranges of all levels, and makes them unsummarized again.
  *
  * A summarizer first counts a publication on the meta page, so that writers look again where ranges have begun. Then it
- * writes placeholders on all pages of the group. Then it takes the heap's length, then it reads the heap, and then it
+ * writes placeholders on all pages of the group, and counts another publication, so that writers forget what they have seen there. Then it takes the heap's length, then it reads the heap, and then it
  * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
@@ -365,7 +365,10 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 			end = group->first_range + i + 1;
 	bf_index_begin_ranges(work->index, group->level, end);
 	if (!work->building)
+	{
 		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, 0);
+		bf_index_publish_placeholders(work->index);
+	}
 	/*
 	 * Pages that were added before the placeholder was written have rows that their writers did not add to the index.
 	 */

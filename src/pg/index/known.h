@@ -1,0 +1,45 @@
+/*
+ * known.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that are known to be there.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_KNOWN_H
+#define STREAMBLOOM_PG_INDEX_KNOWN_H
+
+#include "index/geometry.h"
+#include "index/layout.h"
+#include "index/wal.h"
+
+/* The lines of some ranges of a group and a column. */
+typedef struct BfKnownLines
+{
+	uint64		publications;	/* that were counted when they were seen */
+	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing is known */
+	uint32		first_range;	/* counted within the group */
+	uint32		ranges;
+	uint32		positions;		/* on a page */
+	bool		kept;			/* are lines kept, or only where the last row was? */
+	bool	   *pages;			/* which pages of the run were seen */
+	uint32		page_room;
+	unsigned char *lines;		/* those of the ranges at position 0, at position 1, ... */
+	Size		room;
+} BfKnownLines;
+
+/*
+ * What is known of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is kept for the first row
+ * of a statement among these ranges, nor if a filter is large. REQUIRES: the geometry is current, and was read after the row was
+ * written into the heap.
+ */
+extern BfKnownLines *bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column,
+										  uint32 range, MemoryContext context);
+
+/* Need nothing be done for these items, which belong on one page of the run? */
+extern bool bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions, uint32 count,
+							  int hash_count);
+
+/* Keeps the lines of a page of the run. REQUIRES: the page is locked. */
+extern void bf_index_know_page(BfKnownLines *known, uint32 page, BfFilterPage *content);
+
+/* The same for those lines of a range on which these items belong, if the page was kept before. */
+extern void bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range, const BfAddition *additions,
+									uint32 count);
+
+#endif
