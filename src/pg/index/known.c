@@ -1,16 +1,18 @@
 /*
  * known.c: the lines of filters that a statement has seen.
  *
- * A line of a log has far more than a hundred grams, which belong on nearly all pages of its group; and on the levels above nearly all of
- * them are there already. So a statement that writes several rows into the same ranges keeps copies of their lines, and looks only at
- * the pages that lack an item.
+ * A line of a log has far more than a hundred grams, which belong on nearly all pages of its group; and on the
+ * levels above nearly all of them are there already. So a statement that writes several rows into the same ranges
+ * keeps copies of their lines, and looks only at the pages that lack an item.
  *
- * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer counts a publication
- * before it writes placeholders and one after that, before it reads the heap. The copies are used only if nothing was published since
- * before they were made, which is looked at for each row after it was written into the heap. Let a summarizer clear the bit after it was seen.
- * Then it counts the second publication after that. If this was counted when the writer looked, the writer saw it, and dropped its copies.
- * If it was not, the row was in the heap before the summarizer began to read, which finds it there. A range that was seen unsummarized or
- * full needs no bits until a summarizer makes it a placeholder; so it is as if all of its bits were known to be set.
+ * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
+ * counts a publication before it writes placeholders and one after that, before it reads the heap. The copies are
+ * used only if nothing was published since before they were made, which is looked at for each row after it was
+ * written into the heap. Let a summarizer clear the bit after it was seen. Then it counts the second publication
+ * after that. If this was counted when the writer looked, the writer saw it, and dropped its copies. If it was not,
+ * the row was in the heap before the summarizer began to read, which finds it there. A range that was seen
+ * unsummarized or full needs no bits until a summarizer makes it a placeholder; so it is as if all of its bits were
+ * known to be set.
  */
 #include "index/known.h"
 
@@ -18,7 +20,8 @@
 #define MOST_KEPT (256 * 1024)
 
 BfKnownLines *
-bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range, MemoryContext context)
+bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
+					 MemoryContext context)
 {
 	const uint32 lines = group->lines[column];
 	const uint32 at_once = Min(MOST_KEPT / SB_BF_LINE / lines, group->ranges);
@@ -28,7 +31,8 @@ bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGr
 
 	if (at_once == 0)
 		return NULL;
-	if (known->run != run || known->first_range != range - range % at_once || known->publications != geometry->publications)
+	if (known->run != run || known->first_range != range - range % at_once ||
+		known->publications != geometry->publications)
 	{
 		known->publications = geometry->publications;
 		known->run = run;
@@ -62,7 +66,8 @@ known_line(const BfKnownLines *known, uint32 line, uint32 range)
 }
 
 bool
-bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions, uint32 count, int hash_count)
+bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions, uint32 count,
+				  int hash_count)
 {
 	if (!known->pages[page])
 		return false;
@@ -92,10 +97,12 @@ bf_index_know_page(BfKnownLines *known, uint32 page, BfFilterPage *content)
 }
 
 void
-bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range, const BfAddition *additions, uint32 count)
+bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range,
+						const BfAddition *additions, uint32 count)
 {
 	if (!known->pages[page])
 		return;
 	for (uint32 i = 0; i < count; i++)
-		memcpy(known_line(known, additions[i].line, range), bf_index_line(content, additions[i].line % known->positions, range), SB_BF_LINE);
+		memcpy(known_line(known, additions[i].line, range),
+			   bf_index_line(content, additions[i].line % known->positions, range), SB_BF_LINE);
 }

@@ -1,5 +1,6 @@
 /*
- * known.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that are known to be there.
+ * known.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that
+ * are known to be there.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KNOWN_H
 #define STREAMBLOOM_PG_INDEX_KNOWN_H
@@ -24,22 +25,22 @@ typedef struct BfKnownLines
 } BfKnownLines;
 
 /*
- * What is known of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is kept for the first row
- * of a statement among these ranges, nor if a filter is large. REQUIRES: the geometry is current, and was read after the row was
- * written into the heap.
+ * What is known of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is
+ * kept for the first row of a statement among these ranges, nor if a filter is large. REQUIRES: the geometry is
+ * current, and was read after the row was written into the heap.
  */
-extern BfKnownLines *bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column,
-										  uint32 range, MemoryContext context);
+extern BfKnownLines *bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group,
+										  int column, uint32 range, MemoryContext context);
 
 /* Need nothing be done for these items, which belong on one page of the run? */
-extern bool bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions, uint32 count,
-							  int hash_count);
+extern bool bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions,
+							  uint32 count, int hash_count);
 
 /* Keeps the lines of a page of the run. REQUIRES: the page is locked. */
 extern void bf_index_know_page(BfKnownLines *known, uint32 page, BfFilterPage *content);
 
 /* The same for those lines of a range on which these items belong, if the page was kept before. */
-extern void bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range, const BfAddition *additions,
-									uint32 count);
+extern void bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range,
+									const BfAddition *additions, uint32 count);
 
 #endif
