@@ -33,7 +33,7 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone (known.c). To be called before
+ * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone (seen_lines.c). To be called before
  * the heap is read. REQUIRES: as above.
  */
 extern void bf_index_publish_placeholders(Relation index);

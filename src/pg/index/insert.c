@@ -5,7 +5,7 @@
  *
  * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
  * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
- * the state of a range must be looked at for each row. What a statement remembers of lines and states (known.h) is used only
+ * the state of a range must be looked at for each row. What a statement remembers of lines and states (seen_lines.h) is used only
  * if nothing was published since, which is looked at for each row, too.
  *
  * Ranges that have not begun have no placeholder yet, so the page needs no look. This is what makes rows in new pages
@@ -29,9 +29,9 @@
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/items.h"
-#include "index/known.h"
 #include "index/layout.h"
 #include "index/owner.h"
+#include "index/seen_lines.h"
 #include "index/sizes.h"
 #include "index/summarize.h"
 #include "index/wal.h"

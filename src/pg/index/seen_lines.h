@@ -1,9 +1,9 @@
 /*
- * known.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that
+ * seen_lines.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that
  * are known to be there.
  */
-#ifndef STREAMBLOOM_PG_INDEX_KNOWN_H
-#define STREAMBLOOM_PG_INDEX_KNOWN_H
+#ifndef STREAMBLOOM_PG_INDEX_SEEN_LINES_H
+#define STREAMBLOOM_PG_INDEX_SEEN_LINES_H
 
 #include "index/geometry.h"
 #include "index/layout.h"

@@ -1,5 +1,5 @@
 /*
- * known.c: the lines of filters that a statement has seen.
+ * seen_lines.c: the lines of filters that a statement has seen.
  *
  * A line of a log has far more than a hundred grams, which belong on nearly all pages of its group; and on the
  * levels above nearly all of them are there already. So a statement that writes several rows into the same ranges
@@ -14,7 +14,7 @@
  * unsummarized or full needs no bits until a summarizer makes it a placeholder; so it is as if all of its bits were
  * known to be set.
  */
-#include "index/known.h"
+#include "index/seen_lines.h"
 
 /* The most bytes that are kept of a column and a level. */
 #define MOST_KEPT (256 * 1024)
