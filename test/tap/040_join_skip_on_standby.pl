@@ -1,5 +1,5 @@
-# Joins skip on a hot standby: they have the rows that they have without, of the standby's snapshot, also while the primary
-# writes, vacuums, and changes its indexes; and after the standby was promoted.
+# Joins skip on a hot standby: they have the rows that they have without, of the standby's snapshot, also while the
+# primary writes, vacuums, and changes its indexes; and after the standby was promoted.
 use strict;
 use warnings;
 

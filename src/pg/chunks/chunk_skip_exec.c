@@ -1,6 +1,6 @@
 /*
- * chunk_skip_exec.c: runs the node ChunkSkip. If children are left out when the execution begins, it executes a copy of the
- * Append that has only the others. chunk_skip_ask.c says when the indexes are asked.
+ * chunk_skip_exec.c: runs the node ChunkSkip. If children are left out when the execution begins, it executes a copy of
+ * the Append that has only the others. chunk_skip_ask.c says when the indexes are asked.
  */
 #include "chunks/chunk_skip_state.h"
 

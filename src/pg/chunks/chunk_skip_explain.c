@@ -1,5 +1,6 @@
 /*
- * chunk_skip_explain.c: says in EXPLAIN what a ChunkSkip asked, how many children it left out, and why the others were read.
+ * chunk_skip_explain.c: says in EXPLAIN what a ChunkSkip asked, how many children it left out, and why the others were
+ * read.
  */
 #include "chunks/chunk_skip_state.h"
 
@@ -69,7 +70,8 @@ void
 chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ChunkSkipState *state = (ChunkSkipState *) node;
-	List	   *no_partition_scan = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, CHUNK_SKIP_NO_PARTITION_SCAN);
+	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+	List	   *no_partition_scan = list_nth(plan->custom_private, CHUNK_SKIP_NO_PARTITION_SCAN);
 	char	   *reasons;
 
 	(void) ancestors;

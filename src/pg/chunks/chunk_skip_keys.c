@@ -1,6 +1,6 @@
 /*
- * chunk_skip_keys.c: reads from the plan of a ChunkSkip which indexes are asked about which keys, and which arguments of the
- * keys are known when the execution begins.
+ * chunk_skip_keys.c: reads from the plan of a ChunkSkip which indexes are asked about which keys, and which arguments
+ * of the keys are known when the execution begins.
  */
 #include "chunks/chunk_skip_state.h"
 

@@ -1,6 +1,6 @@
 /*
- * chunk_skip_state.h: what the node ChunkSkip holds while it is executed. Only the files of the node that execute it include
- * this:
+ * chunk_skip_state.h: what the node ChunkSkip holds while it is executed. Only the files of the node that execute it
+ * include this:
  *
  *   chunk_skip_exec.c     runs the node
  *   chunk_skip_keys.c     reads from the plan which indexes are asked about which keys
