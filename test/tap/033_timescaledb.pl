@@ -55,7 +55,8 @@ foreach my $setting ('on', 'off')
 }
 is($db->sql(StreambloomTap::parallel(2) . 'SELECT count(*) FROM hyper WHERE uid = 42'), 1, "a parallel plan");
 
-# Joins, as docs/neighbours.md says: with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write them so that they do not.
+# Joins, as docs/neighbours.md says: with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write them
+# so that they do not.
 $db->sql('CREATE TABLE suspects AS SELECT unnest(ARRAY[42, 9000, -1]::bigint[]) AS uid; ANALYZE suspects');
 my $hash_joins = 'SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET max_parallel_workers_per_gather = 0; ' .
 	'PREPARE since(timestamptz) AS SELECT uid FROM hyper JOIN suspects USING (uid) WHERE at > $1;';
