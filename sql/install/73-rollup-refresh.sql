@@ -359,7 +359,8 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			IF EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
+			-- Where nothing can be written, the error cannot be kept either.
+			IF current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
 				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now() WHERE r.rollup = $1 AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
 				COMMIT;
 				PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
