@@ -1,8 +1,8 @@
-# pg_upgrade carries filters, indexes and roll-ups to the new cluster as they are: the files of the indexes are not made again, and their
-# answers, and those of filters of every kind, are the same there. What is written afterwards is found, too.
+# pg_upgrade carries filters, indexes and roll-ups to the new cluster as they are. The files of the indexes are not made
+# again, and their answers, and those of filters of every kind, are the same. What is written afterwards is found, too.
 #
-# The cluster is upgraded to another one of the same version, which pg_upgrade allows; if STREAMBLOOM_OLD_BINDIR names the programs of an
-# older server that has streambloom, from that one. Either way the extension lies beside both servers, as the documentation says.
+# The cluster is upgraded to another one of the same version, which pg_upgrade allows. If STREAMBLOOM_OLD_BINDIR names the
+# programs of an older server that has streambloom, it is upgraded from that one.
 use strict;
 use warnings;
 
@@ -26,7 +26,8 @@ my $scratch = StreambloomTap::scratch();
 my $db = StreambloomTap->new('056');
 my $old_version = $db->sql('SHOW server_version');
 
-# Items whose hashes come from PostgreSQL's own functions (numeric, inet, interval, jsonb, arrays, ranges) beside those of streambloom.
+# Items whose hashes come from PostgreSQL's own functions (numeric, inet, interval, jsonb, arrays, ranges) beside
+# those of streambloom.
 my @items = ('i', 'i::float8', "i::text", "i::char(12)", "md5(i::text)::uuid", "(i * 1.10)::numeric", "('10.0.0.0'::inet + i)",
 	"i * interval '1 hour'", "jsonb_build_object('id', i)", "ARRAY[i, i + 1]", "int4range(i, i + 5)", "timestamptz '2026-01-01 UTC' + i * interval '1 s'");
 $db->sql(<<'SQL');
