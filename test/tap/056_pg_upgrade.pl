@@ -1,8 +1,8 @@
 # pg_upgrade carries filters, indexes and roll-ups to the new cluster as they are. The files of the indexes are not made
 # again, and their answers, and those of filters of every kind, are the same. What is written afterwards is found, too.
 #
-# The cluster is upgraded to another one of the same version, which pg_upgrade allows. If STREAMBLOOM_OLD_BINDIR names the
-# programs of an older server that has streambloom, it is upgraded from that one.
+# The cluster is upgraded to another one of the same version, which pg_upgrade allows. If STREAMBLOOM_OLD_BINDIR names
+# the programs of an older server that has streambloom, it is upgraded from that one.
 use strict;
 use warnings;
 
