@@ -66,7 +66,7 @@ WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types
 -- functions and operators that take an item of any type, or an array of items, but no literal or parameter without a type (|| takes those as bf_text_item)
 SELECT f.signature FROM functions f
 WHERE proargtypes::oid[] && ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[] AND 'bf_untyped_item'::regtype <> ALL (proargtypes::oid[])
-	AND prokind = 'f' AND prorettype <> 'internal'::regtype AND NOT EXISTS (
+	AND prokind = 'f' AND 'internal'::regtype <> ALL (prorettype || proargtypes::oid[]) AND NOT EXISTS (
 	SELECT FROM functions u, unnest(ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[]) generic
 	WHERE u.proname = f.proname AND generic = ANY (f.proargtypes::oid[]) AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], generic, 'bf_untyped_item'::regtype::oid));
 SELECT o.signature FROM operators o
