@@ -439,8 +439,9 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 		items_searched += clauses[count++].items;
 		useful = lappend(useful, clause);
 	}
-	for (int level = 0; level < figures.levels; level++)
-		priors[level] = share_left(&figures, level, clauses, count, rows, heap_pages);
+	/* The indexes of other partitions, which may be asked in the place of this one, may have more levels. */
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
+		priors[level] = level < figures.levels ? share_left(&figures, level, clauses, count, rows, heap_pages) : priors[level - 1];
 	asked = bf_index_estimate(root, info, index, useful, priors, &estimate);
 	if (asked > 0 && asked == count)
 		expect_estimate(info, &estimate, expected);
