@@ -173,7 +173,8 @@ sub ask
 		$count{'comparisons that skipped pages'}++ if $pages > 0;
 		$count{"skipped: $q->{kind}"}++ if $pages > 0;
 	}
-	# A join of large results may take longer than the timeout on a busy machine: then it must take as long without the nodes.
+	# A join of large results may take longer than the timeout on a busy machine: then it must take as long without the
+	# nodes.
 	if ($state eq '57014' && $answered < @questions)
 	{
 		my $q = $questions[$answered];
