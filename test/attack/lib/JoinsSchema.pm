@@ -1,4 +1,5 @@
-# JoinsSchema.pm: random tables for joins that skip. A fact table is large and its keys lie together; dimensions have few keys.
+# JoinsSchema.pm: random tables for joins that skip. A fact table is large and its keys lie together; dimensions have
+# few keys.
 #
 # Every key is made of an integer, so that the same integer has equal values in columns of different types.
 package JoinsSchema;
@@ -9,7 +10,8 @@ use warnings;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Types whose values of the same integer are equal to each other; %s is the integer. Some dimensions get another type of the family.
+# Types whose values of the same integer are equal to each other; %s is the integer. Some dimensions get another type of
+# the family.
 my @families = (
 	[['int2', '%s::int2'], ['int4', '%s'], ['int8', '%s::int8']],
 	[['int4', '%s'], ['int8', '%s::int8'], ['whole', '%s']],
@@ -146,7 +148,8 @@ sub insert_dimension
 	my ($self, $dimension, $count) = @_;
 	my $from = int rand($self->{keys});
 	my $spread = pick(1, 1, 1, 1, 2, 7, $self->{keys});
-	my $z = chance(0.15) ? "$from + i * 1000" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
+	# 100 keys that lie far apart must still be values of int2 and of the addresses.
+	my $z = chance(0.15) ? "$from + i * 300" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
 	my $id = 'i + ' . int(rand 1e8);
 	return "INSERT INTO $dimension->{name} SELECT $id, " . value($dimension->{x}, $z) . ', ' . value($dimension->{y}, $z) . ", $z, " . pick("''", "''", "repeat('y', 400)") . " FROM generate_series(1, $count) i";
 }
