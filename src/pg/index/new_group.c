@@ -87,7 +87,7 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 
 		bf_index_read_items(work, geometry, Min(first, heap_blocks), Min(first + of->pages_per_range, heap_blocks),
 							bf_index_count_row, count);
-		bf_index_end_count(count, items);
+		bf_index_end_count(count, items, NULL);
 		for (int column = 0; column < geometry->columns; column++)
 			counts[column][i] = items[column];
 	}
