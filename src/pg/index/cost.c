@@ -134,6 +134,15 @@ read_figures(void *argument)
 		get_level_figures(geometry, level, &figures->level[level]);
 }
 
+/* Does the relation cache have all that the figures come from? Then nothing is read, and nothing can fail. */
+static bool
+are_figures_cached(const IndexOptInfo *info, Relation index)
+{
+	const BfGeometry *geometry = index->rd_amcache;
+
+	return geometry != NULL && (double) geometry->level[0].covered * geometry->level[0].pages_per_range >= info->rel->pages;
+}
+
 /*
  * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which must not be
  * asked anything more: its scan raises the error.
@@ -144,6 +153,11 @@ get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
 	Reading		reading = {.info = info, .index = index, .figures = figures};
 
 	memset(figures, 0, sizeof *figures);
+	if (index != NULL && are_figures_cached(info, index))
+	{
+		read_figures(&reading);
+		return true;
+	}
 	if (index != NULL && bf_index_try(read_figures, &reading))
 		return true;
 	invent_figures(info, figures);
@@ -379,38 +393,44 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFig
 	return true;
 }
 
-void
-bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
-			  Selectivity *selectivity, double *correlation, double *pages)
+/* What a search is expected to do. */
+typedef struct Expected
 {
-	IndexOptInfo *info = path->indexinfo;
-	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
-	Clause	   *clauses = palloc(Max(list_length(path->indexclauses), 1) * sizeof(Clause));
+	double		share;			/* of the heap's pages that it leaves */
+	double		lookups;		/* of an item in a group */
+	double		pages;			/* of the index that it reads */
+} Expected;
+
+/* An index that was asked, or others in its place. */
+static void
+expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *expected)
+{
+	expected->share = estimate->share;
+	expected->lookups = estimate->index_pages;
+	expected->pages = Min(Max(estimate->index_pages, 1), Max(info->pages, 1));
+}
+
+/* Finds out about a search by what is known of the index, by statistics, and by asking. */
+static void
+expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double rows, double heap_pages, Expected *expected)
+{
+	Clause	   *clauses = palloc(Max(list_length(conditions), 1) * sizeof(Clause));
 	List	   *useful = NIL;	/* the clauses */
 	int			count = 0;		/* of them */
 	int			asked;			/* about so many of them the index was asked */
 	double		priors[BF_INDEX_MAX_LEVELS];
 	BfEstimate	estimate;
-	double		rows = Max(info->rel->tuples, 1);
-	double		heap_pages = Max(info->rel->pages, 1);
-	double		share,
-				items_searched = 0,
+	double		items_searched = 0,
 				groups,
-				lookups,
-				uncovered,
-				rechecked,
-				wanted;
-	double		random_page_cost;
-	QualCost	qual_cost;
+				uncovered;
 	IndexFigures figures;
 	Relation	opened = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
 	Relation	index;			/* NULL if it cannot be asked */
 	ListCell   *cell;
 
-	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
 	index = get_figures(info, opened, &figures) ? opened : NULL;
 	uncovered = Max(0, 1 - figures.level[0].covered * figures.level[0].pages_per_range / heap_pages);
-	foreach(cell, path->indexclauses)
+	foreach(cell, conditions)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
 
@@ -419,32 +439,56 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 		items_searched += clauses[count++].items;
 		useful = lappend(useful, clause);
 	}
-	for (int level = 0; level < figures.levels; level++)
-		priors[level] = share_left(&figures, level, clauses, count, rows, heap_pages);
-	share = Min(1, uncovered + (1 - uncovered) * priors[0]);
-	groups = groups_visited(&figures, clauses, count, rows, heap_pages);
-	*pages = Min(groups * Max(items_searched, 1), Max(info->pages, 1));
-	lookups = groups * items_searched;
+	/* The indexes of other partitions, which may be asked in the place of this one, may have more levels. */
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
+		priors[level] = level < figures.levels ? share_left(&figures, level, clauses, count, rows, heap_pages) : priors[level - 1];
 	asked = bf_index_estimate(root, info, index, useful, priors, &estimate);
 	if (asked > 0 && asked == count)
+		expect_estimate(info, &estimate, expected);
+	else
 	{
-		share = estimate.share;
-		lookups = estimate.index_pages;
-		*pages = Min(Max(estimate.index_pages, 1), Max(info->pages, 1));
+		groups = groups_visited(&figures, clauses, count, rows, heap_pages);
+		expected->share = Min(1, uncovered + (1 - uncovered) * priors[0]);
+		if (asked > 0)
+			expected->share = Min(expected->share, estimate.share);
+		expected->lookups = groups * items_searched;
+		expected->pages = Min(groups * Max(items_searched, 1), Max(info->pages, 1));
 	}
-	else if (asked > 0)
-		share = Min(share, estimate.share);
 	if (opened != NULL)
 		index_close(opened, NoLock);
+	list_free(useful);
 	pfree(clauses);
+}
+
+void
+bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+			  Selectivity *selectivity, double *correlation, double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
+	BfEstimate	estimate;
+	Expected	expected;
+	double		rows = Max(info->rel->tuples, 1);
+	double		heap_pages = Max(info->rel->pages, 1);
+	double		rechecked,
+				wanted;
+	double		random_page_cost;
+	QualCost	qual_cost;
+
+	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
+	if (bf_index_estimate_like_others(root, info, path->indexclauses, &estimate))
+		expect_estimate(info, &estimate, &expected);
+	else
+		expect(root, info, path->indexclauses, rows, heap_pages, &expected);
+	*pages = expected.pages;
 
 	/*
 	 * The scan reads share * heap_pages pages. The planner estimates that N rows on T pages are on 2TN / (2T + N) of
 	 * them (Mackert and Lohman's formula). This is solved for N.
 	 */
-	wanted = Min(share * heap_pages, heap_pages);
-	rechecked = share * rows;
-	*selectivity = share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
+	wanted = Min(expected.share * heap_pages, heap_pages);
+	rechecked = expected.share * rows;
+	*selectivity = expected.share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
 	*selectivity = Min(1, *selectivity);
 	*correlation = 1;			/* bitmap scans do not use it */
 
@@ -459,7 +503,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			loop_count;
 	else
 		*total = *pages * random_page_cost;
-	*total += lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
+	*total += expected.lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
 	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
 	 * match.

@@ -1,9 +1,10 @@
 # Calls::Arguments: for each type of argument a list of SQL expressions that are worth trying: NULL, empty, extreme,
-# infinite, huge and hostile ones. A type that a function of the catalogue takes and that has no list here fails the test.
+# infinite, huge and hostile ones. A type that a function of the catalogue takes and that has no list here fails the
+# test.
 #
-# An expression has its type, needs no table, and gives the same value each time. The first of a list is an ordinary value:
-# with the first of each list, or with those of %ordinary, every function has to succeed. Heavy ones take a large part of a
-# second or of the memory and are given seldom.
+# An expression has its type, needs no table, and gives the same value each time. The first of a list is an ordinary
+# value: with the first of each list, or with those of %ordinary, every function has to succeed. Heavy ones take a large
+# part of a second or of the memory and are given seldom.
 #
 # Some types stand for many ("any"): their lists are groups, each of one type, because a column of rows has one type.
 package Calls::Arguments;
@@ -26,7 +27,8 @@ my @times = ('2024-05-01 UTC', '-infinity', 'infinity', '4714-11-24 00:00:00+00 
 	'1999-12-31 23:59:59.999999 UTC', '2024-05-01 00:00:00.000001 UTC', '2024-05-02 UTC', '2024-06-01 UTC', '1900-01-01 UTC', '2100-01-01 UTC', '10000-01-01 UTC', '0001-01-01 UTC');
 my @texts = ('flat', 'extensible', 'multi_class', 'two_class', 'value_weighted', '', ' ', 'FLAT', 'x', "x''y", '\\\\x', '%s%n', 'é', '😀', 'flat ');
 
-# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried soon.
+# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried
+# soon.
 my %worst = (
 	'double precision' => ['1e-320', '1e-20', '0.9999999999999999', '1e30', '1.7976931348623157e308', 'NaN', 'Infinity'],
 	integer => [1, 0, 2147483647, -2147483648],
@@ -36,8 +38,8 @@ my %worst = (
 	'interval[]' => ['{}', '{178000000 years,-178000000 years}'],
 );
 
-# Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes, which
-# are what mutants are made of.
+# Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes,
+# which are what mutants are made of.
 my %filters = (
 	bf => [
 		'bf_add_all(bf_empty(100), ARRAY[1, 2, 3]::bigint[])', 'bf_empty(1)', 'bf_empty(20, 0.5)', 'bf_empty(60, 1e-6)',
@@ -120,10 +122,8 @@ my %of_rollups = (
 	'tbf_rollup_top_by_group(regclass,integer,timestamp with time zone,text,boolean)' => [$heat, '3', $asked_at, 'NULL', 'true'],
 	'tbf_rollup_top_between(regclass,timestamp with time zone,timestamp with time zone,integer,jsonb,boolean)' => [$heat, @span, '3', "'{}'", 'true'],
 	'tbf_rollup_counted(text,regclass,text,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb)' => ["'public'", $heat, "'page 1'", $asked_at, 'NULL', 'NULL', 'NULL', "'{}'"],
-	'tbf_rollup_count(regclass,text,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::text", $asked_at, 'NULL', "'{}'"],
-	'tbf_rollup_count(regclass,anyelement,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::varchar", $asked_at, 'NULL', "'{}'"],
-	'tbf_rollup_count_between(regclass,text,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::text", @span, "'{}'"],
-	'tbf_rollup_count_between(regclass,anyelement,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::varchar", @span, "'{}'"],
+	'tbf_rollup_count(regclass,anycompatible,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::varchar", $asked_at, 'NULL', "'{}'"],
+	'tbf_rollup_count_between(regclass,anycompatible,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::varchar", @span, "'{}'"],
 	'tbf_rollup_merged(text,regclass,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb,boolean)' =>
 		["'public'", $heat, $asked_at, 'NULL', 'NULL', 'NULL', "'{}'", 'true'],
 	'tbf_rollup_filter(regclass,timestamp with time zone,text,jsonb)' => [$heat, $asked_at, 'NULL', "'{}'"],
@@ -165,7 +165,7 @@ my %ordinary = (
 		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	%of_timed_abf,
 	'abf_empty(bigint,double precision,interval,integer,integer)' => ['1000', '0.01', "'1 hour'", '3', '5'],
-	'abf_add_text(abf,bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'"],
+	'abf_add_operator(abf,bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'"],
 	'operator || (abf, bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'::bf_text_item"],
 	'abf_false_positive_rate(integer,integer,double precision)' => ['3', '5', '0.5'],
 	'abf_bytes(bigint,double precision,integer,integer)' => ['1000', '0.01', '3', '5'],
@@ -340,6 +340,7 @@ sub items
 	$self->{groups}{'"any"'} = [@any, map { [@$_] } grep { Attack::chance(0.3) } @rows];
 	$self->add('"any"', ['pg_sleep(0)']); # of type void
 	$self->{groups}{anyelement} = [@rows, @any[0 .. 8], ["ROW(1, 'x'::text, NULL, NULL)::attack.log"], ["ROW(1, 'x')"], ['NULL'], ["'{}'::int4[]"], ['NULL::attack.pair']];
+	$self->{groups}{anycompatible} = $self->{groups}{anyelement};
 
 	my @arrays = ([(map { "'$_'::bigint[]" } '{1,2,3}', '{}', '{NULL}', '{1,NULL,3}', '{{1,2},{3,4}}', '[-5:-3]={1,2,3}', '{{{1}}}', '{9223372036854775807,-9223372036854775808}'), 'array_fill(7::bigint, ARRAY[1000])', 'NULL::bigint[]'],
 		[(map { "'$_'::text[]" } '{a,b}', '{}', '{NULL,NULL}', '{"",a}', '{{a},{b}}'), "array_fill(repeat('x', 1000), ARRAY[1000])", "ARRAY[repeat('x', 1000000), NULL]", 'NULL::text[]'],
