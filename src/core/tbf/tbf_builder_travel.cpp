@@ -380,7 +380,7 @@ static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 
 static bool nothing_is_noted(const tbf_sums &sums)
 {
-	bool nothing = sums.dropped_total == 0 && sums.dropped_loss == 0;
+	bool nothing = !sums.merged && !sums.fractions && sums.dropped_total == 0 && sums.dropped_loss == 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		nothing &= sums.total[i] == 0 && sums.slack[i] == 0 && sums.loss[i] == 0;
 	return nothing;
