@@ -91,4 +91,12 @@ SELECT error_of('SELECT abf_empty(within => ''1 hour'') | abf_empty(within => ''
 SELECT error_of('SELECT abf_empty(within => ''1 hour'') | abf_empty(within => ''1 hour'', hashes => 3)');
 SELECT error_of('SELECT abf_empty(within => ''1 hour'') | abf_empty(200000, within => ''1 hour'')');
 SELECT error_of('SELECT abf_add(abf_empty(within => ''1 hour''), 1, now()) | abf_add(abf_empty(within => ''1 hour''), ''a'', now())');
-SELECT abf_add(NULL, 1, now()) IS NULL, abf_add(abf_empty(within => '1 hour'), NULL::int, now()) IS NULL, abf_add(abf_empty(within => '1 hour'), 1, NULL) IS NULL;
+SELECT abf_add(NULL, 1, now()) IS NULL, abf_add(abf_empty(within => '1 hour'), NULL::int, now()) IS NULL;
+-- the filter decides whether there is a time: a time that is NULL must not make the whole filter NULL
+SELECT error_of('SELECT abf_add(abf_empty(within => ''1 hour''), 1, NULL)');
+SELECT error_of('SELECT abf_check_add(abf_empty(within => ''1 hour''), ARRAY[1])');
+SELECT error_of('SELECT abf_add(abf_empty(), 1, not_after => now())');
+SELECT error_of('SELECT abf_contains_all(abf_empty() || 1, ARRAY[1], now())');
+SELECT abf_add(abf_empty(), 1, NULL, NULL) = abf_empty() || 1 AS no_time, abf_contains_any(f, '{1,7}'::int[]) AS as_of_newest, abf_contains_any(f, '{1,7}'::int[], NULL) AS null_time,
+	abf_contains_any(f, '{1,7}'::int[], '2026-01-01 12:00') AS later, abf_contains_any(NULL, '{1}'::int[]) IS NULL AS no_filter, abf_contains_all(f, NULL::int[]) IS NULL AS no_items
+FROM abf_add(abf_empty(within => '1 hour'), 7, '2026-01-01 10:00') f;

@@ -63,8 +63,7 @@ SELECT signature FROM operators WHERE oprname LIKE '%?%';
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
 
--- functions and operators that take an item of any type, or an array of items, but no literal or parameter without a type (|| takes those as bf_text_item;
--- a roll-up's item has the type of its table's column, so a parameter has to be cast)
+-- functions and operators that take an item of any type, or an array of items, but no literal or parameter without a type (|| takes those as bf_text_item)
 SELECT f.signature FROM functions f
 WHERE proargtypes::oid[] && ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[] AND 'bf_untyped_item'::regtype <> ALL (proargtypes::oid[])
 	AND prokind = 'f' AND prorettype <> 'internal'::regtype AND NOT EXISTS (

@@ -107,6 +107,9 @@ CALL tbf_rollup_refresh('t');
 SELECT * FROM tbf_rollup_top('t');
 SELECT * FROM tbf_rollup_count('t', 7), tbf_rollup_count('t', '7') u(from_text, to_text);
 SELECT sqlstate_of($$SELECT * FROM tbf_rollup_count('t', 'seven')$$);
+PREPARE untyped AS SELECT c.*, b.* FROM tbf_rollup_count('t', $1) c, tbf_rollup_count_between('t', $1, NULL, NULL) b;
+EXECUTE untyped ('7');
+DEALLOCATE untyped;
 SELECT tbf_rollup_drop('t');
 
 -- a column of the source is renamed, or gets another type; the source is dropped

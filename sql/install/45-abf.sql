@@ -87,40 +87,29 @@ CREATE FUNCTION abf_empty(items bigint DEFAULT 100000, fpr double precision DEFA
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION abf_empty(bigint, double precision, interval, integer, integer) IS 'an empty filter that remembers the last items (1 or more), and has at most the false-positive rate fpr (0.000001 to 0.5); or, with within (1 microsecond to 36,500 years, not in months), those of so much time, in which so many items are expected (Shtul, Baquero, Almeida 2020). hashes (1 to 32) and generations of a window (1 to 96) are chosen if they are null';
 
-CREATE FUNCTION abf_add(filter abf, item "any") RETURNS abf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add(abf, "any") IS 'the filter after one more item; the filter counts items. It is copied, so abf_add_all() is the way to add many';
-CREATE FUNCTION abf_add(filter abf, item bf_untyped_item) RETURNS abf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add(abf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
-CREATE FUNCTION abf_add(filter abf, item "any", at timestamptz, not_after timestamptz DEFAULT NULL) RETURNS abf
-	AS 'MODULE_PATHNAME', 'abf_add_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add(abf, "any", timestamptz, timestamptz) IS 'the filter with an item of this time; the filter has a window of time. Items may come late, and in any order. not_after: a later item is an error (null: the window, but at least a minute and at most a day, after the transaction began)';
-CREATE FUNCTION abf_add(filter abf, item bf_untyped_item, at timestamptz, not_after timestamptz DEFAULT NULL) RETURNS abf
-	AS 'MODULE_PATHNAME', 'abf_add_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+-- The filter decides whether an item needs a time: it does if the filter has a window of time, and has none if the filter counts items.
+CREATE FUNCTION abf_add(filter abf, item "any", at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION abf_add(abf, "any", timestamptz, timestamptz) IS 'the filter after one more item. at: the time of the item, if the filter has a window of time, and only then; items may come late, and in any order. not_after: a later item is an error (null: the window, but at least a minute and at most a day, after the transaction began). The filter is copied, so abf_add_all() is the way to add many';
+CREATE FUNCTION abf_add(filter abf, item bf_untyped_item, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_add(abf, bf_untyped_item, timestamptz, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
-CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = "any", FUNCTION = abf_add);
+CREATE FUNCTION abf_add_operator(filter abf, item "any") RETURNS abf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION abf_add_operator(abf, "any") IS 'implementation of the operator ||: use abf_add()';
+CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = "any", FUNCTION = abf_add_operator);
 COMMENT ON OPERATOR || (abf, "any") IS 'add an item, to a filter that counts items';
 
 -- as for bf || text, see 10-bf.sql
-CREATE FUNCTION abf_add_text(filter abf, item bf_text_item) RETURNS abf
-	AS 'MODULE_PATHNAME', 'abf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_text(abf, bf_text_item) IS 'implementation of the operator abf || text: use abf_add()';
-CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = bf_text_item, FUNCTION = abf_add_text);
+CREATE FUNCTION abf_add_operator(filter abf, item bf_text_item) RETURNS abf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION abf_add_operator(abf, bf_text_item) IS 'implementation of the operator abf || text: use abf_add()';
+CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = bf_text_item, FUNCTION = abf_add_operator);
 COMMENT ON OPERATOR || (abf, bf_text_item) IS 'add a text, to a filter that counts items';
 
-
-CREATE FUNCTION abf_add_all(filter abf, items anyarray) RETURNS abf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_all(abf, anyarray) IS 'the filter after all elements of the array that are not null, in their order; the filter counts items';
-CREATE FUNCTION abf_add_all(filter abf, items bf_untyped_item) RETURNS abf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_all(abf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_add_all(filter abf, items anyarray, at timestamptz, not_after timestamptz DEFAULT NULL) RETURNS abf
-	AS 'MODULE_PATHNAME', 'abf_add_all_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_all(abf, anyarray, timestamptz, timestamptz) IS 'the filter with all elements of the array that are not null, which all have this time; the filter has a window of time. not_after: as for abf_add()';
-CREATE FUNCTION abf_add_all(filter abf, items bf_untyped_item, at timestamptz, not_after timestamptz DEFAULT NULL) RETURNS abf
-	AS 'MODULE_PATHNAME', 'abf_add_all_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION abf_add_all(filter abf, items anyarray, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION abf_add_all(abf, anyarray, timestamptz, timestamptz) IS 'the filter after all elements of the array that are not null, in their order; with a window of time all of them have the time at. not_after: as for abf_add()';
+CREATE FUNCTION abf_add_all(filter abf, items bf_untyped_item, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_add_all(abf, bf_untyped_item, timestamptz, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION abf_add_each(filter abf, items anyarray, times timestamptz[], not_after timestamptz DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
@@ -128,17 +117,13 @@ COMMENT ON FUNCTION abf_add_each(abf, anyarray, timestamptz[], timestamptz) IS '
 CREATE FUNCTION abf_add_each(filter abf, items bf_untyped_item, times timestamptz[], not_after timestamptz DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_add_each(abf, bf_untyped_item, timestamptz[], timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_check_add(filter abf, items anyarray, OUT updated abf, OUT duplicates boolean[])
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_check_add(abf, anyarray) IS 'the filter after all elements of the array, in their order; and for each of them: had it come within the window? (null for a null)';
-CREATE FUNCTION abf_check_add(filter abf, items bf_untyped_item, OUT updated abf, OUT duplicates boolean[])
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_check_add(abf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_check_add(filter abf, items anyarray, at timestamptz, not_after timestamptz DEFAULT NULL, OUT updated abf, OUT duplicates boolean[])
-	AS 'MODULE_PATHNAME', 'abf_check_add_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_check_add(abf, anyarray, timestamptz, timestamptz) IS 'the filter with all elements of the array, which all have this time; and for each of them: had it come within the window? (null for a null)';
-CREATE FUNCTION abf_check_add(filter abf, items bf_untyped_item, at timestamptz, not_after timestamptz DEFAULT NULL, OUT updated abf, OUT duplicates boolean[])
-	AS 'MODULE_PATHNAME', 'abf_check_add_at' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION abf_check_add(filter abf, items anyarray, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL,
+		OUT updated abf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION abf_check_add(abf, anyarray, timestamptz, timestamptz) IS 'the filter after all elements of the array, in their order; and for each of them: had it come within the window? null for a null. at, not_after: as for abf_add_all()';
+CREATE FUNCTION abf_check_add(filter abf, items bf_untyped_item, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL,
+		OUT updated abf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_check_add(abf, bf_untyped_item, timestamptz, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION abf_check_add_each(filter abf, items anyarray, times timestamptz[], not_after timestamptz DEFAULT NULL, OUT updated abf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
@@ -175,29 +160,17 @@ CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = abf, FUNCTION = abf_contain
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = abf, FUNCTION = abf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ (anyelement, abf) IS 'came within the window of the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, abf) IS 'came within the window of the filter';
-CREATE FUNCTION abf_contains_any(filter abf, items anyarray) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_any(abf, anyarray) IS 'has one of these items come within the window, as of the newest item? null elements are skipped; false for an empty array';
-CREATE FUNCTION abf_contains_any(filter abf, items bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_any(abf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_contains_any(filter abf, items anyarray, at timestamptz) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_any(abf, anyarray, timestamptz) IS 'has one of these items come within the window, before this time? null elements are skipped; false for an empty array';
-CREATE FUNCTION abf_contains_any(filter abf, items bf_untyped_item, at timestamptz) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION abf_contains_any(filter abf, items anyarray, at timestamptz DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION abf_contains_any(abf, anyarray, timestamptz) IS 'has one of these items come within the window, before this time (null: as of the newest item)? null elements are skipped; false for an empty array';
+CREATE FUNCTION abf_contains_any(filter abf, items bf_untyped_item, at timestamptz DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION abf_contains_any(abf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_contains_all(filter abf, items anyarray) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_all(abf, anyarray) IS 'have all of these items come within the window, as of the newest item? null elements are skipped; true for an empty array';
-CREATE FUNCTION abf_contains_all(filter abf, items bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_all(abf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
-CREATE FUNCTION abf_contains_all(filter abf, items anyarray, at timestamptz) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_contains_all(abf, anyarray, timestamptz) IS 'have all of these items come within the window, before this time? null elements are skipped; true for an empty array';
-CREATE FUNCTION abf_contains_all(filter abf, items bf_untyped_item, at timestamptz) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION abf_contains_all(filter abf, items anyarray, at timestamptz DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION abf_contains_all(abf, anyarray, timestamptz) IS 'have all of these items come within the window, before this time (null: as of the newest item)? null elements are skipped; true for an empty array';
+CREATE FUNCTION abf_contains_all(filter abf, items bf_untyped_item, at timestamptz DEFAULT NULL) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION abf_contains_all(abf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- clock, union

@@ -161,33 +161,23 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
 
-CREATE FUNCTION tbf_rollup_count(rollup regclass, item text, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE sql STABLE
-BEGIN ATOMIC
-	SELECT c.hits_from, c.hits_to FROM tbf_rollup_counted(pg_catalog.current_setting('search_path'), rollup, item, at, weight, NULL, NULL, groups) c;
-END;
-COMMENT ON FUNCTION tbf_rollup_count(regclass, text, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. item: as text, whatever its type. weight, groups: see tbf_rollup_top()';
-CREATE FUNCTION tbf_rollup_count(rollup regclass, item anyelement, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
+-- anycompatible takes a value of any type, and takes a literal or a parameter without a type for text.
+CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	-- With the caller's search_path, in which the weight is looked up: so every name here has its schema.
-	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_count($1, $2::pg_catalog.text, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_count(regclass, anyelement, timestamptz, text, jsonb) IS 'the same for an item of any type';
-CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item text, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE sql STABLE
-BEGIN ATOMIC
-	SELECT c.hits_from, c.hits_to FROM tbf_rollup_counted(pg_catalog.current_setting('search_path'), rollup, item, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups) c;
-END;
-COMMENT ON FUNCTION tbf_rollup_count_between(regclass, text, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
-CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anyelement, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
+COMMENT ON FUNCTION tbf_rollup_count(regclass, anycompatible, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. weight, groups: see tbf_rollup_top()';
+CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anycompatible, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_count_between($1, $2::pg_catalog.text, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, from_time, to_time, groups;
+	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to
+		USING rollup, item::pg_catalog.text, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anyelement, timestamptz, timestamptz, jsonb) IS 'the same for an item of any type';
+COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
 -- The filter of the rows by their larger weights. of_low: of the rows that lie within as a whole.
 CREATE FUNCTION tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf

@@ -146,7 +146,7 @@ sub attack
 			my $failure = $caller->confirm($call->{sql}, $call->{memory});
 			$heavy_time += Time::HiRes::time() - $confirming if $call->{is_heavy};
 			next if !$failure && $call->{suspect} =~ /^timeout|memory/;
-			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql});
+			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql}, $call->{memory});
 			# Others before it may be to blame.
 			$failure //= {%$call, kind => "$call->{suspect}, but not alone"};
 			# The same fault is reported once. Faults that take long to show are not looked for again and again.
@@ -290,13 +290,16 @@ sub any_value
 	return $maker->{kind} eq 'aggregate' ? "(SELECT $call)" : $call;
 }
 
-# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are slow.
+# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are slow,
+# and so are its casts of the rows of a column to one type: it looks for no cancel while it casts the elements of an array.
 sub is_due_to_arguments
 {
-	my ($caller, $arguments, $sql) = @_;
+	my ($caller, $arguments, $sql, $memory) = @_;
 	my @large = grep { index($sql, $_) >= 0 } $arguments->all_heavy;
-	my $result = $caller->alone('SELECT ' . join(', ', map { "$_ IS NULL" } @large));
-	return $caller->verdict($result) ne '';
+	my ($rows) = $sql =~ /FROM (\(VALUES .*\) v\(n[^()]*\))/;
+
+	return List::Util::any { $caller->verdict($caller->alone($_, $memory)) ne '' }
+		'SELECT ' . join(', ', map { "$_ IS NULL" } @large), $rows ? "SELECT count(v) FROM $rows" : ();
 }
 
 # A call with a large value for at least one argument.

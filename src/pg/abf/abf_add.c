@@ -15,28 +15,30 @@
 /* --------------------------------------------------------------------- adding */
 
 /*
- * Whether the function's form has times, from argument 2 on: none, one for all items, or one for each. The argument
- * after it is not_after.
+ * Where a function has the times of its items. Argument 2 is one time for all items, which is there if the filter has a
+ * window of time, or an array of one time for each item; argument 3 is not_after.
  */
 typedef enum Times
 {
-	NO_TIME,
+	NO_TIME,					/* the operator || */
 	ONE_TIME,
 	EACH_TIME
 } Times;
 
 /*
- * Checks that the filter's items have times if the function's form has them. Sets the state's latest time, and returns
- * the time of all items, or 0.
+ * Checks that the call gives times if the filter's items have them, and only then. Sets the state's latest time, and
+ * returns the time of all items, or 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
 {
 	TimestampTz at = 0;
 
-	if (times == NO_TIME)
+	if (times == NO_TIME || (times == ONE_TIME && PG_ARGISNULL(2)))
 	{
 		abf_must_be_by_items(&state->header);
+		if (times == ONE_TIME && !PG_ARGISNULL(3))
+			abf_must_be_by_time(&state->header);
 		return 0;
 	}
 	abf_must_be_by_time(&state->header);
@@ -53,7 +55,7 @@ begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
 static bool
 some_null(FunctionCallInfo fcinfo, Times times)
 {
-	return PG_ARGISNULL(0) || PG_ARGISNULL(1) || (times != NO_TIME && PG_ARGISNULL(2));
+	return PG_ARGISNULL(0) || PG_ARGISNULL(1) || (times == EACH_TIME && PG_ARGISNULL(2));
 }
 
 static Datum
@@ -79,16 +81,16 @@ add_item(FunctionCallInfo fcinfo, Times times)
 	return result;
 }
 
-/* abf_add(abf, "any"); also the operator || */
+/* abf_add(abf, "any", at, not_after): NULL if the filter or the item is NULL */
 SB_FUNCTION_IN_OWN_MEMORY(abf_add)
 {
-	return add_item(fcinfo, NO_TIME);
+	return add_item(fcinfo, ONE_TIME);
 }
 
-/* abf_add(abf, "any", at, not_after): NULL if any but not_after is NULL */
-SB_FUNCTION_IN_OWN_MEMORY(abf_add_at)
+/* the operator || */
+SB_FUNCTION_IN_OWN_MEMORY(abf_add_operator)
 {
-	return add_item(fcinfo, ONE_TIME);
+	return add_item(fcinfo, NO_TIME);
 }
 
 /*
@@ -217,13 +219,8 @@ check_add(FunctionCallInfo fcinfo, Times times)
 	return row_result(fcinfo, values, (bool[]) {false, false}, lengthof(values));
 }
 
-/* abf_add_all(abf, anyarray); (abf, anyarray, at, not_after); abf_add_each(abf, anyarray, times[], not_after) */
+/* abf_add_all(abf, anyarray, at, not_after); abf_add_each(abf, anyarray, times[], not_after) */
 SB_FUNCTION_IN_OWN_MEMORY(abf_add_all)
-{
-	return add_all(fcinfo, NO_TIME);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(abf_add_all_at)
 {
 	return add_all(fcinfo, ONE_TIME);
 }
@@ -238,11 +235,6 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_each)
  * flags.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_check_add)
-{
-	return check_add(fcinfo, NO_TIME);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(abf_check_add_at)
 {
 	return check_add(fcinfo, ONE_TIME);
 }

@@ -40,7 +40,7 @@ SB_FUNCTION_OF_SLICES(abf_contains_at, SB_LOOKUP_ABF, 0)
 }
 
 /*
- * Searches for the elements of argument 1, as of the time in argument 2 if there is one. An item's block may take two
+ * Searches for the elements of argument 1, as of the time in argument 2 if it is not NULL. An item's block may take two
  * slices.
  */
 static bool
@@ -55,7 +55,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	if (!slices_are_cheaper(value, items.count, 2))
 		value = PointerGetDatum(detoast(value));
 	look_up_open(&lookup, SB_LOOKUP_ABF, items.hasher, value);
-	if (PG_NARGS() > 2)
+	if (!PG_ARGISNULL(2))
 		ask_as_of(&lookup, PG_GETARG_TIMESTAMPTZ(2));
 	while (next_item(&items, &item))
 	{
@@ -66,7 +66,24 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	return false;
 }
 
-SB_CONTAINS_ELEMENTS(abf, search_elements)
+/* abf_contains_any(abf, anyarray, at), abf_contains_all(): NULL if the filter or the array is NULL */
+static Datum
+contains_elements(FunctionCallInfo fcinfo, bool answer)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(search_elements(fcinfo, answer) == answer);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(abf_contains_any)
+{
+	return contains_elements(fcinfo, true);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(abf_contains_all)
+{
+	return contains_elements(fcinfo, false);
+}
 
 /* --------------------------------------------------------------- looking inside */
 

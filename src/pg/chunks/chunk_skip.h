@@ -5,7 +5,7 @@
  *
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
- *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
+ *   chunk_skip_exec.c    executes the node; chunk_skip_state.h says which files do parts of that
  *   chunk_skip_hash.c    has arrays that sequential scans compare with tested by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */

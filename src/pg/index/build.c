@@ -2,10 +2,11 @@
  * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
  * when its ranges have been read.
  *
- * The size of a group's filters comes from its full ranges: in each column as many lines as keep the mean of their rates what was
- * asked for (sizes.c). The first group has all ranges of the table, up to what a page allows, so that the index on a small partition has
- * one group. If the last ranges of a table would leave much of their pages empty as one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made
- * of them (summarize.c). Parallel workers may read ranges (build_workers.c); the groups are the same.
+ * The size of a group's filters comes from its full ranges: in each column as many lines as keep the mean of their
+ * rates what was asked for (sizes.c). The first group has all ranges of the table, up to what a page allows, so that
+ * the index on a small partition has one group. If the last ranges of a table would leave much of their pages empty as
+ * one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are
+ * made of them (summarize.c). Parallel workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
@@ -28,6 +29,7 @@
 #include "index/heap.h"
 #include "index/layout.h"
 #include "index/owner.h"
+#include "index/range_length.h"
 #include "index/sizes.h"
 #include "index/summarize.h"
 #include "index/tape.h"
@@ -74,14 +76,20 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 	for (int column = 0; column < geometry->columns; column++)
 	{
 		for (uint32 i = 0; i < count; i++)
-			counts->items[column][i] = items[i].full ? (double) items[i].counts[column] : any ? -1 : (double) bf_index_items_if_full(&items[i], column);
+		{
+			if (items[i].full)
+				counts->items[column][i] = items[i].counts[column];
+			else
+				counts->items[column][i] = any ? -1 : (double) bf_index_items_if_full(&items[i], column);
+		}
 		counts->columns[column] = bf_index_counts(geometry, 0, column, counts->items[column]);
 	}
 }
 
 /* Makes a group of these ranges, with filters of these sizes, and counts those that are full. */
 static void
-write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts, uint64 horizon, BfFullRanges *full)
+write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
+			uint64 horizon, BfFullRanges *full)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -151,7 +159,8 @@ read_next_range(const Source *source, const BfBuildTask *task, uint32 range, BfR
 	if (source->tape != NULL)
 		bf_index_write_tape(source->tape, items);
 	if (source->workers == NULL)
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+									 Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
 }
 
 static void

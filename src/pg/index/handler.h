@@ -59,7 +59,7 @@ extern void bf_index_rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey
 extern int64 bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void bf_index_end_scan(IndexScanDesc scan);
 
-/* summarize.c */
+/* vacuum.c */
 extern IndexBulkDeleteResult *bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 												   IndexBulkDeleteCallback callback, void *state);
 extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);

@@ -8,28 +8,19 @@
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
  * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
  */
-#include "index/heap.h"
+#include "index/heap_reader.h"
 
-#include <math.h>
-
-#include "access/detoast.h"
-#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "access/sysattr.h"
-#include "access/table.h"
 #include "access/tableam.h"
-#include "access/toast_internals.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -39,53 +30,6 @@
 #include "index/horizon.h"
 #include "index/items.h"
 #include "index/owner.h"
-
-struct BfHeapReader
-{
-	Relation	heap;
-	IndexInfo  *info;
-	EState	   *estate;
-	ExprState  *predicate;
-	TupleTableSlot *slot;
-	BufferAccessStrategy strategy;
-	TransactionId oldest_xmin;
-	BfItemizer	itemizer;
-	BfRowItems	items;			/* of the row that was looked at last */
-	bool		runs_code;		/* the index has expressions or a predicate */
-	BfReadFor	purpose;
-	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
-	uint64		horizon;
-	double		live_rows;
-	double		rows;
-	uint64		bytes;			/* in use on the pages that were read */
-	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
-
-	/* for the context lines of errors */
-	const char *index_name;
-	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
-	bool		evaluating;		/* a row is being looked at, this one: */
-	ItemPointerData at;
-
-	/* the page that was read last */
-	PGAlignedBlock page;
-	int			count;
-	OffsetNumber offsets[MaxHeapTuplesPerPage];
-	HTSV_Result visibilities[MaxHeapTuplesPerPage];
-};
-
-/* Which columns of the table the index needs. */
-static Bitmapset *
-needed_attributes(const IndexInfo *info)
-{
-	Bitmapset  *attributes = NULL;
-
-	for (int i = 0; i < info->ii_NumIndexKeyAttrs; i++)
-		if (info->ii_IndexAttrNumbers[i] != 0)
-			attributes = bms_add_member(attributes, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos((Node *) info->ii_Expressions, 1, &attributes);
-	pull_varattnos((Node *) info->ii_Predicate, 1, &attributes);
-	return attributes;
-}
 
 /* -------------------------------------------------------------------- the reader */
 
@@ -119,7 +63,7 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->info = bf_index_info_for_owner(index);
 	reader->runs_code = bf_index_runs_code(index);
 	reader->purpose = purpose;
-	reader->attributes = needed_attributes(reader->info);
+	reader->attributes = bf_index_needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
 	/* It is made now, because nothing can be looked up any more after an error. */
 	if (purpose == BF_FOR_VACUUM && reader->runs_code)
@@ -139,15 +83,11 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 void
 bf_index_close_heap(BfHeapReader *reader)
 {
-	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
-
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
 	FreeAccessStrategy(reader->strategy);
 	pfree(reader->items.hashes);
-	for (int column = 0; column < reader->itemizer.columns; column++)
-		if (reader->sets[column].slots != NULL)
-			sb_hash_set_release(&reader->sets[column], &memory);
+	bf_index_release_sets(reader);
 	pfree(reader);
 }
 
@@ -294,130 +234,6 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 	return false;
 }
 
-/* ---------------------------------------------------------- out-of-line values */
-
-/*
- * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are
- * missing; PostgreSQL's heap_fetch_toast_slice() would raise an error then.
- */
-static struct varlena *
-fetch_if_there(struct varlena *value)
-{
-	struct varatt_external pointer;
-	Relation	toast;
-	Relation   *indexes;
-	int			index_count,
-				valid_index;
-	SnapshotData any = {.snapshot_type = SNAPSHOT_TOAST};
-	SysScanDesc scan;
-	ScanKeyData key;
-	HeapTuple	tuple;
-	struct varlena *result;
-	Size		size,
-				have = 0;
-	int32		next = 0;
-	bool		whole = true;
-
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
-	result = palloc(size + VARHDRSZ);
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer))
-		SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ);
-	else
-		SET_VARSIZE(result, size + VARHDRSZ);
-
-	toast = table_open(pointer.va_toastrelid, AccessShareLock);
-	valid_index = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
-	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(pointer.va_valueid));
-	scan = systable_beginscan_ordered(toast, indexes[valid_index], &any, 1, &key);
-	while (whole && (tuple = systable_getnext_ordered(scan, ForwardScanDirection)) != NULL)
-	{
-		bool		isnull;
-		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
-		struct varlena *chunk =
-			(struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
-		Size		length = VARSIZE_ANY_EXHDR(chunk);
-
-		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
-		if (whole)
-			memcpy(VARDATA(result) + have, VARDATA_ANY(chunk), length);
-		have += length;
-	}
-	systable_endscan_ordered(scan);
-	toast_close_indexes(indexes, index_count, NoLock);
-	table_close(toast, NoLock);
-	return whole && have == size ? result : NULL;
-}
-
-/*
- * Has the row version, which was on the page when that was copied, been removed or deleted since? If so, the horizon is
- * raised for the snapshots that may see it.
- */
-static bool
-has_gone(BfHeapReader *reader, HeapTuple tuple)
-{
-	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
-	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self),
-											RBM_NORMAL, reader->strategy);
-	Page		page = BufferGetPage(buffer);
-	bool		gone = true;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset)))
-	{
-		HeapTupleData now = *tuple;
-		HTSV_Result visibility;
-
-		now.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
-		now.t_len = ItemIdGetLength(PageGetItemId(page, offset));
-		visibility = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
-		gone = visibility == HEAPTUPLE_DEAD || visibility == HEAPTUPLE_RECENTLY_DEAD ||
-			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
-	}
-	UnlockReleaseBuffer(buffer);
-	/* Its deleter may not be known any more, but has committed. */
-	if (gone)
-		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
-	return gone;
-}
-
-/*
- * Puts the out-of-line values that the index needs into the slot of a row version. Returns false if the version is
- * gone, and its values with it.
- *
- * This can happen although the version was there when its page was copied. Other processes do not wait for VACUUM's
- * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. The values of a transaction that
- * is rolled back are removed at once too, whoever summarizes.
- */
-static bool
-fetch_values(BfHeapReader *reader, HeapTuple tuple)
-{
-	TupleDesc	descriptor = RelationGetDescr(reader->heap);
-	TupleTableSlot *slot = reader->slot;
-	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
-
-	if (!HeapTupleHasExternal(tuple))
-		return true;
-	slot_getallattrs(slot);
-	for (int i = 0; i < descriptor->natts; i++)
-	{
-		bool		needed = whole_row || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
-		struct varlena *value;
-
-		if (!needed || slot->tts_isnull[i] ||
-			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
-			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
-			continue;
-		value = fetch_if_there((struct varlena *) DatumGetPointer(slot->tts_values[i]));
-		if (value != NULL)
-			slot->tts_values[i] = PointerGetDatum(value);
-		else if (has_gone(reader, tuple))
-			return false;
-		/* Otherwise the table is damaged. An error is raised as soon as the value is read. */
-	}
-	return true;
-}
-
 /* ---------------------------------------------------------------------- a row */
 
 /* Does this SQLSTATE mean that an expression has failed? It may also be a notice, or VACUUM may be canceled. */
@@ -465,7 +281,8 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 	reader->evaluating = true;
 	error_context_stack = &callback;
 	ExecStoreHeapTuple(tuple, reader->slot, false);
-	entered = fetch_values(reader, tuple) && ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
+	entered = bf_index_fetch_values(reader, tuple) &&
+		ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
 	if (entered)
 	{
 		Datum		values[INDEX_MAX_KEYS];
@@ -480,30 +297,7 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 	return entered;
 }
 
-/* ------------------------------------------------------------------ a range */
-
-uint64 *
-bf_index_take_set(sb_hash_set *set)
-{
-	uint64	   *hashes = palloc_extended(Max(set->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-
-	must_finish(sb_hash_set_take(set, hashes));
-	return hashes;
-}
-
-/* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
-#define ITEMS_EXPECTED 2048
-
-/* Makes an empty set for each column, unless it was made for an earlier range. */
-static void
-prepare_sets(BfHeapReader *reader)
-{
-	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
-
-	for (int column = 0; column < reader->itemizer.columns; column++)
-		if (reader->sets[column].slots == NULL)
-			must_finish(sb_hash_set_begin(&reader->sets[column], &memory, ITEMS_EXPECTED));
-}
+/* ------------------------------------------------------------------ all rows */
 
 /* Calls add() for row version `i` of the page that was read, unless the version is left out. */
 static void
@@ -533,70 +327,6 @@ bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 			visit_row(reader, block, i, add, argument);
 	}
 	ExecClearTuple(reader->slot);
-}
-
-/* Adds the items of a row version to the sets of the reader. */
-static void
-add_to_sets(const BfRowItems *items, void *argument)
-{
-	BfHeapReader *reader = argument;
-	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
-
-	for (int column = 0; column < items->columns; column++)
-		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
-			must_finish(sb_hash_set_add(&reader->sets[column], &memory, items->hashes[i]));
-}
-
-/*
- * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie
- * out of line, and a few of them can have as many keys as a whole range of others. So no room is made for more keys
- * than this, or those that are there. Where an item is a value, a range cannot have more items than rows.
- */
-#define MOST_KEYS_EXPECTED (1024 * 1024)
-
-void
-bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
-					BfRangeItems *items)
-{
-	uint64		first = (uint64) range * pages_per_range;
-	uint64		end = Min(first + pages_per_range, heap_blocks);
-	uint64		horizon_before = reader->horizon;
-
-	items->range = range;
-	items->columns = reader->itemizer.columns;
-	items->full = first + pages_per_range <= heap_blocks;
-	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
-	prepare_sets(reader);
-	reader->bytes = 0;
-	reader->horizon = 0;
-	if (first < end)
-		bf_index_read_rows(reader, first, end, add_to_sets, reader);
-	items->horizon = reader->horizon;
-	reader->horizon = Max(reader->horizon, horizon_before);
-	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
-	for (int column = 0; column < items->columns; column++)
-	{
-		items->counts[column] = reader->sets[column].count;
-		items->hashes[column] = bf_index_take_set(&reader->sets[column]);
-	}
-}
-
-uint64
-bf_index_items_if_full(const BfRangeItems *items, int column)
-{
-	uint64		if_full;
-
-	if (items->full)
-		return items->counts[column];
-	if_full = (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
-	return Max(items->counts[column], Min(if_full, items->most_expected));
-}
-
-void
-bf_index_free_items(BfRangeItems *items)
-{
-	for (int column = 0; column < items->columns; column++)
-		pfree(items->hashes[column]);
 }
 
 /* ------------------------------------------------------------------ checking */

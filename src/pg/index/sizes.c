@@ -1,7 +1,7 @@
 /*
  * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are:
- * as functions of counts of items. summarize.c and build.c count them in the table, the advisor in a part of it.
- * Nothing of PostgreSQL is needed here.
+ * as functions of counts of items. build.c, range_length.c and new_group.c count them in the table, the advisor in a
+ * part of it. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 

@@ -14,7 +14,8 @@ typedef struct BfTask
 {
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
-	bool		partial;		/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
+	/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
+	bool		partial;
 	bool		in_vacuum;
 	bool		shows_progress; /* in pg_stat_progress_create_index */
 } BfTask;
@@ -25,18 +26,19 @@ typedef struct BfTask
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have become too full may be
- * summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on
- * the heap, so that there is one summarizer at a time.
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have
+ * become too full may be summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on the
+ * heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
 /*
- * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The tape has
- * the items of the ranges of level 0; NULL: they are read from the heap. The build has
- * counted those of the levels above.
+ * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The
+ * tape has the items of the ranges of level 0; NULL: they are read from the heap. The build has counted those of the
+ * levels above.
  */
-extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape, const BfUpperCounts *upper);
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape,
+										const BfUpperCounts *upper);
 
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
@@ -44,18 +46,13 @@ extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_bl
 /* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
 extern void bf_index_built(Relation index, Relation heap);
 
-/*
- * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
- * which a full range fills about eight lines of the column with the most items, or 16 if its items are keys inside values. But
- * a table that 32 pages a range make
- * one group of stays one group, and the index of a small partition gets at most 16 ranges.
- */
-extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
-
 /* Is this session in bf_index_summarize()? */
 extern bool bf_index_is_summarizing(void);
 
-/* Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same lock. */
+/*
+ * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same
+ * lock.
+ */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 
 #endif

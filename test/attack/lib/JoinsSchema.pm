@@ -146,7 +146,8 @@ sub insert_dimension
 	my ($self, $dimension, $count) = @_;
 	my $from = int rand($self->{keys});
 	my $spread = pick(1, 1, 1, 1, 2, 7, $self->{keys});
-	my $z = chance(0.15) ? "$from + i * 1000" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
+	# 100 keys that lie far apart must still be values of int2 and of the addresses.
+	my $z = chance(0.15) ? "$from + i * 300" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
 	my $id = 'i + ' . int(rand 1e8);
 	return "INSERT INTO $dimension->{name} SELECT $id, " . value($dimension->{x}, $z) . ', ' . value($dimension->{y}, $z) . ", $z, " . pick("''", "''", "repeat('y', 400)") . " FROM generate_series(1, $count) i";
 }

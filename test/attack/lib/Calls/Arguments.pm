@@ -120,10 +120,8 @@ my %of_rollups = (
 	'tbf_rollup_top_by_group(regclass,integer,timestamp with time zone,text,boolean)' => [$heat, '3', $asked_at, 'NULL', 'true'],
 	'tbf_rollup_top_between(regclass,timestamp with time zone,timestamp with time zone,integer,jsonb,boolean)' => [$heat, @span, '3', "'{}'", 'true'],
 	'tbf_rollup_counted(text,regclass,text,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb)' => ["'public'", $heat, "'page 1'", $asked_at, 'NULL', 'NULL', 'NULL', "'{}'"],
-	'tbf_rollup_count(regclass,text,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::text", $asked_at, 'NULL', "'{}'"],
-	'tbf_rollup_count(regclass,anyelement,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::varchar", $asked_at, 'NULL', "'{}'"],
-	'tbf_rollup_count_between(regclass,text,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::text", @span, "'{}'"],
-	'tbf_rollup_count_between(regclass,anyelement,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::varchar", @span, "'{}'"],
+	'tbf_rollup_count(regclass,anycompatible,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::varchar", $asked_at, 'NULL', "'{}'"],
+	'tbf_rollup_count_between(regclass,anycompatible,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::varchar", @span, "'{}'"],
 	'tbf_rollup_merged(text,regclass,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb,boolean)' =>
 		["'public'", $heat, $asked_at, 'NULL', 'NULL', 'NULL', "'{}'", 'true'],
 	'tbf_rollup_filter(regclass,timestamp with time zone,text,jsonb)' => [$heat, $asked_at, 'NULL', "'{}'"],
@@ -165,7 +163,7 @@ my %ordinary = (
 		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	%of_timed_abf,
 	'abf_empty(bigint,double precision,interval,integer,integer)' => ['1000', '0.01', "'1 hour'", '3', '5'],
-	'abf_add_text(abf,bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'"],
+	'abf_add_operator(abf,bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'"],
 	'operator || (abf, bf_text_item)' => ["abf_add(abf_empty(90), 'a'::text)", "'x'::bf_text_item"],
 	'abf_false_positive_rate(integer,integer,double precision)' => ['3', '5', '0.5'],
 	'abf_bytes(bigint,double precision,integer,integer)' => ['1000', '0.01', '3', '5'],
@@ -340,6 +338,7 @@ sub items
 	$self->{groups}{'"any"'} = [@any, map { [@$_] } grep { Attack::chance(0.3) } @rows];
 	$self->add('"any"', ['pg_sleep(0)']); # of type void
 	$self->{groups}{anyelement} = [@rows, @any[0 .. 8], ["ROW(1, 'x'::text, NULL, NULL)::attack.log"], ["ROW(1, 'x')"], ['NULL'], ["'{}'::int4[]"], ['NULL::attack.pair']];
+	$self->{groups}{anycompatible} = $self->{groups}{anyelement};
 
 	my @arrays = ([(map { "'$_'::bigint[]" } '{1,2,3}', '{}', '{NULL}', '{1,NULL,3}', '{{1,2},{3,4}}', '[-5:-3]={1,2,3}', '{{{1}}}', '{9223372036854775807,-9223372036854775808}'), 'array_fill(7::bigint, ARRAY[1000])', 'NULL::bigint[]'],
 		[(map { "'$_'::text[]" } '{a,b}', '{}', '{NULL,NULL}', '{"",a}', '{{a},{b}}'), "array_fill(repeat('x', 1000), ARRAY[1000])", "ARRAY[repeat('x', 1000000), NULL]", 'NULL::text[]'],

@@ -49,7 +49,7 @@ sub plain
 	my $kind = $callable->{kind};
 
 	return 'CALL ' . Calls::Catalogue::expression($callable, @$arguments) if $kind eq 'procedure';
-	return rows_of($callable, $arguments) if $kind eq 'set';
+	return 'SELECT count(*) FROM ' . Calls::Catalogue::expression($callable, @$arguments) . ' r' if $kind eq 'set';
 	return 'SELECT ' . Calls::Catalogue::expression($callable, @$arguments) . ($kind eq 'window' ? ' OVER ()' : '') . ' IS NULL';
 }
 

@@ -1,0 +1,110 @@
+/*
+ * chunk_skip_state.h: what the node ChunkSkip holds while it is executed. Only the files of the node that execute it
+ * include this:
+ *
+ *   chunk_skip_exec.c     runs the node
+ *   chunk_skip_keys.c     reads from the plan which indexes are asked about which keys
+ *   chunk_skip_ask.c      asks them, and decides which children are left out
+ *   chunk_skip_explain.c  explains what was asked and skipped
+ */
+#ifndef STREAMBLOOM_PG_CHUNK_SKIP_STATE_H
+#define STREAMBLOOM_PG_CHUNK_SKIP_STATE_H
+
+#include "chunks/chunk_skip.h"
+
+#include "nodes/execnodes.h"
+
+#include "chunks/ask.h"
+
+/* An argument of keys, and its current value. */
+typedef struct Argument
+{
+	ExprState  *expression;
+	bool		known;			/* it can be evaluated when the execution begins */
+	Bitmapset  *parameters;		/* its parameters that change during the execution */
+	Datum		value;
+	bool		isnull;
+} Argument;
+
+/* A set of keys, about which one index or many are asked. */
+typedef struct KeySet
+{
+	int			count;			/* of keys */
+	QuestionKey *keys;
+	int		   *arguments;		/* of each key; -1: it has none */
+	ScanKey		entries;		/* of those keys whose arguments have values now */
+	int			entry_count;
+	ChunkAsker	asker;			/* asks about the entries */
+	bool		impossible;		/* an argument is NULL: no row can match */
+} KeySet;
+
+/* An index of a child, and what it is asked. */
+typedef struct ChildIndex
+{
+	int			child;			/* its number in the plan's Append */
+	Oid			heap;
+	Oid			index;
+	int			set;			/* of keys */
+} ChildIndex;
+
+typedef struct ChunkSkipState
+{
+	CustomScanState css;
+	bool		stands_aside;	/* it asks nothing, and passes on the rows of the whole Append */
+	bool		asks_nothing;	/* a plain EXPLAIN that has no parameter values, or must not tell of hidden rows */
+	int			argument_count;
+	Argument   *arguments;
+	int			set_count;
+	KeySet	   *sets;
+	int			index_count;
+	ChildIndex *indexes;		/* in the order of the children */
+	int			children;		/* how many the plan's Append has */
+	int		   *place;			/* of each of them in the copy of the Append; -1: it is skipped in this execution */
+	int			kept;			/* how many children the copy has */
+	bool		late;			/* some arguments are not known when the execution begins */
+	Bitmapset  *parameters;		/* on which the answers depend */
+	bool		ask_before_next_row;
+	bool		no_child_in_scan;	/* no child has to be read in this scan */
+	bool		may_hash;		/* arrays have the values of the first scan, and may be tested by hash */
+	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
+	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
+
+	/* for EXPLAIN */
+	bool		asked_at_start;
+	int			children_asked; /* how many children have an index to ask */
+	int64		scans_asked;	/* at run time: how many scans of children the indexes were asked about, */
+	int64		scans_skipped;	/* and how many of these scans were skipped */
+	int			scans_hashed;	/* how many children test an array by hash */
+	int64		because[CHUNK_REASONS]; /* why children were read; at run time: in how many scans */
+} ChunkSkipState;
+
+/*
+ * Reads the arguments, the sets of keys and the indexes of the plan. The state has the number of its children.
+ * REQUIRES: the node has its expression context.
+ */
+extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
+
+/* Asks about the arguments that are known when the execution begins, and sets place[] and kept. */
+extern void chunk_skip_ask_at_start(ChunkSkipState *state);
+
+/*
+ * Asks with all keys about the children that were kept, and leaves those without matching rows out of the scan that
+ * begins. This is done as PostgreSQL does it when it prunes partitions between scans: by the Append's set of valid
+ * children.
+ */
+extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
+
+/* Counts why those children are read that are in the set of places, or all that are kept if it is NULL. */
+extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
+
+/* The nodes below an Append or MergeAppend, and how many they are. */
+static inline PlanState **
+chunk_skip_children(PlanState *append, int *count)
+{
+	*count = IsA(append, AppendState) ? ((AppendState *) append)->as_nplans : ((MergeAppendState *) append)->ms_nplans;
+	return IsA(append, AppendState) ? ((AppendState *) append)->appendplans : ((MergeAppendState *) append)->mergeplans;
+}
+
+extern void chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * heap_range.c: the different items of a range of the heap, as a sorted set of hashes for each column.
+ */
+#include "index/heap_reader.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+
+#include "base/call.h"
+#include "base/memory.h"
+
+uint64 *
+bf_index_take_set(sb_hash_set *set)
+{
+	uint64	   *hashes = palloc_extended(Max(set->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+
+	must_finish(sb_hash_set_take(set, hashes));
+	return hashes;
+}
+
+/* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
+#define ITEMS_EXPECTED 2048
+
+/* Makes an empty set for each column, unless it was made for an earlier range. */
+static void
+prepare_sets(BfHeapReader *reader)
+{
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
+	for (int column = 0; column < reader->itemizer.columns; column++)
+		if (reader->sets[column].slots == NULL)
+			must_finish(sb_hash_set_begin(&reader->sets[column], &memory, ITEMS_EXPECTED));
+}
+
+void
+bf_index_release_sets(BfHeapReader *reader)
+{
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
+	for (int column = 0; column < reader->itemizer.columns; column++)
+		if (reader->sets[column].slots != NULL)
+			sb_hash_set_release(&reader->sets[column], &memory);
+}
+
+/* Adds the items of a row version to the sets of the reader. */
+static void
+add_to_sets(const BfRowItems *items, void *argument)
+{
+	BfHeapReader *reader = argument;
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
+	for (int column = 0; column < items->columns; column++)
+		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
+			must_finish(sb_hash_set_add(&reader->sets[column], &memory, items->hashes[i]));
+}
+
+/*
+ * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie
+ * out of line, and a few of them can have as many keys as a whole range of others. So no room is made for more keys
+ * than this, or those that are there. Where an item is a value, a range cannot have more items than rows.
+ */
+#define MOST_KEYS_EXPECTED (1024 * 1024)
+
+void
+bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
+					BfRangeItems *items)
+{
+	uint64		first = (uint64) range * pages_per_range;
+	uint64		end = Min(first + pages_per_range, heap_blocks);
+	uint64		horizon_before = reader->horizon;
+
+	items->range = range;
+	items->columns = reader->itemizer.columns;
+	items->full = first + pages_per_range <= heap_blocks;
+	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
+	prepare_sets(reader);
+	reader->bytes = 0;
+	reader->horizon = 0;
+	if (first < end)
+		bf_index_read_rows(reader, first, end, add_to_sets, reader);
+	items->horizon = reader->horizon;
+	reader->horizon = Max(reader->horizon, horizon_before);
+	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
+	for (int column = 0; column < items->columns; column++)
+	{
+		items->counts[column] = reader->sets[column].count;
+		items->hashes[column] = bf_index_take_set(&reader->sets[column]);
+	}
+}
+
+uint64
+bf_index_items_if_full(const BfRangeItems *items, int column)
+{
+	uint64		if_full;
+
+	if (items->full)
+		return items->counts[column];
+	if_full = (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
+	return Max(items->counts[column], Min(if_full, items->most_expected));
+}
+
+void
+bf_index_free_items(BfRangeItems *items)
+{
+	for (int column = 0; column < items->columns; column++)
+		pfree(items->hashes[column]);
+}

@@ -1,0 +1,59 @@
+/*
+ * heap_reader.h: what heap.c, heap_values.c and heap_range.c share.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_HEAP_READER_H
+#define STREAMBLOOM_PG_INDEX_HEAP_READER_H
+
+#include "index/heap.h"
+
+#include "access/heapam.h"
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+#include "storage/bufmgr.h"
+
+struct BfHeapReader
+{
+	Relation	heap;
+	IndexInfo  *info;
+	EState	   *estate;
+	ExprState  *predicate;
+	TupleTableSlot *slot;
+	BufferAccessStrategy strategy;
+	TransactionId oldest_xmin;
+	BfItemizer	itemizer;
+	BfRowItems	items;			/* of the row that was looked at last */
+	bool		runs_code;		/* the index has expressions or a predicate */
+	BfReadFor	purpose;
+	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
+	uint64		horizon;
+	double		live_rows;
+	double		rows;
+	uint64		bytes;			/* in use on the pages that were read */
+	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
+
+	/* for the context lines of errors */
+	const char *index_name;
+	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
+	bool		evaluating;		/* a row is being looked at, this one: */
+	ItemPointerData at;
+
+	/* the page that was read last */
+	PGAlignedBlock page;
+	int			count;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	HTSV_Result visibilities[MaxHeapTuplesPerPage];
+};
+
+/* Which columns of the table the index needs, as pull_varattnos() counts them. */
+extern Bitmapset *bf_index_needed_attributes(const IndexInfo *info);
+
+/*
+ * Puts the out-of-line values that the index needs into the reader's slot, which has this row version. Returns false
+ * if the version is gone, and its values with it.
+ */
+extern bool bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple);
+
+/* Frees the sets that ranges were read into. */
+extern void bf_index_release_sets(BfHeapReader *reader);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * heap_values.c: reads the out-of-line values of a row version without failing if they have gone.
+ *
+ * PostgreSQL's own functions raise an error if parts of such a value are missing. Here that is no error if the row was
+ * deleted after its page was read: then it need not be in the index.
+ */
+#include "index/heap_reader.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/toast_internals.h"
+#include "access/transam.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+
+Bitmapset *
+bf_index_needed_attributes(const IndexInfo *info)
+{
+	Bitmapset  *attributes = NULL;
+
+	for (int i = 0; i < info->ii_NumIndexKeyAttrs; i++)
+		if (info->ii_IndexAttrNumbers[i] != 0)
+			attributes = bms_add_member(attributes, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) info->ii_Expressions, 1, &attributes);
+	pull_varattnos((Node *) info->ii_Predicate, 1, &attributes);
+	return attributes;
+}
+
+/*
+ * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are
+ * missing; PostgreSQL's heap_fetch_toast_slice() would raise an error then.
+ */
+static struct varlena *
+fetch_if_there(struct varlena *value)
+{
+	struct varatt_external pointer;
+	Relation	toast;
+	Relation   *indexes;
+	int			index_count,
+				valid_index;
+	SnapshotData any = {.snapshot_type = SNAPSHOT_TOAST};
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	struct varlena *result;
+	Size		size,
+				have = 0;
+	int32		next = 0;
+	bool		whole = true;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	result = palloc(size + VARHDRSZ);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+		SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ);
+	else
+		SET_VARSIZE(result, size + VARHDRSZ);
+
+	toast = table_open(pointer.va_toastrelid, AccessShareLock);
+	valid_index = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(pointer.va_valueid));
+	scan = systable_beginscan_ordered(toast, indexes[valid_index], &any, 1, &key);
+	while (whole && (tuple = systable_getnext_ordered(scan, ForwardScanDirection)) != NULL)
+	{
+		bool		isnull;
+		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
+		struct varlena *chunk =
+			(struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
+		Size		length = VARSIZE_ANY_EXHDR(chunk);
+
+		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
+		if (whole)
+			memcpy(VARDATA(result) + have, VARDATA_ANY(chunk), length);
+		have += length;
+	}
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, index_count, NoLock);
+	table_close(toast, NoLock);
+	return whole && have == size ? result : NULL;
+}
+
+/*
+ * Has the row version, which was on the page when that was copied, been removed or deleted since? If so, the horizon is
+ * raised for the snapshots that may see it.
+ */
+static bool
+has_gone(BfHeapReader *reader, HeapTuple tuple)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
+	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self),
+											RBM_NORMAL, reader->strategy);
+	Page		page = BufferGetPage(buffer);
+	bool		gone = true;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset)))
+	{
+		HeapTupleData now = *tuple;
+		HTSV_Result visibility;
+
+		now.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
+		now.t_len = ItemIdGetLength(PageGetItemId(page, offset));
+		visibility = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
+		gone = visibility == HEAPTUPLE_DEAD || visibility == HEAPTUPLE_RECENTLY_DEAD ||
+			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
+	}
+	UnlockReleaseBuffer(buffer);
+	/* Its deleter may not be known any more, but has committed. */
+	if (gone)
+		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
+	return gone;
+}
+
+/*
+ * A version can be gone although it was there when its page was copied. Other processes do not wait for VACUUM's
+ * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. The values of a transaction that
+ * is rolled back are removed at once too, whoever summarizes.
+ */
+bool
+bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(reader->heap);
+	TupleTableSlot *slot = reader->slot;
+	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+
+	if (!HeapTupleHasExternal(tuple))
+		return true;
+	slot_getallattrs(slot);
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		bool		needed = whole_row || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+		struct varlena *value;
+
+		if (!needed || slot->tts_isnull[i] ||
+			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
+			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
+			continue;
+		value = fetch_if_there((struct varlena *) DatumGetPointer(slot->tts_values[i]));
+		if (value != NULL)
+			slot->tts_values[i] = PointerGetDatum(value);
+		else if (has_gone(reader, tuple))
+			return false;
+		/* Otherwise the table is damaged. An error is raised as soon as the value is read. */
+	}
+	return true;
+}

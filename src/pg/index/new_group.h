@@ -1,0 +1,30 @@
+/*
+ * new_group.h: makes the groups of a level.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_NEW_GROUP_H
+#define STREAMBLOOM_PG_INDEX_NEW_GROUP_H
+
+#include "index/refresh.h"
+#include "index/sizes.h"
+
+/* Makes groups of a level until all ranges up to this one (exclusive) have one, or the directory is full. */
+extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks);
+
+/* The numbers of items of so many ranges of a level above 0 from `first` on, in a build, which has counted them. */
+typedef struct BfCountsAbove
+{
+	BfCounts	columns[INDEX_MAX_KEYS];
+	double		items[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
+} BfCountsAbove;
+
+extern BfCountsAbove *bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int level,
+											uint32 first, uint32 ranges);
+
+/*
+ * Calls add() with the items on the pages from `first` to `end` (exclusive), which are whole ranges of level 0, or its
+ * last ones: of each row, or from the tape those of each range.
+ */
+extern void bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
+								void (*add) (const BfRowItems *items, void *argument), void *argument);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * range_length.c: chooses how many pages the ranges of an index have, by reading some ranges of its table.
+ */
+#include "index/range_length.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/sizes.h"
+
+/*
+ * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of
+ * them. Some ranges, which lie evenly in the table, tell.
+ */
+static double
+size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
+{
+	uint32		ranges = Max(heap_blocks / pages, 1);
+	double		sizes[Max(BF_RANGES_THAT_TELL, BF_RANGES_WITH_KEYS_THAT_TELL)];
+
+	samples = Min(samples, ranges);
+	for (uint32 i = 0; i < samples; i++)
+	{
+		const BfGeometry *geometry;
+		BfRangeItems items;
+		double		size = 0;
+
+		bf_index_read_range(reader, (uint64) i * ranges / samples, pages, heap_blocks, &items);
+		geometry = bf_index_current_geometry(index);
+		for (int column = 0; column < geometry->columns; column++)
+		{
+			const BfParameters *parameters = &geometry->column[column];
+			double		lines = bf_index_items_if_full(&items, column) / parameters->load;
+
+			if (parameters->keys == BF_KEYS_INSIDE)
+				size = Max(size, lines / BF_LINES_OF_A_RANGE_WITH_KEYS);
+			else
+				size = Max(size, lines / BF_LINES_OF_A_RANGE);
+		}
+		bf_index_free_items(&items);
+		sizes[i] = size;
+	}
+	return bf_index_size_that_tells(sizes, samples);
+}
+
+static bool
+has_keys_inside(const BfGeometry *geometry)
+{
+	for (int column = 0; column < geometry->columns; column++)
+		if (geometry->column[column].keys == BF_KEYS_INSIDE)
+			return true;
+	return false;
+}
+
+void
+bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
+{
+	const bool	is_partition = index->rd_rel->relispartition;
+	BlockNumber pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+
+	if (bf_index_current_geometry(index)->level[0].pages_per_range != 0)
+		return;
+	if (has_keys_inside(bf_index_current_geometry(index)))
+	{
+		/*
+		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is
+		 * looked at. The beginning of a log may be unlike the rest of it. A small table gets no fewer ranges for being
+		 * small: a question has several keys, so it reads several pages of the index anyway.
+		 */
+		double		size = 0;
+
+		while (pages > 1)
+		{
+			/* A range that is longer than the heap is not full: what it would have is in proportion to its length. */
+			if (size > 0 && pages / 2 > heap_blocks)
+				size /= 2;
+			else
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, BF_RANGES_WITH_KEYS_THAT_TELL);
+			if (size < BF_ENOUGH_OF_A_RANGE)
+				break;
+			pages /= 2;
+		}
+	}
+	else
+	{
+		double		size = size_of_ranges(index, reader, heap_blocks, pages, BF_RANGES_THAT_TELL);
+
+		pages = bf_index_range_length_for(size * BF_LINES_OF_A_RANGE, heap_blocks, is_partition);
+	}
+	bf_index_settle_pages_per_range(index, pages);
+}

@@ -1,0 +1,65 @@
+/*
+ * vacuum.c: what VACUUM does to an index: it summarizes the ranges that are not summarized.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/index.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+#include "base/compat.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/summarize.h"
+
+/*
+ * Nothing in the index belongs to one row alone, so there is nothing to delete. Bits stay until their range is
+ * summarized anew.
+ *
+ * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this function when they begin to validate an index, which
+ * is ready then, but not valid. They add the rows that were written during the build and that their snapshot sees.
+ * Rows that were written during the build and deleted before this snapshot are not in the index. On this server the
+ * commands wait for all snapshots that see such rows, but not for those of standbys. The transactions that deleted
+ * these rows have smaller ids than the next transaction id, so a snapshot of a standby whose xmin is not smaller than
+ * that sees none of these rows.
+ */
+IndexBulkDeleteResult *
+bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
+{
+	if (info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
+	{
+		if (RelationNeedsWAL(info->index))
+			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
+		/*
+		 * PostgreSQL evaluates the expressions of the rows that it adds as the owner, but only from 17 on with a
+		 * restricted search_path. Its GUC nest level, which ends after the validation, takes this setting back.
+		 */
+		sb_restrict_search_path();
+	}
+	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
+}
+
+IndexBulkDeleteResult *
+bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true};
+	Relation	heap;
+	int64		done;
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
+	done = bf_index_summarize(info->index, heap, &task);
+	table_close(heap, AccessShareLock);
+	ereport(info->message_level,
+			(errmsg("index \"%s\": %lld ranges of the table were summarized", RelationGetRelationName(info->index), (long long) done)));
+	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	stats->num_index_tuples = info->num_heap_tuples;
+	stats->estimated_count = info->estimated_count;
+	return stats;
+}
