@@ -345,6 +345,9 @@ DECLARE
 	detail pg_catalog.text;
 	hint pg_catalog.text;
 BEGIN
+	IF pg_catalog.pg_is_in_recovery() THEN
+		RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Refresh the roll-up on the primary server.';
+	END IF;
 	LOOP
 		-- No expression may stand between these two: it might need a snapshot, and then the level cannot be set.
 		COMMIT;

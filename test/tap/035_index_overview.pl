@@ -75,6 +75,7 @@ $db->sql("DROP TABLE t$gone, t$no_table");
 # a standby
 $db->sql('CREATE TABLE late (a int); CREATE INDEX late_a ON late USING bf (a); INSERT INTO late SELECT generate_series(1, 10000)');
 my $port = StreambloomTap::start_standby();
+$db->sql("CREATE TABLE web (at timestamptz, url text); SELECT tbf_rollup_create('heat', 'web', 'url', 'at')");
 my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
 my $shown = 'SELECT index, bytes, ranges, summarized FROM bf_indexes WHERE bytes IS NOT NULL AND index <> \'unlogged_a\'::regclass ORDER BY index::text';
 my $on_primary = $db->sql($shown);
@@ -85,6 +86,9 @@ my $on_primary = $db->sql($shown);
 	is($db->sql("SELECT bytes IS NULL, advice FROM bf_indexes WHERE index = 'unlogged_a'::regclass"), 't|unlogged: standbys have nothing of it', 'but of unlogged indexes');
 	like($db->sql("SELECT advice FROM bf_indexes WHERE index = 'late_a'::regclass"), qr/always read: on the primary server: CALL bf_summarize\('late'\)/,
 		'commands are for the primary');
+	$db->fails_like("CALL $_", '55000', qr/recovery is in progress.*HINT:.*on the primary server/s, "$_ says where to go")
+		foreach "bf_summarize('late')", "tbf_rollup_refresh('heat')";
+	$db->fails_like("SELECT tbf_rollup_create('heat2', 'web', 'url', 'at')", '25006', qr/read-only transaction/, 'no roll-up is made there');
 }
 
 unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
