@@ -104,6 +104,14 @@ ALTER TABLE part ATTACH PARTITION part_13 FOR VALUES IN (13);
 VACUUM ANALYZE part_13;
 SELECT sum((asked_pages('SELECT * FROM part WHERE tags @> ''{req:20000}''', format('part_%s_tags_idx', p)::regclass) <> 'none')::integer) AS partitions FROM generate_series(1, 13) p;
 DROP TABLE part_13;
+-- They lie evenly among all: the first ones have other rows than the rest.
+CREATE TABLE ordered (p integer, v integer, pad text) PARTITION BY LIST (p);
+DO $$ BEGIN FOR p IN 1 .. 64 LOOP EXECUTE format('CREATE TABLE ordered_%s PARTITION OF ordered FOR VALUES IN (%s)', p, p); END LOOP; END $$;
+INSERT INTO ordered SELECT p, CASE WHEN p <= 8 THEN 0 ELSE p END, repeat('x', 100) FROM generate_series(1, 64) p, generate_series(1, 1000);
+CREATE INDEX ON ordered USING bf (v) WITH (pages_per_range = 2);
+VACUUM ANALYZE ordered;
+SELECT (SELECT count(*) FROM regexp_matches(scans('SELECT * FROM ordered WHERE v = 0'), 'Seq Scan', 'g')) <= 8 AS few_read_whole,
+	(SELECT count(*) FROM generate_series(1, 64) p WHERE asked_pages('SELECT * FROM ordered WHERE v = 0', format('ordered_%s_v_idx', p)::regclass) <> 'none') AS partitions;
 RESET streambloom.enable_chunk_skip;
 -- a plan for all parameters is made as before: planning many partitions takes longer than leaving them out
 ALTER TABLE part ADD v integer;

@@ -1,13 +1,17 @@
-# Joins that skip: random joins of random tables have the same rows with JoinKeys and JoinSkip as without (streambloom.enable_join_skip).
+# Joins that skip: random joins of random tables have the same rows with JoinKeys and JoinSkip as without
+# (streambloom.enable_join_skip).
 #
-# Types, NULLs, keys of other types, collations, expressions; inner, outer, semi and anti joins, stars; LATERAL, sub-plans, recursion; tables
-# of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements that write; row-level security; prepared
-# statements with generic plans, and changes of tables and indexes between their executions; SERIALIZABLE.
+# Types, NULLs, keys of other types, collations, expressions; inner, outer, semi and anti joins, stars; LATERAL,
+# sub-plans, recursion; tables of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements
+# that write; row-level security; prepared statements with generic plans, and changes of tables and indexes between
+# their executions; SERIALIZABLE.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/090_joins.pl      # in the environment of scripts/test
+# (in the environment of scripts/test)
 #
-# It prints how many comparisons there were, and in how many of them pages were skipped. A run in which the nodes skipped too seldom has
-# failed. The seed settles every statement.
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/090_joins.pl
+#
+# It prints how many comparisons there were, and in how many of them pages were skipped. A run in which the nodes
+# skipped too seldom has failed. The seed settles every statement.
 use strict;
 use warnings;
 

@@ -429,10 +429,12 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 		items_searched += clauses[count++].items;
 		useful = lappend(useful, clause);
 	}
-	for (int level = 0; level < figures.levels; level++)
+	/* The indexes of other partitions, which may be asked in the place of this one, may have more levels. */
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{
-		levels[level] = level_to_search(&figures, level, clauses, count, rows, heap_pages);
-		priors[level] = share_left(&levels[level], heap_pages);
+		if (level < figures.levels)
+			levels[level] = level_to_search(&figures, level, clauses, count, rows, heap_pages);
+		priors[level] = level < figures.levels ? share_left(&levels[level], heap_pages) : priors[level - 1];
 	}
 	asked = bf_index_estimate(root, info, index, useful, priors, &estimate);
 	if (asked > 0 && asked == count)

@@ -18,6 +18,7 @@
  */
 #include "index/estimate.h"
 
+#include "access/genam.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "common/hashfn.h"
@@ -213,7 +214,7 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 
 /* --------------------------------------------------------------- for cost.c */
 
-/* What was answered before for the same. NULL: nothing. */
+/* What was answered before for the same. NULL: nothing. A partition asked for another one's sake has no conditions. */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)
 {
@@ -223,7 +224,9 @@ find_answer(const List *all, const Answer *wanted)
 	{
 		const Answer *answer = lfirst(cell);
 
-		if (answer->index == wanted->index && are_same(answer->conditions, wanted->conditions))
+		if (answer->index == wanted->index &&
+			(are_same(answer->conditions, wanted->conditions) ||
+			 (answer->conditions == NIL && answer->parent == wanted->parent && answer->shape == wanted->shape)))
 			return answer;
 	}
 	return NULL;
@@ -332,6 +335,94 @@ ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfCom
 	return answer;
 }
 
+/* ------------------------------------------------------------- which partitions are asked */
+
+/* Has nobody been asked yet what this partition is asked? */
+static bool
+is_first(const List *all, const Answer *wanted)
+{
+	ListCell   *cell;
+
+	foreach(cell, all)
+	{
+		const Answer *answer = lfirst(cell);
+
+		if (answer->parent == wanted->parent && answer->shape == wanted->shape)
+			return false;
+	}
+	return true;
+}
+
+/* The index of another partition that is like this one. NULL: none is. */
+static const IndexOptInfo *
+find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, const RelOptInfo *other)
+{
+	ListCell   *cell;
+
+	foreach(cell, other->indexlist)
+	{
+		const IndexOptInfo *candidate = lfirst(cell);
+		bool		alike = candidate->relam == info->relam && !candidate->hypothetical && candidate->indpred == NIL &&
+			candidate->nkeycolumns == info->nkeycolumns;
+
+		for (int i = 0; i < info->nkeycolumns && alike; i++)
+			alike = candidate->opfamily[i] == info->opfamily[i] &&
+				candidate->indexcollations[i] == info->indexcollations[i] &&
+				bf_known_column_of_parent(root, candidate, parent, i) == bf_known_column_of_parent(root, info, parent, i);
+		if (alike && equal(candidate->indexprs, info->indexprs))
+			return candidate;
+	}
+	return NULL;
+}
+
+/* The partitions of a table that the query may read and that have rows. */
+static List *
+find_partitions(const PlannerInfo *root, Index parent)
+{
+	List	   *partitions = NIL;
+
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION && rel->pages > 0 &&
+			!IS_DUMMY_REL(rel) && bf_known_topmost_table(root, rel) == parent)
+			partitions = lappend(partitions, rel);
+	}
+	return partitions;
+}
+
+/*
+ * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do: partitions are
+ * planned in the order of their bounds, and rows that are alike often have times that are close.
+ */
+static void
+ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, const double *priors,
+			   const Answer *wanted)
+{
+	List	   *partitions = find_partitions(root, wanted->parent);
+	const int	all = list_length(partitions);
+
+	if (info->indpred != NIL)
+		return;
+	for (int i = 0; i < MOST_CHILDREN && all > MOST_CHILDREN; i++)
+	{
+		const RelOptInfo *rel = list_nth(partitions, (int) ((2 * i + 1) * (int64) all / (2 * MOST_CHILDREN)));
+		const IndexOptInfo *alike = find_alike(root, info, wanted->parent, rel);
+		Answer		answer = *wanted;
+		Relation	index;
+
+		if (alike == NULL)
+			continue;
+		answer.index = alike->indexoid;
+		answer.conditions = NIL;
+		index = index_open(alike->indexoid, NoLock);	/* the planner holds a lock */
+		(void) ask_now(root, alike, index, comparisons, count, priors, &answer);
+		index_close(index, NoLock);
+	}
+	list_free(partitions);
+}
+
 int
 bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 				  BfEstimate *estimate)
@@ -354,6 +445,8 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 		set_shape(root, info, comparisons, count, &wanted);
 	if (is_better_generic(root, wanted.parent))
 		return 0;
+	if (wanted.parent != 0 && is_first(answers_of(root)->all, &wanted))
+		ask_partitions(root, info, comparisons, count, priors, &wanted);
 	answer = find_answer(answers_of(root)->all, &wanted);
 	if (answer == NULL && were_others_asked(answers_of(root)->all, &wanted, &mean))
 		answer = &mean;

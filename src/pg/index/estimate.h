@@ -17,7 +17,8 @@ typedef struct BfEstimate
 
 /*
  * Asks the index for those of these clauses (IndexClause) whose values are known, and which have to be true
- * together. priors[]: the share of the heap that is expected to be left by each level, for what is not looked at.
+ * together. priors[]: the share of the heap that is expected to be left by each level that an index can have, for what
+ * is not looked at.
  * Returns how many clauses that were; 0 if the index cannot be asked, or must not be. It is NULL if it does not
  * exist. REQUIRES: a lock on the index.
  */
