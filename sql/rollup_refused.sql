@@ -208,6 +208,13 @@ REVOKE SELECT ON log FROM streambloom_owner;
 SET ROLE streambloom_owner;
 CALL tbf_rollup_refresh('r');
 SELECT last_error, next_step FROM tbf_rollups;
+-- where nothing can be written
+SET default_transaction_read_only = on;
+CALL tbf_rollup_refresh('r');
+RESET default_transaction_read_only;
+SET default_transaction_isolation = serializable;
+CALL tbf_rollup_refresh('r');
+RESET default_transaction_isolation;
 RESET ROLE;
 -- row-level security
 GRANT SELECT ON log TO streambloom_owner;

@@ -65,6 +65,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
+-- Adding up lists of hot items: three results of one pass over them, arrays of the same length and in the same order. Of the items these have those that are among
+-- the first keep by one of the two sums, so also the first keep by the larger one of the first sum and the second one with any number added.
+CREATE FUNCTION tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of tbf_rollup_lists_agg_items and the like';
+CREATE FUNCTION tbf_rollup_lists_agg_items(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS anyarray
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_rollup_lists_agg_items(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_items_agg';
+CREATE AGGREGATE tbf_rollup_lists_items_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_items, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_rollup_lists_items_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns the items';
+CREATE FUNCTION tbf_rollup_lists_agg_from(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_rollup_lists_agg_from(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_from_agg';
+CREATE AGGREGATE tbf_rollup_lists_from_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_from, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_rollup_lists_from_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of low * hits';
+CREATE FUNCTION tbf_rollup_lists_agg_over(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_rollup_lists_agg_over(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_over_agg';
+CREATE AGGREGATE tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_over, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
+
 -- The hottest items. each_group: of each group. counted: the bounds come from the filters.
 CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
@@ -76,45 +103,52 @@ BEGIN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	-- g: the number of a group, which is cheaper to compare than its values.
+	-- g: the number of a group, which is cheaper to compare than its values. summed: enough for the first k by hits_from, the largest hits_to of all others,
+	-- and the first 10 k by hits_to with the next one.
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
-			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot, r.hot_hits, r.hot_over, r.hot_rest, w.low, w.high, w.high * (r.hot_hits[1] + r.hot_over) AS most
+			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
 			FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
 		), live AS MATERIALIZED (
 			-- The lists of rows that have faded are not read: all that they could add is less than 1/2000 of the hits of one item in one row.
-			SELECT g, groups, id, hot, hot_hits, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(low * hot_hits[1]) OVER (PARTITION BY g) AS top FROM part) p
+			SELECT g, groups, id, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(lead) OVER (PARTITION BY g) AS top FROM part) p
 			WHERE NOT (faded < top / 2000) OR most IS NULL
 		), rest AS MATERIALIZED (
 			SELECT g, groups, rest + coalesce((SELECT sum(greatest(most, high * hot_rest)) FROM part p WHERE p.g = r.g AND p.id NOT IN (SELECT id FROM live)), 0) AS rest
 			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
+		), summed AS (
+			SELECT g, unnest(items) AS item, unnest(from_) AS hits_from, unnest(over_) AS over
+			FROM (SELECT g, %2$s.tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS items, %2$s.tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS from_,
+					%2$s.tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS over_
+				FROM live l JOIN %1$s r ON r.ctid = l.id GROUP BY g) u
 		), bounded AS MATERIALIZED (
-			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to
-			FROM (SELECT g, u.item, sum(low * u.hits) AS hits_from, sum(high * (u.hits + over)) AS over FROM live, unnest(hot, hot_hits) u(item, hits) GROUP BY g, u.item) l JOIN rest USING (g)
+			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to FROM summed %5$s
 		)$sql$
-		|| CASE WHEN counted THEN $sql$, chosen AS MATERIALIZED (
+		|| CASE WHEN counted THEN $sql$, kth AS (
+			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8
+		), chosen AS MATERIALIZED (
 			-- those that may be among the first k
 			SELECT b.*, place <= 10 * $8::bigint AND hits_to >= coalesce(kth, 0) AS candidate
-			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b
-				LEFT JOIN (SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8) k USING (g)
+			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b LEFT JOIN kth USING (g)
 		), others AS MATERIALIZED (
 			SELECT g, groups, greatest(rest, (SELECT max(hits_to) FROM chosen c WHERE c.g = r.g AND NOT candidate)) AS rest FROM rest r
 		), last AS MATERIALIZED (
 			SELECT c.g, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to
-			FROM (SELECT p.*, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r JOIN chosen c ON c.g = r.g AND c.candidate, %2$s.tbf_count(r.f, c.item) n
+			FROM (SELECT p.g, p.low, p.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r JOIN chosen c ON c.g = r.g AND c.candidate, %2$s.tbf_count(r.f, c.item) n
 			GROUP BY c.g, c.item
 		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
 		|| CASE WHEN each_group THEN $sql$, answer AS (
 			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
 				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
 		)$sql$ ELSE $sql$, first AS MATERIALIZED (
-			SELECT *, row_number() OVER (ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0 ORDER BY place LIMIT $8
+			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM last WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, item::text LIMIT $8) l
 		), answer AS (
 			SELECT f.*, (SELECT max(hits_to) FROM last WHERE item NOT IN (SELECT item FROM first)) AS left_out FROM first f
 		)$sql$ END
 		|| $sql$
 		SELECT groups, item::text, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
-		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END)
+		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
+			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END)
 		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';

@@ -89,6 +89,25 @@ sb_interval_infinity(const Interval *interval)
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
 #endif
 
+/*
+ * Does VACUUM give the end of this table's file back, as far as the table's options and, from 18 on, the settings say?
+ * That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files include the
+ * headers for them (utils/rel.h, commands/vacuum.h).
+ */
+#if PG_VERSION_NUM >= 190000
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate == PG_TERNARY_UNSET ? vacuum_truncate : \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate == PG_TERNARY_TRUE)
+#elif PG_VERSION_NUM >= 180000
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || !((StdRdOptions *) (heap)->rd_options)->vacuum_truncate_set ? vacuum_truncate : \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate)
+#else
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate)
+#endif
+
 /* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \
@@ -116,7 +135,10 @@ sb_interval_infinity(const Interval *interval)
 #define sb_snapshots_grow_old() false
 #endif
 
-/* A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the header. */
+/*
+ * A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the
+ * header.
+ */
 #if PG_VERSION_NUM >= 160000
 #define sb_qualified_name(text) stringToQualifiedNameList(text, NULL)
 #else
@@ -132,11 +154,13 @@ sb_interval_infinity(const Interval *interval)
 
 /* Walking through an array: from PostgreSQL 19 on the iterator keeps what is known of the elements. */
 #if PG_VERSION_NUM >= 190000
-#define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array, length, by_value, align)
+#define sb_array_iter_setup(iterator, array, length, by_value, align) \
+	array_iter_setup(iterator, array, length, by_value, align)
 #define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at)
 #else
 #define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array)
-#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at, length, by_value, align)
+#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) \
+	array_iter_next(iterator, is_null, at, length, by_value, align)
 #endif
 
 /* Planning a query: PostgreSQL 19 added the state of EXPLAIN. */
@@ -171,7 +195,8 @@ sb_interval_infinity(const Interval *interval)
 
 /* PostgreSQL 19 added the options of a scan of a range of rows. */
 #if PG_VERSION_NUM >= 190000
-#define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)
+#define sb_begin_scan_of_rows(relation, snapshot, from, to) \
+	table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)
 #else
 #define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to)
 #endif

@@ -50,19 +50,24 @@ chunk_try_open(Oid oid)
 	return relation;
 }
 
+/* Are these the conditions under which the planner uses an index? Then its answers can be relied on. */
+static bool
+is_usable(Relation index, Relation heap, Oid method)
+{
+	Form_pg_index form = index->rd_index;
+
+	return index->rd_rel->relkind == RELKIND_INDEX && index->rd_rel->relam == method && form != NULL &&
+		form->indrelid == RelationGetRelid(heap) && form->indisvalid && form->indisready && form->indislive &&
+		!(form->indcheckxmin &&
+		  !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+}
+
 Relation
 chunk_open_index(Relation heap, Oid oid, Oid method)
 {
 	Relation	index = chunk_try_open(oid);
-	Form_pg_index form;
 
-	if (index == NULL)
-		return NULL;
-	form = index->rd_index;
-	if (index->rd_rel->relkind == RELKIND_INDEX && index->rd_rel->relam == method && form != NULL &&
-		form->indrelid == RelationGetRelid(heap) && form->indisvalid && form->indisready && form->indislive &&
-		!(form->indcheckxmin &&
-		  !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin)))
+	if (index == NULL || is_usable(index, heap, method))
 		return index;
 	relation_close(index, AccessShareLock);
 	return NULL;
@@ -292,29 +297,33 @@ chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *k
 }
 
 List *
-chunk_questions(Relation heap, Index varno, List *clauses)
+chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
 {
-	Oid			method = bf_index_am_oid();
-	ChunkOperator known = {InvalidOid};
 	List	   *questions = NIL;
 	List	   *indexes;
 	ListCell   *cell;
 
-	if (!OidIsValid(method) || clauses == NIL || !heap->rd_rel->relhasindex)
+	if (clauses == NIL || !heap->rd_rel->relhasindex)
+		return NIL;
+	if (!OidIsValid(finder->method))
+		finder->method = bf_index_am_oid();
+	if (!OidIsValid(finder->method))
 		return NIL;
 	indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
-		Relation	index;
-		List	   *keys;
+		/*
+		 * The index is not locked. While the table is, the index cannot be dropped (DROP INDEX CONCURRENTLY waits for the
+		 * table), and what is looked at here does not change. Its storage may be replaced; whoever reads that locks the index.
+		 */
+		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
+		List	   *keys = NIL;
 
-		if (!chunk_has_method(lfirst_oid(cell), method))
+		if (!RelationIsValid(index))
 			continue;
-		index = chunk_open_index(heap, lfirst_oid(cell), method);
-		if (index == NULL)
-			continue;
-		keys = chunk_keys_of_index(index, varno, clauses, &known);
-		relation_close(index, AccessShareLock);
+		if (is_usable(index, heap, finder->method))
+			keys = chunk_keys_of_index(index, varno, clauses, &finder->operator);
+		RelationClose(index);
 		if (keys != NIL)
 		{
 			ChunkQuestion *question = palloc(sizeof(ChunkQuestion));

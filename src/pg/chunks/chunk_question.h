@@ -40,11 +40,28 @@ typedef struct ChunkQuestion
  */
 extern Relation chunk_try_open(Oid oid);
 
+/* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
+typedef struct ChunkOperator
+{
+	Oid			family;
+	Oid			operator;
+	StrategyNumber strategy;	/* InvalidStrategy: the index cannot answer it */
+	Oid			right_type;
+	Oid			function;
+} ChunkOperator;
+
+/* What is found once for all partitions of a table. All of it is 0 at first. */
+typedef struct ChunkFinder
+{
+	Oid			method;			/* bf_index_am_oid() */
+	ChunkOperator operator;
+} ChunkFinder;
+
 /*
  * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. All rows that are wanted
  * satisfy `clauses`, whose Vars of the table have this varno. REQUIRES: the table is locked.
  */
-extern List *chunk_questions(Relation heap, Index varno, List *clauses);
+extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
 
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
@@ -57,16 +74,6 @@ extern bool chunk_has_method(Oid index, Oid method);
  * under which the planner uses an index. `method` is bf_index_am_oid().
  */
 extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
-
-/* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
-typedef struct ChunkOperator
-{
-	Oid			family;
-	Oid			operator;
-	StrategyNumber strategy;	/* InvalidStrategy: the index cannot answer it */
-	Oid			right_type;
-	Oid			function;
-} ChunkOperator;
 
 /* All keys (a list of QuestionKey) that the clauses, whose Vars of the table have this varno, give for an index. */
 extern List *chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known);

@@ -114,6 +114,7 @@ static Bitmapset *
 answered_conditions(PlannerInfo *root, RelOptInfo *child)
 {
 	const RangeTblEntry *rte = root->simple_rte_array[child->relid];
+	ChunkFinder finder = {InvalidOid};
 	Bitmapset  *answered = NULL;
 	Relation	heap;
 	ListCell   *cell;
@@ -127,7 +128,7 @@ answered_conditions(PlannerInfo *root, RelOptInfo *child)
 		List	   *clauses = list_make1(condition->clause);
 
 		if (!condition->pseudoconstant &&
-			chunk_questions(heap, child->relid, chunk_skip_clauses(root, child->relid, clauses)) != NIL)
+			chunk_questions(heap, child->relid, chunk_skip_clauses(root, child->relid, clauses), &finder) != NIL)
 			answered = bms_add_member(answered, foreach_current_index(cell));
 	}
 	table_close(heap, NoLock);

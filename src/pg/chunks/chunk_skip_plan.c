@@ -183,6 +183,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	List	   *index_sets = NIL;
 	List	   *unasked = NIL;
 	List	   *unasked_why = NIL;
+	ChunkFinder finder = {InvalidOid};
 	bool		guarded = false;
 	CustomScan *skip;
 	ListCell   *cell;
@@ -215,7 +216,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		clauses = finished_leakproof_clauses(finished, rte->relid, finished_clauses_of_scan(scan), &is_hidden);
 		guarded |= is_hidden;
 		heap = table_open(rte->relid, NoLock);
-		questions = chunk_questions(heap, scan->scanrelid, clauses);
+		questions = chunk_questions(heap, scan->scanrelid, clauses, &finder);
 		table_close(heap, NoLock);
 		foreach(inner, questions)
 		{

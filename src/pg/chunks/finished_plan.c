@@ -12,51 +12,38 @@
 
 /* ------------------------------------------------------------------- a new node */
 
-List *
-finished_plans_below(const Plan *plan)
+bool
+finished_visit_below(const Plan *plan, bool (*visit) (Plan *below, void *argument), void *argument)
 {
-	List	   *below = NIL;
-
-	if (IsA(plan, Append))
-		below = list_copy(((const Append *) plan)->appendplans);
-	else if (IsA(plan, MergeAppend))
-		below = list_copy(((const MergeAppend *) plan)->mergeplans);
-	else if (IsA(plan, BitmapAnd))
-		below = list_copy(((const BitmapAnd *) plan)->bitmapplans);
-	else if (IsA(plan, BitmapOr))
-		below = list_copy(((const BitmapOr *) plan)->bitmapplans);
-	else if (IsA(plan, CustomScan))
-		below = list_copy(((const CustomScan *) plan)->custom_plans);
-	else if (IsA(plan, SubqueryScan))
-		below = list_make1(((const SubqueryScan *) plan)->subplan);
-	if (outerPlan(plan) != NULL)
-		below = lappend(below, outerPlan(plan));
-	if (innerPlan(plan) != NULL)
-		below = lappend(below, innerPlan(plan));
-	return below;
-}
-
-static int	largest_id(const Plan *plan);
-
-static int
-largest_id_of_list(List *plans)
-{
-	int			largest = 0;
+	const List *list = NIL;
 	ListCell   *cell;
 
-	foreach(cell, plans)
-		largest = Max(largest, largest_id(lfirst(cell)));
-	return largest;
+	check_stack_depth();
+	if (IsA(plan, Append))
+		list = ((const Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		list = ((const MergeAppend *) plan)->mergeplans;
+	else if (IsA(plan, BitmapAnd))
+		list = ((const BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		list = ((const BitmapOr *) plan)->bitmapplans;
+	else if (IsA(plan, CustomScan))
+		list = ((const CustomScan *) plan)->custom_plans;
+	else if (IsA(plan, SubqueryScan) && visit(((const SubqueryScan *) plan)->subplan, argument))
+		return true;
+	foreach(cell, list)
+		if (visit(lfirst(cell), argument))
+			return true;
+	return (outerPlan(plan) != NULL && visit(outerPlan(plan), argument)) ||
+		(innerPlan(plan) != NULL && visit(innerPlan(plan), argument));
 }
 
-/* The largest plan_node_id in a tree of plans. */
-static int
-largest_id(const Plan *plan)
+/* Raises *largest to the largest plan_node_id in a tree of plans. */
+static bool
+find_largest_id(Plan *plan, void *largest)
 {
-	if (plan == NULL)
-		return 0;
-	check_stack_depth();
-	return Max(plan->plan_node_id, largest_id_of_list(finished_plans_below(plan)));
+	*(int *) largest = Max(*(int *) largest, plan->plan_node_id);
+	return finished_visit_below(plan, find_largest_id, largest);
 }
 
 /* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
@@ -64,8 +51,15 @@ static int
 new_id(FinishedStatement *finished)
 {
 	if (finished->last_id < 0)
-		finished->last_id = Max(largest_id(finished->statement->planTree),
-								largest_id_of_list(finished->statement->subplans));
+	{
+		ListCell   *cell;
+
+		finished->last_id = 0;
+		(void) find_largest_id(finished->statement->planTree, &finished->last_id);
+		foreach(cell, finished->statement->subplans)
+			if (lfirst(cell) != NULL)
+				(void) find_largest_id(lfirst(cell), &finished->last_id);
+	}
 	return ++finished->last_id;
 }
 

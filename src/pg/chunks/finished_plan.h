@@ -27,8 +27,11 @@ typedef struct FinishedStatement
  */
 extern CustomScan *finished_make_node(FinishedStatement *finished, Plan *below);
 
-/* The plans directly below a plan, sub-plans excepted. */
-extern List *finished_plans_below(const Plan *plan);
+/*
+ * Calls visit() for the plans directly below a plan, sub-plans excepted, until it returns true. Returns whether it
+ * has.
+ */
+extern bool finished_visit_below(const Plan *plan, bool (*visit) (Plan *below, void *argument), void *argument);
 
 /* Clauses that all rows of a sequential scan, an index scan or a bitmap scan satisfy. */
 extern List *finished_clauses_of_scan(const Scan *scan);

@@ -64,6 +64,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 	const RangeTblEntry *rte = root->simple_rte_array[table->relid];
 	const Expr *argument = lsecond(((OpExpr *) clause)->args);
 	List	   *clauses = list_make1(clause);
+	ChunkFinder finder = {InvalidOid};
 	bool		found = false;
 	Relation	heap;
 	ListCell   *cell;
@@ -73,7 +74,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 	foreach(cell, table->baserestrictinfo)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
 	heap = table_open(rte->relid, NoLock);	/* the planner has locked it */
-	foreach(cell, chunk_questions(heap, table->relid, chunk_skip_clauses(root, table->relid, clauses)))
+	foreach(cell, chunk_questions(heap, table->relid, chunk_skip_clauses(root, table->relid, clauses), &finder))
 	{
 		const ChunkQuestion *question = lfirst(cell);
 		ListCell   *inner;

@@ -225,6 +225,7 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	FinishedStatement *finished = key->source->finished;
 	const RangeTblEntry *rte = rt_fetch(scan->scanrelid, finished->statement->rtable);
 	Param	   *argument = makeNode(Param);
+	ChunkFinder finder = {InvalidOid};
 	List	   *clauses;
 	Relation	heap;
 	ListCell   *cell;
@@ -242,7 +243,7 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 									key->clause->inputcollid));
 	clauses = finished_leakproof_clauses(finished, rte->relid, clauses, &guarded);
 	heap = table_open(rte->relid, NoLock);
-	foreach(cell, chunk_questions(heap, scan->scanrelid, clauses))
+	foreach(cell, chunk_questions(heap, scan->scanrelid, clauses, &finder))
 	{
 		const ChunkQuestion *question = lfirst(cell);
 		ListCell   *inner;
@@ -442,18 +443,21 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	let_hash_go_first(join);
 }
 
+static bool
+add_nodes_below(Plan *plan, void *finished)
+{
+	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return false;
+	if (IsA(plan, HashJoin))
+		look_at_join((HashJoin *) plan, finished);
+	return finished_visit_below(plan, add_nodes_below, finished);
+}
+
 void
 join_skip_add_nodes(Plan *plan, FinishedStatement *finished)
 {
-	ListCell   *cell;
-
-	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
-		return;
-	check_stack_depth();
-	if (IsA(plan, HashJoin))
-		look_at_join((HashJoin *) plan, finished);
-	foreach(cell, finished_plans_below(plan))
-		join_skip_add_nodes(lfirst(cell), finished);
+	if (plan != NULL)
+		(void) add_nodes_below(plan, finished);
 }
 
 void

@@ -18,27 +18,22 @@
  */
 #include "index/estimate.h"
 
+#include "access/genam.h"
 #include "access/xact.h"
-#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
-#include "utils/datum.h"
 #include "utils/guc.h"
-#include "utils/hsearch.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "index/attempt.h"
 #include "index/geometry.h"
-#include "index/keys.h"
+#include "index/known.h"
 #include "index/walk.h"
 
 /* Of the partitions of a table so many are asked. The others are taken to be as these are in the mean. */
@@ -54,7 +49,7 @@ typedef struct Answer
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
 	Index		parent;			/* the table in the query of which this one is a partition; or 0 */
-	uint32		shape;			/* a hash of which columns are compared, how, and with what: the same for all partitions */
+	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
 } Answer;
@@ -64,8 +59,8 @@ typedef struct Common
 {
 	Oid			index;
 	int			column;
-	uint32		name;			/* a hash of it, the same for all partitions */
 	Index		parent;			/* as above */
+	int			of_parent;		/* see bf_known_column_of_parent() */
 	double		share;
 } Common;
 
@@ -76,6 +71,8 @@ typedef struct Answers
 	MemoryContext context;
 	List	   *all;
 	List	   *common;
+	Oid			readable;		/* this table is one that this user may read */
+	Oid			reader;
 	MemoryContextCallback forget;
 } Answers;
 
@@ -140,39 +137,27 @@ may_hide_rows(PlannerInfo *root)
 	return false;
 }
 
-/* The table in the query of which this one is a partition or child; or the table itself. Above it may be a UNION ALL. */
-static Index
-topmost_table(const PlannerInfo *root, const RelOptInfo *rel)
-{
-	Index		relid = rel->relid;
-
-	while (root->append_rel_array != NULL && root->append_rel_array[relid] != NULL)
-	{
-		Index		parent = root->append_rel_array[relid]->parent_relid;
-
-		if (planner_rt_fetch(parent, root)->rtekind != RTE_RELATION)
-			break;
-		relid = parent;
-	}
-	return relid;
-}
-
 /* May the user read this column of the index? Rights are those on the table that the query names. */
 static bool
 may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
 	const RelOptInfo *rel = info->rel;
-	Oid			child = planner_rt_fetch(rel->relid, root)->relid;
-	Oid			table = planner_rt_fetch(topmost_table(root, rel), root)->relid;
-	Oid			user = OidIsValid(rel->userid) ? rel->userid : GetUserId();
-	AttrNumber	attribute = info->indexkeys[column];
+	const Index parent = bf_known_topmost_table(root, rel);
+	const Oid	table = planner_rt_fetch(parent, root)->relid;
+	const Oid	user = OidIsValid(rel->userid) ? rel->userid : GetUserId();
+	Answers    *known = answers_of(root);
+	AttrNumber	attribute;
 
-	if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
+	if (known->readable == table && known->reader == user)
 		return true;
-	if (attribute <= 0)
-		return false;			/* an expression, whose columns are not looked for */
-	if (table != child)
-		attribute = get_attnum(table, get_attname(child, attribute, false));
+	if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
+	{
+		known->readable = table;
+		known->reader = user;
+		return true;
+	}
+	/* An expression has the number 0. Its columns are not looked for. */
+	attribute = bf_known_attribute_of_parent(root, rel, parent, info->indexkeys[column]);
 	return attribute > 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
@@ -205,124 +190,83 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 /* ------------------------------------------------------------- what the index is asked */
 
-/*
- * Makes a key of a condition, with the column of the index on its left, if what it compares with is known. Returns
- * false if not, or if that is NULL.
- */
-static bool
-make_key(PlannerInfo *root, const IndexOptInfo *info, int column, Node *clause, ScanKeyData *key)
+/* The conditions whose values are known, of columns that the user may read. Returns how many they are. */
+static int
+get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfComparison *comparisons)
 {
-	Oid			operator;
-	Oid			left_type,
-				right_type;
-	int			strategy;
-	Node	   *argument;
-	int			flags = 0;
+	int			all = bf_known_comparisons(root, clauses, comparisons);
+	int			count = 0;
 
-	memset(key, 0, sizeof *key);
-	key->sk_attno = column + 1;
-	if (IsA(clause, NullTest))
-	{
-		key->sk_flags = SK_ISNULL | SK_SEARCHNULL;
-		return ((NullTest *) clause)->nulltesttype == IS_NULL;
-	}
-	if (IsA(clause, OpExpr))
-	{
-		operator = ((OpExpr *) clause)->opno;
-		argument = get_rightop(clause);
-		key->sk_collation = ((OpExpr *) clause)->inputcollid;
-	}
-	else if (IsA(clause, ScalarArrayOpExpr))
-	{
-		operator = ((ScalarArrayOpExpr *) clause)->opno;
-		argument = lsecond(((ScalarArrayOpExpr *) clause)->args);
-		key->sk_collation = ((ScalarArrayOpExpr *) clause)->inputcollid;
-		flags = SK_SEARCHARRAY;
-	}
-	else
-		return false;
-	argument = estimate_expression_value(root, argument);
-	if (!IsA(argument, Const) || ((Const *) argument)->constisnull)
-		return false;
-	get_op_opfamily_properties(operator, info->opfamily[column], false, &strategy, &left_type, &right_type);
-	key->sk_flags = flags;
-	key->sk_strategy = strategy;
-	key->sk_subtype = right_type;
-	key->sk_argument = ((Const *) argument)->constvalue;
-	return true;
+	for (int i = 0; i < all; i++)
+		if (may_read(root, info, comparisons[i].column))
+			comparisons[count++] = comparisons[i];
+	return count;
 }
 
-/* ------------------------------------------------------------- the same in all partitions */
-
-/* A hash of the name of an index's column in the table. */
-static uint32
-name_of(PlannerInfo *root, const IndexOptInfo *info, int column)
+/* How the conditions of a partition look from its parent; and which table that is. */
+static void
+set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
 {
-	AttrNumber	attribute = info->indexkeys[column];
-	char	   *name;
-	uint32		hash;
-
-	if (attribute == 0)
-		return column;			/* an expression */
-	name = get_attname(planner_rt_fetch(info->rel->relid, root)->relid, attribute, false);
-	hash = string_hash(name, NAMEDATALEN);
-	pfree(name);
-	return hash;
-}
-
-/* So many bytes of a value tell it from others. */
-#define BYTES_THAT_TELL 256
-
-/* A hash of what a key compares with, and how. */
-static uint32
-hash_key(const ScanKeyData *key)
-{
-	uint32		hash = hash_combine(key->sk_flags, key->sk_strategy);
-	int16		length;
-	bool		by_value;
-
-	if ((key->sk_flags & SK_ISNULL) != 0)
-		return hash;
-	get_typlenbyval((key->sk_flags & SK_SEARCHARRAY) != 0 ? ANYARRAYOID : key->sk_subtype, &length, &by_value);
-	if (by_value)
-		return hash_combine(hash, hash_bytes((const unsigned char *) &key->sk_argument, sizeof(Datum)));
-	return hash_combine(hash, hash_bytes((const unsigned char *) DatumGetPointer(key->sk_argument),
-										 Min(datumGetSize(key->sk_argument, by_value, length), BYTES_THAT_TELL)));
+	answer->parent = bf_known_topmost_table(root, info->rel);
+	for (int i = 0; i < count; i++)
+		answer->shape = hash_combine(answer->shape, bf_known_hash(root, info, answer->parent, &comparisons[i]));
 }
 
 /* --------------------------------------------------------------- for cost.c */
 
-/*
- * What was answered before for the same, or how it is to be asked for partitions of which enough were asked. NULL:
- * ask.
- */
-static Answer *
-find_answer(List *all, const Answer *wanted)
+/* What was answered before for the same. NULL: nothing. A partition asked for another one's sake has no conditions. */
+static const Answer *
+find_answer(const List *all, const Answer *wanted)
 {
 	ListCell   *cell;
-	int			children = 0;
-	Answer		mean = *wanted;
 
 	foreach(cell, all)
 	{
-		Answer	   *answer = lfirst(cell);
+		const Answer *answer = lfirst(cell);
 
-		if (answer->index == wanted->index && are_same(answer->conditions, wanted->conditions))
+		if (answer->index == wanted->index &&
+			(are_same(answer->conditions, wanted->conditions) ||
+			 (answer->conditions == NIL && answer->parent == wanted->parent && answer->shape == wanted->shape)))
 			return answer;
-		if (wanted->parent != 0 && answer->parent == wanted->parent && answer->shape == wanted->shape && answer->is_known)
-		{
-			children++;
-			mean.estimate.share += answer->estimate.share;
-			mean.estimate.index_pages += answer->estimate.index_pages;
-		}
 	}
-	if (children < MOST_CHILDREN)
-		return NULL;
-	mean.estimate.share /= children;
-	mean.estimate.index_pages /= children;
-	mean.is_known = true;
-	mean.parent = 0;			/* it is no answer of its own */
-	return memcpy(palloc(sizeof mean), &mean, sizeof mean);
+	return NULL;
+}
+
+/*
+ * Were enough other partitions of the table asked the same, and this one was asked nothing? Then *mean becomes the mean of their
+ * answers; it is not known if none of them knew one.
+ */
+static bool
+were_others_asked(const List *all, const Answer *wanted, Answer *mean)
+{
+	ListCell   *cell;
+	int			asked = 0;
+	int			known = 0;
+
+	*mean = *wanted;
+	if (wanted->parent == 0 || list_length(all) < MOST_CHILDREN)
+		return false;
+	foreach(cell, all)
+	{
+		const Answer *answer = lfirst(cell);
+
+		if (answer->parent != wanted->parent || answer->shape != wanted->shape)
+			continue;
+		if (answer->index == wanted->index)
+			return false;
+		asked++;
+		if (!answer->is_known)
+			continue;
+		known++;
+		mean->estimate.share += answer->estimate.share;
+		mean->estimate.index_pages += answer->estimate.index_pages;
+	}
+	if (asked < MOST_CHILDREN)
+		return false;
+	mean->is_known = known > 0;
+	mean->estimate.share /= Max(known, 1);
+	mean->estimate.index_pages /= Max(known, 1);
+	return true;
 }
 
 /*
@@ -357,67 +301,180 @@ ask(void *argument)
 									   &question->estimate);
 }
 
-/* May the index be asked at all? */
+/* May an index of this table be asked at all? */
 static bool
-may_ask(PlannerInfo *root, const IndexOptInfo *info, Relation index)
+may_ask(PlannerInfo *root, const IndexOptInfo *info)
 {
-	return enabled && index != NULL && info->rel->pages > 0 && ActiveSnapshotSet() && !may_hide_rows(root);
+	return enabled && !info->hypothetical && info->rel->pages > 0 && ActiveSnapshotSet() && !may_hide_rows(root);
+}
+
+/* Asks an index. The answer is kept for the rest of the statement. */
+static const Answer *
+ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfComparison *comparisons, int count, const double *priors,
+		Answer *wanted)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	ScanKeyData *keys = palloc(count * sizeof(ScanKeyData));
+	Question	question = {.index = index, .heap_blocks = info->rel->pages, .keys = keys, .count = count, .priors = priors};
+	Answers    *known;
+	Answer	   *answer;
+
+	for (int i = 0; i < count; i++)
+		bf_known_make_key(info, &comparisons[i], &keys[i]);
+	wanted->is_known = bf_index_try(ask, &question) && question.is_known;
+	wanted->estimate = question.estimate;
+	MemoryContextSwitchTo(root->planner_cxt);
+	answer = memcpy(palloc(sizeof *wanted), wanted, sizeof *wanted);
+	answer->conditions = list_copy(wanted->conditions);
+	/* Another statement may have been planned meanwhile, by a function of an operator class. */
+	known = answers_of(root);
+	known->all = lappend(known->all, answer);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return answer;
+}
+
+/* ------------------------------------------------------------- which partitions are asked */
+
+/* Has nobody been asked yet what this partition is asked? */
+static bool
+is_first(const List *all, const Answer *wanted)
+{
+	ListCell   *cell;
+
+	foreach(cell, all)
+	{
+		const Answer *answer = lfirst(cell);
+
+		if (answer->parent == wanted->parent && answer->shape == wanted->shape)
+			return false;
+	}
+	return true;
+}
+
+/* The index of another partition that is like this one. NULL: none is. */
+static const IndexOptInfo *
+find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, const RelOptInfo *other)
+{
+	ListCell   *cell;
+
+	foreach(cell, other->indexlist)
+	{
+		const IndexOptInfo *candidate = lfirst(cell);
+		bool		alike = candidate->relam == info->relam && !candidate->hypothetical && candidate->indpred == NIL &&
+			candidate->nkeycolumns == info->nkeycolumns;
+
+		for (int i = 0; i < info->nkeycolumns && alike; i++)
+			alike = candidate->opfamily[i] == info->opfamily[i] &&
+				candidate->indexcollations[i] == info->indexcollations[i] &&
+				bf_known_column_of_parent(root, candidate, parent, i) == bf_known_column_of_parent(root, info, parent, i);
+		if (alike && equal(candidate->indexprs, info->indexprs))
+			return candidate;
+	}
+	return NULL;
+}
+
+/* The partitions of a table that the query may read and that have rows. */
+static List *
+find_partitions(const PlannerInfo *root, Index parent)
+{
+	List	   *partitions = NIL;
+
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION && rel->pages > 0 &&
+			!IS_DUMMY_REL(rel) && bf_known_topmost_table(root, rel) == parent)
+			partitions = lappend(partitions, rel);
+	}
+	return partitions;
+}
+
+/*
+ * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do: partitions are
+ * planned in the order of their bounds, and rows that are alike often have times that are close.
+ */
+static void
+ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, const double *priors,
+			   const Answer *wanted)
+{
+	List	   *partitions = find_partitions(root, wanted->parent);
+	const int	all = list_length(partitions);
+
+	if (info->indpred != NIL)
+		return;
+	for (int i = 0; i < MOST_CHILDREN && all > MOST_CHILDREN; i++)
+	{
+		const RelOptInfo *rel = list_nth(partitions, (int) ((2 * i + 1) * (int64) all / (2 * MOST_CHILDREN)));
+		const IndexOptInfo *alike = find_alike(root, info, wanted->parent, rel);
+		Answer		answer = *wanted;
+		Relation	index;
+
+		if (alike == NULL)
+			continue;
+		answer.index = alike->indexoid;
+		answer.conditions = NIL;
+		index = index_open(alike->indexoid, NoLock);	/* the planner holds a lock */
+		(void) ask_now(root, alike, index, comparisons, count, priors, &answer);
+		index_close(index, NoLock);
+	}
+	list_free(partitions);
 }
 
 int
 bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 				  BfEstimate *estimate)
 {
-	ScanKeyData *keys = palloc(Max(list_length(clauses), 1) * sizeof(ScanKeyData));
+	BfComparison *comparisons;
+	int			count;
 	Answer		wanted = {.index = info->indexoid};
-	Answer	   *answer;
-	Answers    *known;
-	const bool	is_child = info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL;
-	int			count = 0;
-	ListCell   *cell;
+	Answer		mean;
+	const Answer *answer;
 
-	if (!may_ask(root, info, index))
+	if (index == NULL || clauses == NIL || !may_ask(root, info))
 		return 0;
-	foreach(cell, clauses)
-	{
-		const IndexClause *clause = lfirst_node(IndexClause, cell);
-		RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
-
-		if (list_length(clause->indexquals) != 1 || !may_read(root, info, clause->indexcol) ||
-			!make_key(root, info, clause->indexcol, (Node *) qual->clause, &keys[count]))
-			continue;
-		if (is_child)
-			wanted.shape = hash_combine(wanted.shape, hash_combine(name_of(root, info, clause->indexcol), hash_key(&keys[count])));
-		wanted.conditions = lappend(wanted.conditions, qual);
-		count++;
-	}
+	comparisons = palloc(list_length(clauses) * sizeof(BfComparison));
+	count = get_comparisons(root, info, clauses, comparisons);
 	if (count == 0)
 		return 0;
-	if (is_child)
-		wanted.parent = topmost_table(root, info->rel);
+	for (int i = 0; i < count; i++)
+		wanted.conditions = lappend(wanted.conditions, comparisons[i].condition);
+	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
+		set_shape(root, info, comparisons, count, &wanted);
 	if (is_better_generic(root, wanted.parent))
 		return 0;
-	known = answers_of(root);
-	answer = find_answer(known->all, &wanted);
+	if (wanted.parent != 0 && is_first(answers_of(root)->all, &wanted))
+		ask_partitions(root, info, comparisons, count, priors, &wanted);
+	answer = find_answer(answers_of(root)->all, &wanted);
+	if (answer == NULL && were_others_asked(answers_of(root)->all, &wanted, &mean))
+		answer = &mean;
 	if (answer == NULL)
-	{
-		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
-		MemoryContext caller = MemoryContextSwitchTo(context);
-		Question	question = {.index = index, .heap_blocks = info->rel->pages, .keys = keys, .count = count, .priors = priors};
-
-		wanted.is_known = bf_index_try(ask, &question) && question.is_known;
-		wanted.estimate = question.estimate;
-		MemoryContextSwitchTo(root->planner_cxt);
-		answer = memcpy(palloc(sizeof wanted), &wanted, sizeof wanted);
-		answer->conditions = list_copy(wanted.conditions);
-		/* Another statement may have been planned meanwhile, by a function of an operator class. */
-		known = answers_of(root);
-		known->all = lappend(known->all, answer);
-		MemoryContextSwitchTo(caller);
-		MemoryContextDelete(context);
-	}
+		answer = ask_now(root, info, index, comparisons, count, priors, &wanted);
 	*estimate = answer->estimate;
 	return answer->is_known ? count : 0;
+}
+
+bool
+bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfEstimate *estimate)
+{
+	BfComparison comparisons[INDEX_MAX_KEYS];
+	int			count;
+	Answer		wanted = {.index = info->indexoid};
+	Answer		mean;
+
+	if (info->rel->reloptkind != RELOPT_OTHER_MEMBER_REL || list_length(clauses) > INDEX_MAX_KEYS || !may_ask(root, info) ||
+		list_length(answers_of(root)->all) < MOST_CHILDREN)
+		return false;
+	count = get_comparisons(root, info, clauses, comparisons);
+	if (count == 0 || count < list_length(clauses))
+		return false;
+	set_shape(root, info, comparisons, count, &wanted);
+	if (is_better_generic(root, wanted.parent) || !were_others_asked(answers_of(root)->all, &wanted, &mean))
+		return false;
+	*estimate = mean.estimate;
+	return mean.is_known;
 }
 
 /* ---------------------------------------------------------- values that are not known */
@@ -436,7 +493,7 @@ find_common(List *all, const Common *wanted)
 
 		if (common->index == wanted->index && common->column == wanted->column)
 			return common;
-		if (wanted->parent != 0 && common->parent == wanted->parent && common->name == wanted->name && common->share >= 0)
+		if (wanted->parent != 0 && common->parent == wanted->parent && common->of_parent == wanted->of_parent && common->share >= 0)
 		{
 			children++;
 			mean.share += common->share;
@@ -469,12 +526,12 @@ bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation i
 	Common		wanted = {.index = info->indexoid, .column = column};
 	const Common *common;
 
-	if (!may_ask(root, info, index) || !may_read(root, info, column))
+	if (index == NULL || !may_ask(root, info) || !may_read(root, info, column))
 		return -1;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
-		wanted.parent = topmost_table(root, info->rel);
-		wanted.name = name_of(root, info, column);
+		wanted.parent = bf_known_topmost_table(root, info->rel);
+		wanted.of_parent = bf_known_column_of_parent(root, info, wanted.parent, column);
 	}
 	common = find_common(answers_of(root)->common, &wanted);
 	if (common == NULL)
