@@ -8,12 +8,12 @@ CREATE TEMP VIEW member AS
 		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND
 			(typcategory = 'A' OR EXISTS (SELECT FROM pg_class WHERE oid = typrelid AND relkind <> 'c')));
 CREATE TEMP VIEW functions AS
-	SELECT p.*, p.oid::regprocedure AS signature
+	SELECT p.*, p.oid::regprocedure::text COLLATE "C" AS signature
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
 CREATE TEMP VIEW aggregates AS
 	SELECT f.*, a.* FROM functions f JOIN pg_aggregate a ON a.aggfnoid = f.oid;
 CREATE TEMP VIEW operators AS
-	SELECT o.*, o.oid::regoperator AS signature
+	SELECT o.*, o.oid::regoperator::text COLLATE "C" AS signature
 	FROM pg_operator o JOIN member m ON m.classid = 'pg_operator'::regclass AND m.objid = o.oid;
 CREATE TEMP VIEW types AS
 	SELECT t.* FROM pg_type t JOIN member m ON m.classid = 'pg_type'::regclass AND m.objid = t.oid;
@@ -31,20 +31,21 @@ ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'streambloom';
 
 -- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones), and roll-ups, which set search_path
-SELECT signature FROM functions WHERE proparallel <> 's';
+SELECT signature FROM functions WHERE proparallel <> 's' ORDER BY 1;
 
 -- volatile ones: those that look into an index; and stable ones: that look at the clock (a time that is not given, the
 -- limit of the times of hits), at tables, or at the encoding of the client; and immutable ones that take a time
-SELECT signature FROM functions WHERE provolatile = 'v';
+SELECT signature FROM functions WHERE provolatile = 'v' ORDER BY 1;
 SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions
-WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[]);
+WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[])
+ORDER BY 1;
 
 -- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, parameters, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
 -- functions that run with other rights, that claim to leak nothing, or that are not in C (those of roll-ups; bf_text_item and bf_untyped_item are text and have text's)
-SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c'));
+SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c')) ORDER BY 1;
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions
@@ -55,35 +56,41 @@ ORDER BY 1;
 SELECT signature FROM aggregates
 WHERE proparallel <> 's' OR aggcombinefn = 0 OR aggkind <> 'n' OR
 	(aggtranstype = 'internal'::regtype AND (aggserialfn = 0 OR aggdeserialfn = 0 OR aggfinalfn = 0)) OR
-	(aggfinalfn <> 0 AND aggfinalmodify <> 'r');
+	(aggfinalfn <> 0 AND aggfinalmodify <> 'r')
+ORDER BY 1;
 
 -- JDBC and ODBC take ? for a placeholder; bf @> bf and bf || bf would capture untyped literals
 -- (bf || bf_text_item and the operators of bf_untyped_item are there to do so)
-SELECT signature FROM operators WHERE oprname LIKE '%?%';
+SELECT signature FROM operators WHERE oprname LIKE '%?%' ORDER BY 1;
 SELECT signature FROM operators
-WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
+WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types))
+ORDER BY 1;
 
 -- functions and operators that take an item of any type, or an array of items, but no literal or parameter without a type (|| takes those as bf_text_item)
 SELECT f.signature FROM functions f
 WHERE proargtypes::oid[] && ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[] AND 'bf_untyped_item'::regtype <> ALL (proargtypes::oid[])
 	AND prokind = 'f' AND 'internal'::regtype <> ALL (prorettype || proargtypes::oid[]) AND NOT EXISTS (
 	SELECT FROM functions u, unnest(ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[]) generic
-	WHERE u.proname = f.proname AND generic = ANY (f.proargtypes::oid[]) AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], generic, 'bf_untyped_item'::regtype::oid));
+	WHERE u.proname = f.proname AND generic = ANY (f.proargtypes::oid[]) AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], generic, 'bf_untyped_item'::regtype::oid))
+ORDER BY 1;
 SELECT o.signature FROM operators o
 WHERE ARRAY[oprleft, oprright] && ARRAY['"any"', 'anyelement']::regtype[]::oid[] AND NOT EXISTS (
 	SELECT FROM operators u WHERE u.oprname = o.oprname AND
-		(u.oprleft, u.oprright) IN ((o.oprleft, 'bf_untyped_item'::regtype), ('bf_untyped_item'::regtype, o.oprright)));
+		(u.oprleft, u.oprright) IN ((o.oprleft, 'bf_untyped_item'::regtype), ('bf_untyped_item'::regtype, o.oprright)))
+ORDER BY 1;
 -- operators that return boolean and take "any" cannot be used as f @> ANY (array)
-SELECT signature FROM operators WHERE oprresult = 'boolean'::regtype AND '"any"'::regtype IN (oprleft, oprright);
+SELECT signature FROM operators WHERE oprresult = 'boolean'::regtype AND '"any"'::regtype IN (oprleft, oprright) ORDER BY 1;
 -- what reads an untyped item depends on settings such as DateStyle
-SELECT signature FROM functions WHERE 'bf_untyped_item'::regtype = ANY (proargtypes::oid[]) AND provolatile = 'i' AND proname NOT LIKE 'bf\_untyped\_item%';
+SELECT signature FROM functions WHERE 'bf_untyped_item'::regtype = ANY (proargtypes::oid[]) AND provolatile = 'i' AND proname NOT LIKE 'bf\_untyped\_item%' ORDER BY 1;
 
 -- operators that ask without an estimator, or without the other way round; = without <>
 SELECT signature FROM operators
-WHERE oprname IN ('@>', '<@', '=', '<>') AND (oprrest = 0 OR oprjoin = 0 OR oprcom = 0);
-SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0;
+WHERE oprname IN ('@>', '<@', '=', '<>') AND (oprrest = 0 OR oprjoin = 0 OR oprcom = 0)
+ORDER BY 1;
+SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0 ORDER BY 1;
 SELECT o.signature FROM operators o JOIN operators c ON c.oid = o.oprcom
-WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid;
+WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid
+ORDER BY 1;
 
 -- types that are compressed, or lack binary input and output (bf_text_item, bf_untyped_item and parameters are never stored)
 SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U' ORDER BY typname COLLATE "C";

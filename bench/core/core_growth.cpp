@@ -14,10 +14,11 @@
  *
  * What is measured beside each other, all in as many bytes as 1 % takes:
  *
- *   floor        one word of the line that a hash names is read, or a bit of it set: nothing can do less. The loads do not
- *                depend on each other, so the processor has many in flight
+ *   floor        one word of the line that a hash names is read, or a bit of it set: nothing can do less. The loads do
+ *                not depend on each other, so the processor has many in flight
  *   floor, prefetched    the same, each line asked for 64 hashes before
- *   classic      the plain Bloom filter: one array of bits, k positions by double hashing (Kirsch and Mitzenmacher 2006)
+ *   classic      the plain Bloom filter: one array of bits, k positions by double hashing (Kirsch and Mitzenmacher
+ *                2006)
  *   bf           one item at a time
  *   bf, many     128 at once, as aggregates do
  *

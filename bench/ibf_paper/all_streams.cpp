@@ -87,8 +87,8 @@ void all_streams(const Streams &streams, const Results &results)
 		"\nOf %d rows: false positives BF > SBF > 2C > MC in %d; false negatives BF < SBF < 2C < MC in %d; wFN < FN for 2C, MC and H in\n"
 		"%d, of the %d where importance and repeats are independent in %d. Largest standard deviation between permutations: FP %s %%,\n"
 		"FN %s %% absolute.\n\n",
-		verdicts.streams, verdicts.fp, verdicts.fn, verdicts.weighted, verdicts.independent, verdicts.independent_weighted,
-		percent(spread.fp).c_str(), percent(spread.fn).c_str());
+		verdicts.streams, verdicts.fp, verdicts.fn, verdicts.weighted, verdicts.independent,
+		verdicts.independent_weighted, percent(spread.fp).c_str(), percent(spread.fn).c_str());
 }
 
 } // namespace papers

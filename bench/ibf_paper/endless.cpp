@@ -94,7 +94,8 @@ Measured measure(uint64_t n, Filter *filter, Plain *plain)
 		std::clock_t began = std::clock(); /* of this process: the machine may be shared */
 		for (uint64_t i = 0; i < million; i++)
 			answers[i] = filter->step(hashes[i], uint8_t{7});
-		measured.ns.push_back(1e9 * static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC / static_cast<double>(million));
+		measured.ns.push_back(1e9 * static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC /
+							  static_cast<double>(million));
 		measured.of_million.emplace_back();
 		for (uint64_t i = 0; i < million; i++)
 		{
@@ -127,7 +128,8 @@ void print_sbf(const Filter &filter, const sb_stable &plan, const Measured &meas
 	std::printf("| `sbf`: ns of processor time a step | %.0f | %.0f | median %.0f, least %.0f, most %.0f |\n", measured.ns.front(),
 				measured.ns.back(), sorted[sorted.size() / 2], sorted.front(), sorted.back());
 	std::printf("| `sbf`: bytes | %s | %s | the whole process had %+ld pages of memory after the last |\n",
-				many(SB_STABLE_HEADER + sb_stable_cell_bytes(&plan)).c_str(), many(sb_stable_size(&filter.parameters)).c_str(), measured.pages);
+				many(SB_STABLE_HEADER + sb_stable_cell_bytes(&plan)).c_str(),
+				many(sb_stable_size(&filter.parameters)).c_str(), measured.pages);
 }
 
 void print_bf(const Plain &plain)
@@ -136,7 +138,8 @@ void print_bf(const Plain &plain)
 	if (sb_bf_measure(&plain.bf, plain.lines.data(), &stats) != SB_OK)
 		die("the cells cannot be counted");
 	std::printf("| `bf`: bits set | | %s %% | says \"seen\" to %s %% of the items that are new |\n\n",
-				percent(static_cast<double>(stats.bits_set) / static_cast<double>(stats.bits)).c_str(), percent(stats.current_fpr).c_str());
+				percent(static_cast<double>(stats.bits_set) / static_cast<double>(stats.bits)).c_str(),
+				percent(stats.current_fpr).c_str());
 }
 
 } // namespace

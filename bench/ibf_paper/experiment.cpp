@@ -5,7 +5,8 @@
 
 namespace papers {
 
-Counts run(const Stream &stream, const std::vector<uint32_t> &order, Filter *filter, const std::function<void(uint64_t, bool)> &at_repeat)
+Counts run(const Stream &stream, const std::vector<uint32_t> &order, Filter *filter,
+		   const std::function<void(uint64_t, bool)> &at_repeat)
 {
 	Counts counts;
 	std::vector<uint32_t> last(stream.hash.size(), UINT32_MAX);
@@ -52,7 +53,8 @@ Five experiment(const Stream &stream, int evictions, int from, int to, int bits,
 		std::vector<uint32_t> order = order_of(stream, p);
 		for (int v = 0; v < (heavy ? varieties : HEAVY); v++)
 		{
-			Filter filter = Filter::of(static_cast<Variety>(v), v == BF ? stream.plain_bytes : stream.bytes, 5, bits, evictions);
+			Filter filter = Filter::of(static_cast<Variety>(v), v == BF ? stream.plain_bytes : stream.bytes, 5, bits,
+									   evictions);
 			result[static_cast<size_t>(v)] += run(stream, order, &filter);
 		}
 	}
@@ -63,7 +65,8 @@ void Results::add(const Stream &stream, int evictions)
 {
 	if (stream.has_order)
 		own[stream.id] = experiment(stream, evictions, 0, 1, 3, evictions == 10);
-	if (stream.has_order && stream.independent && evictions == 10) /* a few ids hold much: their importance is luck, so draw again */
+	/* a few ids hold much: their importance is luck, so draw again */
+	if (stream.has_order && stream.independent && evictions == 10)
 	{
 		Stream again = stream;
 		for (uint64_t seed : {UINT64_C(107), UINT64_C(108)})
@@ -75,8 +78,8 @@ void Results::add(const Stream &stream, int evictions)
 		}
 	}
 	if (stream.permutations > stream.first_mixed() && !(stream.id == "block" && evictions != 10))
-		mixed[stream.id] =
-			experiment(stream, evictions, stream.first_mixed(), stream.permutations, 3, evictions == 10 || !stream.has_order);
+		mixed[stream.id] = experiment(stream, evictions, stream.first_mixed(), stream.permutations, 3,
+									  evictions == 10 || !stream.has_order);
 }
 
 } // namespace papers

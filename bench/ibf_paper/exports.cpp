@@ -75,8 +75,8 @@ void export_for_sql(const Stream &stream, bool text)
 	{
 		Filter filter = Filter::of(static_cast<Variety>(v), v == BF ? stream.plain_bytes : stream.bytes, 5, 3, 10);
 		Counts counts = run(stream, order, &filter);
-		expected << names[v] << ' ' << static_cast<uint64_t>(counts.fp.wrong) << ' ' << static_cast<uint64_t>(counts.fn.wrong) << ' '
-				 << stream.bytes << '\n';
+		expected << names[v] << ' ' << static_cast<uint64_t>(counts.fp.wrong) << ' '
+				 << static_cast<uint64_t>(counts.fn.wrong) << ' ' << stream.bytes << '\n';
 	}
 }
 

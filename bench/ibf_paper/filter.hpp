@@ -1,6 +1,6 @@
 /*
- * filter.hpp: the five filters that are compared, as one type: the plain filter, the stable one and the three schemes of
- * the paper, each of them parameters and cells of the core.
+ * filter.hpp: the five filters that are compared, as one type: the plain filter, the stable one and the three schemes
+ * of the paper, each of them parameters and cells of the core.
  */
 #ifndef PAPERS_FILTER_HPP
 #define PAPERS_FILTER_HPP
@@ -31,7 +31,8 @@ struct Filter
 	explicit Filter(const sb_stable &from) : parameters(from), cells(sb_stable_cell_bytes(&from)) {}
 
 	/* The plain filter is an sbf of one bit a cell that evicts nothing; the importances lie in low .. high. */
-	static Filter of(Variety variety, uint64_t bytes, int hashes, int bits, int evictions, double low = 0, double high = top)
+	static Filter of(Variety variety, uint64_t bytes, int hashes, int bits, int evictions, double low = 0,
+					 double high = top)
 	{
 		sb_stable parameters;
 		sb_scheme scheme = schemes[variety];
@@ -39,8 +40,8 @@ struct Filter
 			low = high = 0;
 		else if (scheme == SB_TWO_CLASS)
 			low = high = (low + high) / 2;
-		if (sb_stable_plan(bytes, 0.2, scheme, low, high, hashes, variety == BF ? 1 : bits, variety == BF ? 0 : evictions, 0,
-						   &parameters) != SB_OK)
+		if (sb_stable_plan(bytes, 0.2, scheme, low, high, hashes, variety == BF ? 1 : bits,
+						   variety == BF ? 0 : evictions, 0, &parameters) != SB_OK)
 			die("these parameters are refused");
 		return Filter(parameters);
 	}

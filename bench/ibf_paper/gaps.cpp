@@ -1,6 +1,6 @@
 /*
- * gaps.cpp: how often an item is forgotten after a gap of distinct others, by its value, against the paper's recursion and
- * against the same from what the item really leaves in its cells.
+ * gaps.cpp: how often an item is forgotten after a gap of distinct others, by its value, against the paper's recursion
+ * and against the same from what the item really leaves in its cells.
  */
 #include "sections.hpp"
 
@@ -74,7 +74,8 @@ void predict(const Filter &filter, const std::vector<uint64_t> &lengths, Missed 
 		{
 			double of_cell = 0;
 			for (size_t found = 0; found <= max_value; found++)
-				of_cell += static_cast<double>(histogram[found]) / filter.parameters.cell_count * gone[std::max(found, at)];
+				of_cell += static_cast<double>(histogram[found]) / filter.parameters.cell_count *
+						   gone[std::max(found, at)];
 			missed->refined[g][at] = 1 - std::pow(1 - of_cell, 5);
 		}
 	}
@@ -108,7 +109,8 @@ struct Column
 	Variety variety;
 	size_t value;
 };
-constexpr Column columns[] = {{SBF, 7}, {TWO, 3}, {TWO, 7}, {MULTI, 1}, {MULTI, 4}, {MULTI, 7}, {HEAVY, 1}, {HEAVY, 4}, {HEAVY, 7}};
+constexpr Column columns[] = {{SBF, 7}, {TWO, 3}, {TWO, 7}, {MULTI, 1}, {MULTI, 4},
+							  {MULTI, 7}, {HEAVY, 1}, {HEAVY, 4}, {HEAVY, 7}};
 
 /* All gaps go into the file of the plot, every third onto the page. */
 void rows(const std::vector<uint64_t> &lengths, const OfAll &all)
@@ -168,8 +170,8 @@ void gaps()
 	std::printf("\nLargest difference over all gaps and values, absolute: SBF %s %%, 2C %s %%, MC %s %%, H %s %%; from max(cell, value) "
 				"SBF %s %%,\n"
 				"2C %s %%, MC %s %%, H %s %%. More missed than the paper's recursion says, of SBF, 2C and MC: at most %s %%.\n\n",
-				by(SBF).c_str(), by(TWO).c_str(), by(MULTI).c_str(), by(HEAVY).c_str(), better(SBF).c_str(), better(TWO).c_str(),
-				better(MULTI).c_str(), better(HEAVY).c_str(), percent(worst.above).c_str());
+				by(SBF).c_str(), by(TWO).c_str(), by(MULTI).c_str(), by(HEAVY).c_str(), better(SBF).c_str(),
+				better(TWO).c_str(), better(MULTI).c_str(), better(HEAVY).c_str(), percent(worst.above).c_str());
 	std::puts("![false negatives by gap](papers-gaps.svg)\n");
 }
 

@@ -60,8 +60,9 @@ void real_gaps(const Stream &stream)
 	for (size_t octave = 8; octave < 23; octave++)
 		if (missed[octave].asked > 0)
 			std::printf("| %s | %s | %s %% | %s %% | %s %% |\n", many(uint64_t{1} << octave).c_str(),
-						many(static_cast<uint64_t>(missed[octave].asked)).c_str(), percent(missed[octave].rate()).c_str(),
-						percent(by[octave] / missed[octave].asked).c_str(), percent(tail[octave] / missed[octave].asked).c_str());
+						many(static_cast<uint64_t>(missed[octave].asked)).c_str(),
+						percent(missed[octave].rate()).c_str(), percent(by[octave] / missed[octave].asked).c_str(),
+						percent(tail[octave] / missed[octave].asked).c_str());
 	std::puts("");
 }
 

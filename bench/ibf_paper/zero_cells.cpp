@@ -66,9 +66,10 @@ void row(Variety v, const Setting &s, const Filled &filled, Worst *worst)
 	double &of = v == HEAVY ? worst->zeros_of_heavy : worst->zeros;
 	of = std::max(of, std::abs(zeros - expected));
 	worst->over = std::max(worst->over, rate - bound);
-	std::printf("| %d, %d, %d | %s | %s %% | %s %% | %+.2f %% | %s %% | %s %% | %s %% | %s |\n", (1 << s.bits) - 1, s.hashes, s.evictions,
-				names[v], percent(zeros).c_str(), percent(expected).c_str(), 100 * (zeros - expected), percent(rate).c_str(),
-				percent(chance).c_str(), percent(bound).c_str(), rate <= bound ? "no" : number("by %.2f %%", 100 * (rate - bound)).c_str());
+	std::printf("| %d, %d, %d | %s | %s %% | %s %% | %+.2f %% | %s %% | %s %% | %s %% | %s |\n", (1 << s.bits) - 1,
+				s.hashes, s.evictions, names[v], percent(zeros).c_str(), percent(expected).c_str(),
+				100 * (zeros - expected), percent(rate).c_str(), percent(chance).c_str(), percent(bound).c_str(),
+				rate <= bound ? "no" : number("by %.2f %%", 100 * (rate - bound)).c_str());
 }
 
 /* The points of Figure 18, and its dashed lines: V0 of all but the plain filter. */

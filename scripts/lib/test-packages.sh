@@ -78,10 +78,10 @@ types_tutorial() {
 		as() { role=$1; shift; runuser -u postgres -- psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 		as postgres -c "CREATE ROLE plain" -c "CREATE DATABASE plain OWNER plain"
 		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/postgresql-*-streambloom/docs/tutorial.md >/tmp/typed.sql
-		test "$(wc -l </tmp/typed.sql)" -gt 40
+		test "$(wc -l </tmp/typed.sql)" -gt 40 || { echo "the page has no blocks"; exit 1; }
 		cd /tmp
 		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
-		grep -q "counted_too_low" /tmp/typed.out
+		grep -q "counted_too_low" /tmp/typed.out || { echo "the page was not typed to its end"; exit 1; }
 		pg_ctlcluster "$version" main stop'
 }
 
@@ -112,10 +112,12 @@ types_json() {
 			sed -n "/^## Into partitions/,\$p" "$pages/logs.md" | blocks
 			sed -n "/^## What is in a filter/,\$p" "$pages/tutorial.md" | blocks
 		} >/tmp/json.sql
-		test "$(wc -l </tmp/json.sql)" -gt 150
+		for part in "CREATE FUNCTION log_json" "j->>.remote_addr" "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
+			grep -q -e "$part" /tmp/json.sql || { echo "the pages have no block with $part"; exit 1; }
+		done
 		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
-		grep -qE "^ *200000 \| +200000" /tmp/json.out
-		grep -q "counted_too_low" /tmp/json.out
+		grep -qE "^ *200000 \| +200000" /tmp/json.out || { echo "not every line has become a hit:"; grep -A2 "lines.*hits" /tmp/json.out; exit 1; }
+		grep -A2 "counted_too_low" /tmp/json.out | grep -qE "^ *[0-9]+ \| +0 \|" || { echo "counts are too low, or there are none"; exit 1; }
 		pg_ctlcluster "$version" main stop'
 }
 

@@ -2,7 +2,9 @@
 # the same rows with the indexes, ChunkSkip and chunk_scan() as without all of them. One session. Short here; for
 # longer, by hand:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/010_index_one_session.pl     # in the environment of scripts/test
+# (in the environment of scripts/test)
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/010_index_one_session.pl
 #
 # A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
 # STREAMBLOOM_KNOWN is a regular expression: failures that match it are counted, and the run goes on.

@@ -1,9 +1,9 @@
 # Three sessions at once on random relations with bf indexes: one writes, one changes tables, partitions and indexes,
 # one reads, at all isolation levels. In each snapshot a query has the same rows with the indexes as without; single
 # statements see every row of a state that was committed; of two SERIALIZABLE transactions that write what the other one
-# looked for in vain, one fails. Short here; for longer, by hand:
+# looked for in vain, one fails. Short here; for longer, by hand, in the environment of scripts/test:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/020_three_sessions.pl     # in the environment of scripts/test
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/020_three_sessions.pl
 #
 # The seed settles what each session does, not how they interleave.
 use strict;

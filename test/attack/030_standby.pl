@@ -2,9 +2,9 @@
 # Snapshots of the standby stay open across the primary's work; in each of them a query has the same rows with the
 # indexes as without. The primary writes with wal_consistency_checking, so the standby compares each page of an index
 # that it replays with the primary's. In the end the standby is promoted, its indexes are checked, and writes go on.
-# Short here; for longer, by hand:
+# Short here; for longer, by hand, in the environment of scripts/test:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl     # in the environment of scripts/test
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl
 #
 # There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for
 # older snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and

@@ -1,15 +1,18 @@
 # Values, everything with everything: random histories of filters beside the exact answers that SQL computes. (The core
 # alone, millions of counts in seconds, is tried by test/attack/values.cpp.)
 #
-# tbf: a history draws its parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot items,
-# size), builds one to three filters in different ways (aggregates in any order, parallel, over a window, hit by hit, array
-# by array), merges them with weights or without, and then does a few random things to the result: decay, other layouts, hits
-# added late and early, removed, weights, merging with itself and with larger filters. After each step: no item has less
-# than its exact decayed sum, the list of hot items keeps its bounds, the value survives bytea and both layouts.
-# bf: never a miss after any adding, uniting, intersecting and folding; the same bytes in any order, by workers, over a window.
-# sbf, ibf, abf: the same bytes and flags for the same items, by aggregates, arrays, one by one, and in two parts.
+# tbf: a history draws its parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot
+# items, size), builds one to three filters in different ways (aggregates in any order, parallel, over a window, hit by
+# hit, array by array), merges them with weights or without, and then does a few random things to the result: decay,
+# other layouts, hits added late and early, removed, weights, merging with itself and with larger filters. After each
+# step: no item has less than its exact decayed sum, the list of hot items keeps its bounds, the value survives bytea
+# and both layouts. bf: never a miss after any adding, uniting, intersecting and folding; the same bytes in any order,
+# by workers, over a window. sbf, ibf, abf: the same bytes and flags for the same items, by aggregates, arrays, one by
+# one, and in two parts.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl      # in the environment of scripts/test
+# (in the environment of scripts/test)
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl
 #
 # A run that has compared too little has failed.
 use strict;

@@ -1,9 +1,10 @@
-# Indexes that are damaged at random: words, bits and stretches of the meta page, of directory pages and of the beginnings of
-# filter pages; pages that are missing, empty, garbage, or in each other's place. Every call answers with the right rows or with
-# XX002 (index_corrupted), nothing crashes, takes gigabytes, or makes the file grow, and REINDEX mends it. Damage among the
-# bits of a filter's lines is not tried: nothing can tell it from the right bits. For longer, by hand:
+# Indexes that are damaged at random: words, bits and stretches of the meta page, of directory pages and of the
+# beginnings of filter pages; pages that are missing, empty, garbage, or in each other's place. Every call answers with
+# the right rows or with XX002 (index_corrupted), nothing crashes, takes gigabytes, or makes the file grow, and REINDEX
+# mends it. Damage among the bits of a filter's lines is not tried: nothing can tell it from the right bits. For longer,
+# by hand, in the environment of scripts/test:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/060_damaged_index.pl     # in the environment of scripts/test
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/060_damaged_index.pl
 #
 # test/tap/024_damaged_index.pl does the same systematically, with a few values for each word.
 use strict;
@@ -36,8 +37,9 @@ sub read_pages
 
 sub number { return Attack::one_of((0xffffffff) x 4, (0x7fffffff) x 2, 0, 1, 2, 3, 126, 127, 0x80000000, 0xfffffffe, int(rand(300)), int(rand(2**32))); }
 
-# Where something is read from a page that is not a bit of a filter: the header (without the place in WAL, and the checksum), and
-# the beginning of the content; of the meta page the parameters, the directory, and the entries of the first groups.
+# Where something is read from a page that is not a bit of a filter: the header (without the place in WAL, and the
+# checksum), and the beginning of the content; of the meta page the parameters, the directory, and the entries of the
+# first groups.
 sub offset
 {
 	my ($content) = @_;

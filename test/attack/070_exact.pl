@@ -9,7 +9,9 @@
 # bytes. bf: the same with unions and intersections: an item is never missed, an exact filter holds no other, and it has
 # the bytes of bf_agg() over its items.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/070_exact.pl      # in the environment of scripts/test
+# (in the environment of scripts/test)
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/070_exact.pl
 #
 # A run that has compared too little has failed. To repeat a failure: CALL history(100012), or bf_history, in a database
 # with the procedures from the beginning of this file; SELECT * FROM problem shows what was wrong.

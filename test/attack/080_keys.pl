@@ -2,7 +2,9 @@
 # every operator of these classes, random changes. Each condition has the same rows with the indexes as by a sequential
 # scan, under random combinations of the planner's switches, in plain and in partitioned tables.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl      # in the environment of scripts/test
+# (in the environment of scripts/test)
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl
 #
 # STREAMBLOOM_ONLY=grams looks only at lines of text and what is made of them. STREAMBLOOM_METHOD=gin runs the same with
 # GIN indexes (of pg_trgm for lines, without letters of which it does not know all cases): what is found there is a

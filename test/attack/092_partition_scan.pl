@@ -1,8 +1,11 @@
-# Plain queries over partitioned tables with the node PartitionScan: each has the same rows with the node and without. Random
-# tables with tens of partitions (other columns, missing indexes, two levels), random queries (joins, subqueries, aggregates, LIMIT,
-# prepared statements of both kinds), random changes between them (rows, partitions, indexes, columns). One session.
+# Plain queries over partitioned tables with the node PartitionScan: each has the same rows with the node and without.
+# Random tables with tens of partitions (other columns, missing indexes, two levels), random queries (joins, subqueries,
+# aggregates, LIMIT, prepared statements of both kinds), random changes between them (rows, partitions, indexes,
+# columns). One session.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/092_partition_scan.pl     # in the environment of scripts/test
+# (in the environment of scripts/test)
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/092_partition_scan.pl
 #
 # A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
 use strict;

@@ -1,7 +1,7 @@
-# Every function, operator, aggregate and cast of the extension is called with arguments from a list for each type, in many
-# forms, under a statement_timeout of one second. A call fails if it ends with an error of class XX, ends the server process,
-# heeds the timeout more than half a second late, or takes more memory than it may. README.md tells how to run it for long
-# and what to do with a failure.
+# Every function, operator, aggregate and cast of the extension is called with arguments from a list for each type, in
+# many forms, under a statement_timeout of one second. A call fails if it ends with an error of class XX, ends the
+# server process, heeds the timeout more than half a second late, or takes more memory than it may. README.md tells how
+# to run it for long and what to do with a failure.
 use strict;
 use warnings;
 
@@ -17,8 +17,8 @@ use List::Util;
 use StreambloomTap;
 use Test::More;
 
-# Megabytes that one call may take beyond what a new session has: merging tbf filters of the largest size takes 8 bytes for each of
-# 2^27 counters (docs/limits.md), and its arguments.
+# Megabytes that one call may take beyond what a new session has: merging tbf filters of the largest size takes 8 bytes
+# for each of 2^27 counters (docs/limits.md), and its arguments.
 my $memory = 1300;
 my %memory_of = (); # of callables that may take more, by label
 
@@ -177,16 +177,16 @@ sub long_calls
 		'bf_add_all(bf,anyarray)' => "SELECT bf_add_all(attack.large_bf(2), $items) IS NULL",
 		'tbf_add_all(tbf,anyarray,timestamp with time zone,double precision,timestamp with time zone)' => "SELECT tbf_add_all(attack.large_tbf(2), $items, '2024-05-01 UTC') IS NULL",
 		'sbf_check_add(sbf,anyarray)' => "SELECT sbf_check_add(sbf_empty(), $items) IS NULL",
-		'abf_check_add(abf,anyarray)' => "SELECT abf_check_add(abf_empty(), $items) IS NULL",
+		'abf_check_add(abf,anyarray,timestamp with time zone,timestamp with time zone)' => "SELECT abf_check_add(abf_empty(), $items) IS NULL",
 		'ibf_contains_all(ibf,anyarray)' => "SELECT ibf_contains_all(attack.large_ibf(2), $items)",
 	);
 	return () if !grep { $target_of{$_} } keys %sql_of;
 	return map { {target => $target_of{$_} // die("there is no $_\n"), is_heavy => 1, sql => $sql_of{$_}} } sort keys %sql_of;
 }
 
-# A function that gives the calls of one callable, one by one: its ordinary ones, all pairs of the worst numbers, each value of
-# each argument with ordinary others, each value of each argument with each value of each other one, and random ones. In a list,
-# after the number of those that should come soon.
+# A function that gives the calls of one callable, one by one: its ordinary ones, all pairs of the worst numbers, each
+# value of each argument with ordinary others, each value of each argument with each value of each other one, and random
+# ones. In a list, after the number of those that should come soon.
 sub first_calls
 {
 	my ($callable, $arguments) = @_;
@@ -231,8 +231,9 @@ sub first_calls
 	};
 }
 
-# The number of all pairs of values in two places of several, and a function that gives them as place, value, place, value, each pair
-# once, in an order that looks random and begins elsewhere for each seed: steps without a common divisor with the number.
+# The number of all pairs of values in two places of several, and a function that gives them as place, value, place,
+# value, each pair once, in an order that looks random and begins elsewhere for each seed: steps without a common
+# divisor with the number.
 sub pairs
 {
 	my @sizes = @_;
@@ -290,8 +291,9 @@ sub any_value
 	return $maker->{kind} eq 'aggregate' ? "(SELECT $call)" : $call;
 }
 
-# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are slow,
-# and so are its casts of the rows of a column to one type: it looks for no cancel while it casts the elements of an array.
+# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are
+# slow, and so are its casts of the rows of a column to one type: it looks for no cancel while it casts the elements of
+# an array.
 sub is_due_to_arguments
 {
 	my ($caller, $arguments, $sql, $memory) = @_;

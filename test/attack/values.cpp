@@ -1,13 +1,14 @@
 /*
  * values.cpp: random histories of filters against models that share no code with the core.
  *
- * sbf and ibf are simulated cell by cell, as the papers and docs/format.md describe a step (Deng, Rafiei 2006; Bhoraskar et
- * al. 2013): after every batch of steps the flags, the cells, the generator and the whole value must be the same, byte by
- * byte. A bf is compared with the set of its items. The counts of a tbf are compared with the sums of its hits, which
- * the model keeps one by one: never below, and above by no more than rounding where an item has a cell of its own.
+ * sbf and ibf are simulated cell by cell, as the papers and docs/format.md describe a step (Deng, Rafiei 2006;
+ * Bhoraskar et al. 2013): after every batch of steps the flags, the cells, the generator and the whole value must be
+ * the same, byte by byte. A bf is compared with the set of its items. The counts of a tbf are compared with the sums of
+ * its hits, which the model keeps one by one: never below, and above by no more than rounding where an item has a cell
+ * of its own.
  *
- * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all of them run together (3 if not set): those of this
- * file and of values_abf.cpp. A run that has compared too little has failed.
+ * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all of them run together (3 if not set): those
+ * of this file and of values_abf.cpp. A run that has compared too little has failed.
  */
 #include "bf_builder_support.h"
 #include "histories.h"
@@ -156,7 +157,9 @@ struct Simulated
 		Bytes header(SB_STABLE_HEADER);
 		sb_stable_encode_header(&filter, header.data());
 		sb_stable read;
-		EXPECT_EQ(sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&filter), SB_STABLE_EITHER, &read), SB_OK);
+		EXPECT_EQ(
+			sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&filter), SB_STABLE_EITHER, &read),
+			SB_OK);
 		EXPECT_EQ(sb_stable_check_cells(&read, cells.data()), SB_OK);
 		return filter.cell_count;
 	}
@@ -174,7 +177,9 @@ void stable_history(Random &random, uint64_t *compared)
 	auto like = [&]
 	{
 		sb_stable filter{};
-		EXPECT_EQ(sb_stable_plan(bytes, 0.01, scheme, low, high, static_cast<int>(1 + below(random, 16)), bits, evictions, random(), &filter), SB_OK);
+		EXPECT_EQ(sb_stable_plan(bytes, 0.01, scheme, low, high, static_cast<int>(1 + below(random, 16)), bits,
+								 evictions, random(), &filter),
+				  SB_OK);
 		return filter;
 	};
 	const sb_stable plan = like();
@@ -239,7 +244,8 @@ void stable_history(Random &random, uint64_t *compared)
 				one.filter.kind = kind_of(SB_KIND_INTEGER);
 				auto duplicates = std::make_unique<bool[]>(count);
 				if (below(random, 2) == 0)
-					sb_stable_steps(&one.filter, one.cells.data(), hashes.data(), values.data(), count, duplicates.get());
+					sb_stable_steps(&one.filter, one.cells.data(), hashes.data(), values.data(), count,
+									duplicates.get());
 				else
 					for (uint64_t i = 0; i < count; i++)
 						sb_stable_steps(&one.filter, one.cells.data(), &hashes[i], &values[i], 1, &duplicates[i]);
@@ -394,13 +400,20 @@ class TbfHistory
 		static constexpr int64_t hour = INT64_C(3600000000);
 		static constexpr int64_t half_lives[] = {0, 0, 1000, hour, 24 * hour, 7 * 24 * hour};
 		half_life_ = half_lives[below(random_, 6)];
-		epoch_ = half_life_ == 0 ? 0 : std::max<int64_t>(1, below(random_, 2) == 0 ? half_life_ / 96 : half_life_ / 7 * static_cast<int64_t>(1 + below(random_, 20)));
+		epoch_ = half_life_ == 0 ?
+					 0 :
+					 std::max<int64_t>(1, below(random_, 2) == 0 ?
+											  half_life_ / 96 :
+											  half_life_ / 7 * static_cast<int64_t>(1 + below(random_, 20)));
 		raises_ = below(random_, 4) == 0;
 		whole_ = below(random_, 2) == 0;
 		hashes_ = static_cast<uint8_t>(1 + below(random_, 8));
 		items_ = 1 + below(random_, 200);
-		span_ = half_life_ == 0 ? 1000 : half_life_ * static_cast<int64_t>(1 + below(random_, below(random_, 3) == 0 ? 90 : 12));
-		origin_ = below(random_, 2) == 0 ? 0 : half_life_ * static_cast<int64_t>(below(random_, 1000)) - half_life_ * 500;
+		span_ = half_life_ == 0 ?
+					1000 :
+					half_life_ * static_cast<int64_t>(1 + below(random_, below(random_, 3) == 0 ? 90 : 12));
+		origin_ = below(random_, 2) == 0 ? 0 :
+										   half_life_ * static_cast<int64_t>(below(random_, 1000)) - half_life_ * 500;
 
 		Counted one = built();
 		check(one, "built");
@@ -412,7 +425,8 @@ class TbfHistory
 	Hit hit()
 	{
 		double weight = whole_ ? static_cast<double>(1 + below(random_, 9)) : uniform(random_) * 20;
-		return {sb_hash_int64(static_cast<int64_t>(below(random_, items_))), origin_ + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_))), weight};
+		return {sb_hash_int64(static_cast<int64_t>(below(random_, items_))),
+				origin_ + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_))), weight};
 	}
 
 	sb_tbf like(uint32_t cells)
@@ -460,7 +474,8 @@ class TbfHistory
 			case 0:
 				if (half_life_ != 0)
 				{
-					int64_t at = one.filter.parameters.newest + static_cast<int64_t>(below(random_, static_cast<uint64_t>(5 * half_life_)));
+					int64_t at = one.filter.parameters.newest +
+								 static_cast<int64_t>(below(random_, static_cast<uint64_t>(5 * half_life_)));
 					Tbf once = one.filter.decayed(at);
 					bool same = once.parameters.base == one.filter.parameters.base;
 					EXPECT_TRUE(same_bytes(once.decayed(at).value(), once.value())) << "decay is not idempotent";
@@ -560,8 +575,10 @@ class TbfHistory
 		for (const Hit &hit : one.hits)
 			present.insert(hit.hash);
 		std::map<uint64_t, unsigned> users;
-		/* As the smallest part had them that was merged into it: there, what are several cells now were one. A cell that an
-		   item has twice counts its hits twice. */
+		/*
+		 * As the smallest part had them that was merged into it: there, what are several cells now were one. A cell
+		 * that an item has twice counts its hits twice.
+		 */
 		const uint64_t smallest = sb_tbf_cells(&tbf) >> tbf.widened;
 		auto cells_of_item = [&](uint64_t hash)
 		{
@@ -570,7 +587,9 @@ class TbfHistory
 			std::vector<uint64_t> cells;
 			for (int i = 0; i < tbf.hash_count; i++)
 				if (smallest >= SB_TBF_BLOCK)
-					cells.push_back(uint64_t{tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.block_count * SB_TBF_BLOCK + positions[i]);
+					cells.push_back(uint64_t{tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.block_count *
+										SB_TBF_BLOCK +
+									positions[i]);
 				else
 					cells.push_back(positions[i] * smallest / tbf.block_cells);
 			return cells;
@@ -579,7 +598,8 @@ class TbfHistory
 			for (uint64_t cell : cells_of_item(hash))
 				users[cell]++;
 
-		std::vector<int64_t> times = {tbf.newest, tbf.newest + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_)))};
+		std::vector<int64_t> times = {tbf.newest,
+									  tbf.newest + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_)))};
 		if (half_life_ != 0)
 			times.push_back(tbf.newest - static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_))));
 		for (int64_t at : times)
@@ -600,8 +620,11 @@ class TbfHistory
 					continue;
 				sb_moment moment;
 				sb_tbf_moment(half_life_, epoch_, at, &moment);
-				long double then = half_life_ == 0 ? 1 : exp2l(-static_cast<long double>(moment.half_lives)) * 0x1p62L / static_cast<long double>(moment.scale);
-				long double slack = exp2l(static_cast<long double>(tbf.base)) * static_cast<long double>(sb_tbf_slack(&tbf)) / 4096;
+				long double then = half_life_ == 0 ? 1 :
+													 exp2l(-static_cast<long double>(moment.half_lives)) * 0x1p62L /
+														 static_cast<long double>(moment.scale);
+				long double slack = exp2l(static_cast<long double>(tbf.base)) *
+									static_cast<long double>(sb_tbf_slack(&tbf)) / 4096;
 				ASSERT_LE(static_cast<long double>(count), sum * 1.001L + (one.rounded + slack) * then * 1.001L)
 					<< how << ": overcounts " << hash << " at " << at << ", which has a cell of its own: " << static_cast<double>(sum);
 				if (half_life_ == 0 && whole_ && tbf.unit_bits == 0)

@@ -1,6 +1,6 @@
 /*
  * fuzz_main.cpp: runs a fuzz target without libFuzzer.
- *   fuzz_x [runs [seed [folder]]]   seeded mutations of valid inputs and of those in a folder, the same on every machine
+ *   fuzz_x [runs [seed [folder]]]   seeded mutations of valid inputs and of those in a folder, the same everywhere
  *   fuzz_x file ...                 these inputs again
  * An input that ends the program is first written to a file, if STREAMBLOOM_FUZZ_KEEP names one.
  */

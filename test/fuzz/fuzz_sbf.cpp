@@ -1,7 +1,7 @@
 /*
- * fuzz_sbf.cpp: any bytes as a stored sbf or ibf. They are refused, or every reader works on them and the promises hold:
- * what a step was given is found right after, whatever is written can be read again, union loses no cell, and decay leads
- * to nothing but zeros.
+ * fuzz_sbf.cpp: any bytes as a stored sbf or ibf. They are refused, or every reader works on them and the promises
+ * hold: what a step was given is found right after, whatever is written can be read again, union loses no cell, and
+ * decay leads to nothing but zeros.
  *
  * Input: a hash, a number that chooses, then the value.
  */
@@ -43,7 +43,7 @@ Input fuzz::make_input(Random &random)
 			sb_stable_steps(&stable, cells, &hash, &value, 1, nullptr);
 		}
 	}
-	(void)sb_stable_decay(&stable, cells, random() % 50);
+	(void) sb_stable_decay(&stable, cells, random() % 50);
 	input.resize(header + sb_stable_size(&stable));
 	sb_stable_encode_header(&stable, input.data() + header);
 	return input;
@@ -56,7 +56,8 @@ static bool readable(const sb_stable &stable, const Copy &cells)
 	Copy again(SB_STABLE_HEADER);
 	sb_stable out;
 	sb_stable_encode_header(&stable, header.data());
-	if (sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&stable), SB_STABLE_EITHER, &out) != SB_OK ||
+	if (sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&stable), SB_STABLE_EITHER, &out) !=
+			SB_OK ||
 		sb_stable_check_cells(&out, cells.data()) != SB_OK)
 		return false;
 	sb_stable_encode_header(&out, again.data());
@@ -97,8 +98,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_STABLE_HEADER));
 		sb_stable again;
-		FUZZ_CHECK(sb_stable_decode_header(slice.data(), slice.size(), value.size(), SB_STABLE_EITHER, &again) == status);
-		(void)!sb_stable_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), SB_STABLE_EITHER, &again);
+		FUZZ_CHECK(sb_stable_decode_header(slice.data(), slice.size(), value.size(), SB_STABLE_EITHER, &again) ==
+				   status);
+		(void) !sb_stable_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), SB_STABLE_EITHER,
+										&again);
 		bool sbf = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_SBF, &again) == SB_OK;
 		bool ibf = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_IBF, &again) == SB_OK;
 		FUZZ_CHECK(sbf + ibf == (status == SB_OK));
@@ -174,9 +177,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* decay: the same at once and in two parts, and towards zero */
 	sb_stable at_once = joined;
 	Copy cells_at_once = both;
-	(void)sb_stable_decay(&at_once, cells_at_once.data(), 40);
-	(void)sb_stable_decay(&joined, both.data(), 13);
-	(void)sb_stable_decay(&joined, both.data(), 27);
+	(void) sb_stable_decay(&at_once, cells_at_once.data(), 40);
+	(void) sb_stable_decay(&joined, both.data(), 13);
+	(void) sb_stable_decay(&joined, both.data(), 27);
 	FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
 	FUZZ_CHECK(readable(joined, both));
 	return 0;

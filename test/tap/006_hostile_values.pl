@@ -1,6 +1,7 @@
-# Nothing from outside is trusted: tens of thousands of seeded mutations of valid values come in as text, as bytea and as
-# binary; whatever is accepted is read by every function and operator. Every refusal is an error of class 22 (42804 for
-# kinds that do not agree, 54000 for sizes beyond the limit, 55000 where hits cannot be removed), and the server stays up.
+# Nothing from outside is trusted: tens of thousands of seeded mutations of valid values come in as text, as bytea and
+# as binary; whatever is accepted is read by every function and operator. Every refusal is an error of class 22 (42804
+# for kinds that do not agree, 54000 for sizes beyond the limit, 55000 where hits cannot be removed), and the server
+# stays up.
 use strict;
 use warnings;
 
@@ -239,7 +240,8 @@ SQL
 $db->sql('CREATE FUNCTION honest(f tbf) RETURNS boolean LANGUAGE sql IMMUTABLE AS ' .
 		"'SELECT (tbf_info(f)).total >= (SELECT max(hits_from) FROM tbf_histogram(f) WHERE cells > 0)'");
 
-# A count, a rate, a number of items: finite and not negative. (NaN is greater than everything, so >= 0 alone holds for it.)
+# A count, a rate, a number of items: finite and not negative. (NaN is greater than everything, so >= 0 alone holds for
+# it.)
 $db->sql("CREATE FUNCTION is_number(x float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT coalesce(x >= 0 AND x < ''infinity'', false)'");
 
 # Each use is a block of its own in one PL/pgSQL function, so that an error in one does not hide the next.
@@ -373,8 +375,9 @@ foreach my $type ('sbf', 'ibf')
 	);
 }
 
-# The clock of a filter by time is at the begin of its newest generation, or near 2024; adding to one that counts items needs no time.
-# The filters are columns w and p here: as constants they would be united, or added to, by the planner, whatever a CASE says.
+# The clock of a filter by time is at the begin of its newest generation, or near 2024; adding to one that counts items
+# needs no time. The filters are columns w and p here: as constants they would be united, or added to, by the planner,
+# whatever a CASE says.
 sub of_columns { return "(SELECT $_[0] FROM (SELECT v AS w, o AS p OFFSET 0) c)"; }
 my $timed = '(abf_info(w)).within IS NOT NULL';
 my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";

@@ -1,5 +1,5 @@
-# The extension in another schema, moved, dropped, made by a user who is no superuser, used with an empty search_path; and
-# what upgrades lead to is what a fresh installation gives.
+# The extension in another schema, moved, dropped, made by a user who is no superuser, used with an empty search_path;
+# and what upgrades lead to is what a fresh installation gives.
 use strict;
 use warnings;
 
@@ -208,8 +208,8 @@ subtest 'upgrades' => sub {
 	diag(@paths . ' upgrade paths');
 };
 
-# The rehearsal: sql/updates/unreleased has the install script of an early commit, as if that had been a release, and what of an upgrade
-# script has to be written by hand. scripts/generate-upgrade adds the rest.
+# The rehearsal: sql/updates/unreleased has the install script of an early commit, as if that had been a release, and
+# what of an upgrade script has to be written by hand. scripts/generate-upgrade adds the rest.
 subtest 'an upgrade from the install script of an early commit' => sub {
 	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
 	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");
@@ -243,8 +243,8 @@ SQL
 	unlink(@made);
 };
 
-# There may be no release yet. So a version before the current one is made up: it lacks what one piece of sql/install declares, which the
-# upgrade script adds.
+# There may be no release yet. So a version before the current one is made up: it lacks what one piece of sql/install
+# declares, which the upgrade script adds.
 subtest 'an upgrade from a version that is made up' => sub {
 	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
 	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");

@@ -1,8 +1,8 @@
-# Every operation answers a cancel within half a second, however large its filters are. Each one here would run for seconds; a
-# statement_timeout ends it soon after it has begun.
+# Every operation answers a cancel within half a second, however large its filters are. Each one here would run for
+# seconds; a statement_timeout ends it soon after it has begun.
 #
-# What is measured is the processor time that the backend takes, not the time on the clock: on a busy machine the test is no
-# stricter. The bound is twice what is promised.
+# What is measured is the processor time that the backend takes, not the time on the clock: on a busy machine the test
+# is no stricter. The bound is twice what is promised.
 use strict;
 use warnings;
 
@@ -20,8 +20,8 @@ my $db = StreambloomTap->new('013');
 plan skip_all => 'the processor time of a backend is read from /proc'
   if $db->sql("SELECT count(*) FROM pg_stat_file('/proc/self/stat', true) WHERE size IS NOT NULL") ne '1';
 
-# What the operations work on is made in the same statement and lies in memory: to read it from a table is work that PostgreSQL can
-# interrupt. Long is an expression of many terms, between which PostgreSQL does not look for interrupts.
+# What the operations work on is made in the same statement and lies in memory: to read it from a table is work that
+# PostgreSQL can interrupt. Long is an expression of many terms, between which PostgreSQL does not look for interrupts.
 my %source = (
 	bits => 'SELECT bf_add(bf_empty(80000000 + n), 1) AS f FROM generate_series(0, 0) n',
 	one_item => 'SELECT bf_add(bf_empty(1000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
@@ -147,8 +147,8 @@ foreach my $i (0 .. $#answers)
 	note(sprintf('%s: %.2f s, cancelled after %.2f s', $name, $taken, $timeout));
 }
 
-# A variable of PL/pgSQL that is changed in place (from PostgreSQL 18 on) outlives the cancel: it is a valid filter, and has what it
-# had before.
+# A variable of PL/pgSQL that is changed in place (from PostgreSQL 18 on) outlives the cancel: it is a valid filter, and
+# has what it had before.
 foreach my $filter ("bf 'bf_empty(3000000)' 'bf_add_all(f, items)' 'bf_contains(f, -7::bigint)'",
 	"tbf 'tbf_empty(1000000)' 'tbf_add_all(f, items, timestamptz ''2026-01-01'')' 'tbf_count(f, -7::bigint, timestamptz ''2026-01-01'') >= 1'",
 	"tbf 'tbf_empty(1000000, half_life => NULL, recurring_minimum => true)' 'tbf_add_all(f, items)' 'tbf_count(f, -7::bigint) >= 1'")

@@ -1,5 +1,6 @@
-# What a function on filters takes beside its result is free again when it returns, not when the row ends: many calls in one row
-# take no more than few. Measured is the most memory that the backend ever had (VmHWM of Linux), each time in a new session.
+# What a function on filters takes beside its result is free again when it returns, not when the row ends: many calls in
+# one row take no more than few. Measured is the most memory that the backend ever had (VmHWM of Linux), each time in a
+# new session.
 use strict;
 use warnings;
 
@@ -97,8 +98,8 @@ takes_as_much('1,000 rows', map { "SELECT count(f + f) FROM few, generate_series
 takes_as_much('a loop in PL/pgSQL', map { "DO \$\$ DECLARE f tbf := tbf_empty(10000); g tbf := tbf_add(tbf_empty(10000), 1, '2026-01-01');
 	BEGIN FOR i IN 1 .. $_ LOOP f := f + g; END LOOP; END \$\$" } 10, 1000);
 
-# Items spread over a large filter lie in nearly all of its blocks of 4,096 cells, and are few in each: 65,536 of them in 31,000 blocks,
-# whose words would take 1 GB, and whose packed counters take 15 MB.
+# Items spread over a large filter lie in nearly all of its blocks of 4,096 cells, and are few in each: 65,536 of them
+# in 31,000 blocks, whose words would take 1 GB, and whose packed counters take 15 MB.
 $db->sql(<<'SQL');
 CREATE TABLE keys AS SELECT array_agg(i::bigint) AS a FROM generate_series(1, 65536) i;
 CREATE TABLE spread AS SELECT tbf_add_all(tbf_empty(NULL), a, '2026-01-01') AS exact, tbf_empty(12700000) AS empty FROM keys;

@@ -1,5 +1,6 @@
-# The pages, typed into psql as they are printed, block after block: all of docs/ in the order of its index and README.md into one
-# database, beside a made-up log that has no rows of some days. No block may fail. And the pages that remove everything in the end.
+# The pages, typed into psql as they are printed, block after block: all of docs/ in the order of its index and
+# README.md into one database, beside a made-up log that has no rows of some days. No block may fail. And the pages that
+# remove everything in the end.
 use strict;
 use warnings;
 
@@ -95,7 +96,8 @@ my %needs = (
 );
 
 my $all = StreambloomTap->new('018_all_pages');
-# This page is typed instead of the tutorial's beginning. (050_logs.pl tries its recipes with the logs that they are for.)
+# This page is typed instead of the tutorial's beginning. (050_logs.pl tries its recipes with the logs that they are
+# for.)
 run_page(StreambloomTap->new('018_logs'), 'logs.md', '', blocks('logs.md'));
 my @pages = grep { $_ !~ /^(tutorial|logs)\.md$/ } StreambloomTap::read_file("$root/docs/README.md") =~ /^- \[[^]]+\]\(([\w-]+\.md)\)/gm;
 opendir my $docs, "$root/docs" or die "docs: $!";

@@ -1,7 +1,7 @@
 # Not one row is lost: writers, summarizers, readers and DDL at once, at random, and each answer with an index is the
-# one without (test/tap/lib/NotOneRow.pm). Short here; for longer, by hand:
+# one without (test/tap/lib/NotOneRow.pm). Short here; for longer, by hand, in the environment of scripts/test:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl      # in the environment of scripts/test
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl
 #
 # STREAMBLOOM_METHOD=brin runs the same on BRIN's bloom operator classes. A cluster of its own, so that it is the only
 # one to hold snapshots and may prepare transactions; with STREAMBLOOM_HERE=1 in the cluster that is there.

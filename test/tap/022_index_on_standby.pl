@@ -1,5 +1,5 @@
-# A hot standby answers with the indexes while the primary writes and summarizes. A snapshot on it that is older than what
-# the primary has found dead (and left out of its summaries) still finds every row that it sees.
+# A hot standby answers with the indexes while the primary writes and summarizes. A snapshot on it that is older than
+# what the primary has found dead (and left out of its summaries) still finds every row that it sees.
 use strict;
 use warnings;
 
@@ -30,8 +30,8 @@ CREATE INDEX aborted_a ON aborted USING bf (a) WITH (pages_per_range = 1);
 INSERT INTO aborted SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 500) i;
 SELECT bf_summarize_new_values('aborted_a');
 SQL
-# Nobody prunes the catalogs either: the standby would wait for its old snapshots before it replayed that. (Such a slot keeps
-# what is dead in catalogs, and nothing else.)
+# Nobody prunes the catalogs either: the standby would wait for its old snapshots before it replayed that. (Such a slot
+# keeps what is dead in catalogs, and nothing else.)
 $db->sql("SELECT pg_create_logical_replication_slot('catalogs', 'pgoutput')");
 my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 
@@ -120,8 +120,8 @@ subtest 'what never committed needs no horizon' => sub {
 	$old->close;
 };
 
-# A row is written while CREATE INDEX CONCURRENTLY reads the table, behind its back, and deleted before it validates the index.
-# Nobody enters it, and on the primary nobody sees it any more.
+# A row is written while CREATE INDEX CONCURRENTLY reads the table, behind its back, and deleted before it validates the
+# index. Nobody enters it, and on the primary nobody sees it any more.
 subtest 'a snapshot that is older than the validation of an index' => sub {
 	$db->sql(<<'SQL');
 CREATE FUNCTION gated(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
@@ -160,8 +160,8 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# The same with an index that runs no code: bf_index_check() looks at deleted rows too, and knows that this one need not be there.
-# (The builder stands still at a page with an out-of-line value, because the TOAST table's index is locked.)
+# The same with an index that runs no code: bf_index_check() looks at deleted rows too, and knows that this one need not
+# be there. (The builder stands still at a page with an out-of-line value, because the TOAST table's index is locked.)
 subtest 'bf_index_check() and what was deleted before the validation' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE checked (id int PRIMARY KEY, a bigint, w text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -191,8 +191,8 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# Nobody keeps summarizers out while bf_index_check() runs on a standby. A row that is deleted, and left out of a new summary, after
-# its page was read is no error. (The check stands still at the first row of the page.)
+# Nobody keeps summarizers out while bf_index_check() runs on a standby. A row that is deleted, and left out of a new
+# summary, after its page was read is no error. (The check stands still at the first row of the page.)
 subtest 'bf_index_check() while ranges are summarized' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE stirred (id int, a bigint) WITH (autovacuum_enabled = off);
@@ -218,9 +218,10 @@ SQL
 	$_->close foreach $gate, $checker;
 };
 
-# Until 15.19, 17.11 and 18.6, a snapshot that is exported on a standby while subtransactions have overflowed lacks the transactions
-# that are running. Who reads with it takes them for aborted, and notes that on the pages of the standby, for ever: rows that they
-# delete stay there, and no index finds them. PostgreSQL alone does that; so it is asked here, of a table without any index.
+# Until 15.19, 17.11 and 18.6, a snapshot that is exported on a standby while subtransactions have overflowed lacks the
+# transactions that are running. Who reads with it takes them for aborted, and notes that on the pages of the standby,
+# for ever: rows that they delete stay there, and no index finds them. PostgreSQL alone does that; so it is asked here,
+# of a table without any index.
 sub exports_whole_snapshots
 {
 	my ($writer, $exporter, $importer) = (PsqlSession->new($db->name), map { PsqlSession->new($db->name, port => $port) } 1 .. 2);

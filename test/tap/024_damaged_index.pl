@@ -1,8 +1,8 @@
-# An index whose meta page, directory or filter pages are damaged, word by word: every call answers with the right rows or with
-# XX002 (index_corrupted), nothing crashes, and the file does not grow with the calls. REINDEX mends it.
+# An index whose meta page, directory or filter pages are damaged, word by word: every call answers with the right rows
+# or with XX002 (index_corrupted), nothing crashes, and the file does not grow with the calls. REINDEX mends it.
 #
-# The words are written while the server is stopped, each into the index of a table of its own; two further rounds damage an
-# index that is large enough for directory pages.
+# The words are written while the server is stopped, each into the index of a table of its own; two further rounds
+# damage an index that is large enough for directory pages.
 use strict;
 use warnings;
 
@@ -24,14 +24,15 @@ DamagedIndex::install($db);
 
 my @values = (0, 1, 0x7fffffff, 0xffffffff, 'random');
 
-# Where to write: [what it is called, offset in the file, whether PostgreSQL itself checks it (page headers: XX001)]. The first
-# two words of a page are the place in WAL that it stands for, which concerns the server and not the index.
+# Where to write: [what it is called, offset in the file, whether PostgreSQL itself checks it (page headers: XX001)].
+# The first two words of a page are the place in WAL that it stands for, which concerns the server and not the index.
 sub words
 {
 	my ($name, $offset, @numbers) = @_;
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
-# After the page header, the meta page has 120 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
+# After the page header, the meta page has 120 bytes and 24 for each column, the blocks of 500 directory pages, and
+# entries.
 my $entries = 120 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),
@@ -97,8 +98,8 @@ SQL
 	is($grown, 't', '2,000 of them');
 };
 
-# 32 columns, so that 34 entries fill the meta page: the others are on a directory page. Each group of 125 pages has filters of another
-# size than the one before, so each has an entry.
+# 32 columns, so that 34 entries fill the meta page: the others are on a directory page. Each group of 125 pages has
+# filters of another size than the one before, so each has an entry.
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;

@@ -1,4 +1,5 @@
-# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client made by the protocol, and the ids of plan nodes.
+# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client made by the protocol, and
+# the ids of plan nodes.
 use strict;
 use warnings;
 
@@ -80,8 +81,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	}
 }
 
-# Which portals ask the indexes of the partitions that they leave out. Questions that are answered from memory are not counted, so
-# the transactions are SERIALIZABLE, in which nothing is remembered.
+# Which portals ask the indexes of the partitions that they leave out. Questions that are answered from memory are not
+# counted, so the transactions are SERIALIZABLE, in which nothing is remembered.
 {
 	$session->ask('SET streambloom.enable_chunk_skip = on; SET streambloom.enable_partition_scan = off; SET plan_cache_mode = force_custom_plan');
 	my $scans = sub {

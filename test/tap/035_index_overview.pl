@@ -1,5 +1,5 @@
-# The view bf_indexes where it cannot read: damaged indexes are named, and the others are shown; on a standby unlogged indexes are
-# named, the others are shown as on the primary, and commands are said to be for the primary.
+# The view bf_indexes where it cannot read: damaged indexes are named, and the others are shown; on a standby unlogged
+# indexes are named, the others are shown as on the primary, and commands are said to be for the primary.
 use strict;
 use warnings;
 

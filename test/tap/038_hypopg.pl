@@ -1,5 +1,5 @@
-# HypoPG beside the library: EXPLAIN of a query over partitions, some of which have a hypothetical index. Such an index has an
-# OID and is in no catalogue.
+# HypoPG beside the library: EXPLAIN of a query over partitions, some of which have a hypothetical index. Such an index
+# has an OID and is in no catalogue.
 use strict;
 use warnings;
 
@@ -62,7 +62,8 @@ is($_, 0, 'EXPLAIN of chunk_scan()');
 is($db->sql("LOAD 'streambloom'; BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM log WHERE uid IN (5, 70000); FETCH 2 FROM c; FETCH BACKWARD 1 FROM c"),
 	"5\n70000\n5", 'a cursor reads backward');
 
-# A hypothetical index of this kind: HypoPG knows the methods that it lists, and says that bf is none. bf_index_advise() is for that.
+# A hypothetical index of this kind: HypoPG knows the methods that it lists, and says that bf is none. bf_index_advise()
+# is for that.
 my ($code, undef, $err) = $db->try("SELECT FROM hypopg_create_index('CREATE INDEX ON log_0 USING bf (uid)')");
 ok($code != 0 && $err =~ /access method "bf" is not supported/, 'HypoPG refuses USING bf') or diag($err);
 like($db->sql("SELECT count(*) FROM bf_index_advise('log_0')"), qr/^[1-9]/, 'bf_index_advise() says what such an index would be');

@@ -1,5 +1,6 @@
-# CREATE INDEX and REINDEX with parallel workers: the index is the same, byte for byte, whoever has read which part of the table; what
-# PostgreSQL's settings allow is what is used; and after a cancel or an error, in a worker or in the leader, nothing is left behind.
+# CREATE INDEX and REINDEX with parallel workers: the index is the same, byte for byte, whoever has read which part of
+# the table; what PostgreSQL's settings allow is what is used; and after a cancel or an error, in a worker or in the
+# leader, nothing is left behind.
 #
 # How many workers there were is a line of DEBUG1.
 use strict;
@@ -128,7 +129,8 @@ CREATE TABLE owned WITH (parallel_workers = 2) AS SELECT i::bigint AS id FROM ge
 ALTER TABLE owned OWNER TO streambloom_046;
 SQL
 $db->sql(workers(2) . 'SET search_path = public, pg_temp; CREATE INDEX owned_whom ON owned USING bf (as_whom(id))');
-# The filters say yes to what the expression was for the owner; rechecked by somebody else it is another value, so all rows are removed.
+# The filters say yes to what the expression was for the owner; rechecked by somebody else it is another value, so all
+# rows are removed.
 sub rows_rechecked
 {
 	my ($value) = @_;
@@ -197,8 +199,8 @@ $db->fails_like(workers(2) . "CREATE INDEX fails ON log USING bf (kills(id))", '
 nothing_is_left('a worker that was terminated');
 
 
-# An expression that waits at some rows, until their file is removed, so that the processes of a build can be looked at. (The length of ranges is
-# given, since the leader reads rows before there are workers to choose it.)
+# An expression that waits at some rows, until their file is removed, so that the processes of a build can be looked at.
+# (The length of ranges is given, since the leader reads rows before there are workers to choose it.)
 my $gate = StreambloomTap::scratch() . '/gate';
 $db->sql(<<"SQL");
 CREATE FUNCTION gated(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS \$\$
@@ -278,7 +280,8 @@ DROP INDEX caught;
 SQL
 nothing_is_left('an error that is caught');
 
-# Workers connect to the database anew. If that is refused, the build fails, or is done without them; nothing waits for them for ever.
+# Workers connect to the database anew. If that is refused, the build fails, or is done without them; nothing waits for
+# them for ever.
 $db->make_role('streambloom_046_gone', 'LOGIN');
 $db->sql('GRANT CREATE, USAGE ON SCHEMA public TO streambloom_046_gone');
 my $gone = do { local $ENV{PGUSER} = 'streambloom_046_gone'; PsqlSession->new($db->name) };

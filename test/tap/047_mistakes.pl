@@ -1,5 +1,5 @@
-# No mistake of mistakes/list.txt is answered with a bare message: there is a SQLSTATE that is not an internal error's, what was wrong is
-# shown, and a hint or, where there is nothing to be done but to look, a detail says how to go on.
+# No mistake of mistakes/list.txt is answered with a bare message: there is a SQLSTATE that is not an internal error's,
+# what was wrong is shown, and a hint or, where there is nothing to be done but to look, a detail says how to go on.
 use strict;
 use warnings;
 

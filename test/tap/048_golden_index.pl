@@ -1,8 +1,8 @@
-# The pages of a bf index, byte by byte, as the first version that is frozen writes them (docs/compatibility.md): an index is written
-# alike, and what was written then is read.
+# The pages of a bf index, byte by byte, as the first version that is frozen writes them (docs/compatibility.md): an
+# index is written alike, and what was written then is read.
 #
-# golden/index.txt has the bytes that are not zero. What differs from one build to the next is left out: LSN, checksum, and the transaction
-# ids of the horizons on filter pages.
+# golden/index.txt has the bytes that are not zero. What differs from one build to the next is left out: LSN, checksum,
+# and the transaction ids of the horizons on filter pages.
 use strict;
 use warnings;
 
@@ -18,7 +18,8 @@ my $db = StreambloomTap->new('048');
 my $golden = StreambloomTap::read_file("$FindBin::Bin/golden/index.txt");
 my $page = 8192;
 
-# Rows of the same size everywhere, so that they lie on the same pages; NULL and keys among the items; two levels, and two stretches.
+# Rows of the same size everywhere, so that they lie on the same pages; NULL and keys among the items; two levels, and
+# two stretches.
 $db->sql(<<'SQL');
 CREATE TABLE t (a integer, b text, c text[]);
 INSERT INTO t SELECT i, CASE WHEN i % 10 > 0 THEN 'item ' || i % 50 END, ARRAY['x' || i % 7, 'y'] FROM generate_series(1, 600) i;

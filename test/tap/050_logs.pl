@@ -1,5 +1,6 @@
-# The recipes of docs/logs.md, each with the lines in test/logs that its formats have: whatever the format, the hits are the same, and
-# lines that are broken stop nothing. scripts/demo recognizes the format of each file, and of no other one.
+# The recipes of docs/logs.md, each with the lines in test/logs that its formats have: whatever the format, the hits are
+# the same, and lines that are broken stop nothing. scripts/demo recognizes the format of each file, and of no other
+# one.
 use strict;
 use warnings;
 

@@ -1,5 +1,6 @@
-# The programs of docs/drivers.md, each as it is printed there, with the drivers that are there: all print what the page says. STREAMBLOOM_DRIVERS
-# is set by `scripts/test drivers`, which installs them: then also those run that take long to compile.
+# The programs of docs/drivers.md, each as it is printed there, with the drivers that are there: all print what the page
+# says. STREAMBLOOM_DRIVERS is set by `scripts/test drivers`, which installs them: then also those run that take long to
+# compile.
 use strict;
 use warnings;
 
@@ -21,8 +22,8 @@ my $all = $ENV{STREAMBLOOM_DRIVERS};
 sub run { return StreambloomTap::run_program('', @_); }
 sub can { return (run(@_))[0] == 0; }
 
-# The first of these interpreters that can import all of these modules. (One that somebody has put first in the path may lack what
-# the distribution has.)
+# The first of these interpreters that can import all of these modules. (One that somebody has put first in the path may
+# lack what the distribution has.)
 sub python
 {
 	my (@modules) = @_;

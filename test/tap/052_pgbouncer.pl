@@ -1,5 +1,5 @@
-# Clients behind pgBouncer, in transactions: two sessions of the server serve them all. The library of a session, its settings and its
-# prepared plans are then what some other client has left; the answers must not depend on it.
+# Clients behind pgBouncer, in transactions: two sessions of the server serve them all. The library of a session, its
+# settings and its prepared plans are then what some other client has left; the answers must not depend on it.
 use strict;
 use warnings;
 
@@ -70,8 +70,8 @@ like($db->sql($skipped), qr/Custom Scan \(ChunkSkip\)/, 'partitions are skipped'
 is($db->sql("SELECT count(*), min(uid) FROM chunk_scan(NULL::log, 'uid', 4711)"), '1|4711', 'chunk_scan()');
 is($db->sql("SELECT count(*) FROM log WHERE url LIKE '%age/99_'"), $db->sql("SELECT count(*) FROM log WHERE right(url, -6)::int BETWEEN 990 AND 999"), 'LIKE');
 
-# Twelve clients at a time in two sessions: each asks for values of its own, in transactions that change a setting, with statements that
-# are prepared and dropped.
+# Twelve clients at a time in two sessions: each asks for values of its own, in transactions that change a setting, with
+# statements that are prepared and dropped.
 my @clients = map { PsqlSession->new($name) } 1 .. 12;
 my $wrong = 0;
 foreach my $round (1 .. 5)

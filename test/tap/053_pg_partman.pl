@@ -1,5 +1,6 @@
-# pg_partman makes and drops the partitions: those that it makes have the bf indexes of the table, rows that it moves out of the default
-# partition are found before and after, and what a roll-up has counted stays when retention takes a partition away.
+# pg_partman makes and drops the partitions: those that it makes have the bf indexes of the table, rows that it moves
+# out of the default partition are found before and after, and what a roll-up has counted stays when retention takes a
+# partition away.
 use strict;
 use warnings;
 

@@ -1,5 +1,6 @@
-# pg_repack rewrites a table while it is written to: it copies the rows, makes the indexes on the copy from what pg_get_indexdef() says, and
-# swaps the files of both. Afterwards the bf indexes are those of the new rows, with their options, and miss none.
+# pg_repack rewrites a table while it is written to: it copies the rows, makes the indexes on the copy from what
+# pg_get_indexdef() says, and swaps the files of both. Afterwards the bf indexes are those of the new rows, with their
+# options, and miss none.
 use strict;
 use warnings;
 

@@ -1,5 +1,6 @@
-# What docs/neighbours.md says of postgres_fdw: which conditions travel to the other server, which uses its own indexes, and which filters
-# or rows travel instead. The answers are those of a table here. (012_shards.pl has aggregates over shards.)
+# What docs/neighbours.md says of postgres_fdw: which conditions travel to the other server, which uses its own indexes,
+# and which filters or rows travel instead. The answers are those of a table here. (012_shards.pl has aggregates over
+# shards.)
 use strict;
 use warnings;
 

@@ -110,7 +110,8 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 			at++;
 		in_vain += at == before.size(); /* 32 tries found nothing to take */
 		/* that byte holds parts of four cells at most: look at them */
-		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0); cell < std::min<size_t>(ibf.parameters.cell_count, at * 8 / 3 + 5) && at < before.size(); cell++)
+		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0);
+			 cell < std::min<size_t>(ibf.parameters.cell_count, at * 8 / 3 + 5) && at < before.size(); cell++)
 		{
 			uint8_t was = stable_value(&filled.parameters, before, cell);
 			if (was != ibf.value(cell))
@@ -135,7 +136,7 @@ TEST(IbfValueWeighted, GivesUpInAnEmptyFilter)
 	Stable ibf(4096, SB_VALUE_WEIGHTED, 1, 3, 10);
 	uint64_t state = 0;
 	for (int i = 0; i < 32 * 10; i++)
-		(void)streambloom::draw(&state);
+		(void) streambloom::draw(&state);
 	ibf.decay(1);
 	EXPECT_EQ(ibf.parameters.random, state); /* 32 P tries and no more */
 }
@@ -157,8 +158,7 @@ TEST(IbfValueWeighted, KeepsTheRateOfUniformImportances)
 	for (double fpr : {0.2, 0.01})
 	{
 		Stable ibf(4096, SB_VALUE_WEIGHTED, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr);
-		auto rate = [&](auto importance_of)
-		{
+		auto rate = [&](auto importance_of) {
 			Stable filter(ibf.parameters);
 			return measure(filter, long_stream / 8,
 						   [&](uint64_t hash, double uniform) { return filter.step(hash, importance_of(uniform)); });
@@ -190,8 +190,9 @@ static double missed_of_the_important(Stable filter, double skew, uint64_t reach
 			uint64_t hash = random();
 			seen.emplace_back(hash, std::pow(uniform(random), skew));
 		}
-		const auto [hash, importance] =
-			repeat ? seen[seen.size() - 1 - random() % std::min<uint64_t>(seen.size(), reach)] : seen.back();
+		const auto [hash, importance] = repeat ?
+											seen[seen.size() - 1 - random() % std::min<uint64_t>(seen.size(), reach)] :
+											seen.back();
 		bool duplicate = filter.step(hash, importance);
 		if (repeat && importance >= 6.0 / 7)
 		{
@@ -203,8 +204,8 @@ static double missed_of_the_important(Stable filter, double skew, uint64_t reach
 }
 
 /*
- * With its defaults, value_weighted remembers the most important items at least as well as multi_class with the evictions
- * of an sbf does in as many bytes; with those for uniform importances multi_class is better.
+ * With its defaults, value_weighted remembers the most important items at least as well as multi_class with the
+ * evictions of an sbf does in as many bytes; with those for uniform importances multi_class is better.
  */
 TEST(IbfValueWeighted, RemembersTheImportantAtLeastAsWellAsMultiClassWithTheEvictionsOfAnSbf)
 {

@@ -82,7 +82,9 @@ TEST(StableCells, OfAnItemAreSpreadOverTheWholeFilter)
 		uint64_t hash = random();
 		for (int j = 0; j < 4; j++)
 			hits[stable_cell(&filter.parameters, hash, j)]++;
-		uint32_t distance = (stable_cell(&filter.parameters, hash, 0) + cells - stable_cell(&filter.parameters, hash, 1)) % cells;
+		uint32_t distance = (stable_cell(&filter.parameters, hash, 0) + cells -
+							 stable_cell(&filter.parameters, hash, 1)) %
+							cells;
 		near += distance < cells / 100;
 	}
 	double expected = 4.0 * items / cells;
@@ -120,8 +122,7 @@ TEST(StableCells, UnionIsTheLargerOfEachTwo)
 TEST(StableUnion, NamesWhatDiffers)
 {
 	const Stable a(100, SB_STABLE, 3, 3, 5);
-	auto differs = [&](const Stable &b)
-	{
+	auto differs = [&](const Stable &b) {
 		sb_stable joined;
 		sb_difference difference{};
 		EXPECT_EQ(sb_stable_plan_union(&a.parameters, &b.parameters, &joined, &difference), SB_DIFFERENT);
@@ -191,8 +192,7 @@ TEST(StableSteps, DependOnTheSeedAlone)
 {
 	for (sb_scheme scheme : schemes)
 	{
-		auto run = [&](uint64_t seed, bool stored_between)
-		{
+		auto run = [&](uint64_t seed, bool stored_between) {
 			Stable filter(300, scheme, 3, 3, 9, 0.01, seed);
 			for (uint64_t hash : random_hashes(12, 1000))
 			{
@@ -253,20 +253,19 @@ TEST_P(StableAt, RunsOfCellsEvictLikeScatteredOnes)
 		Stable runs(16384, scheme, GetParam().hashes, GetParam().bits, GetParam().evictions);
 		Measured of_runs = measure(runs, items);
 		Stable filter(16384, scheme, GetParam().hashes, GetParam().bits, GetParam().evictions);
-		Measured scattered = measure(filter, items,
-			[&](uint64_t hash, double importance)
-			{
-				bool duplicate = filter.contains(hash);
-				streambloom::evict_scattered(&filter.parameters, filter.cells.data());
-				uint32_t evictions = filter.parameters.evictions;
-				filter.parameters.evictions = 0;
-				filter.step(hash, importance);
-				filter.parameters.evictions = evictions;
-				return duplicate;
-			});
+		Measured scattered = measure(filter, items, [&](uint64_t hash, double importance) {
+			bool duplicate = filter.contains(hash);
+			streambloom::evict_scattered(&filter.parameters, filter.cells.data());
+			uint32_t evictions = filter.parameters.evictions;
+			filter.parameters.evictions = 0;
+			filter.step(hash, importance);
+			filter.parameters.evictions = evictions;
+			return duplicate;
+		});
 		EXPECT_NEAR(of_runs.zeros, scattered.zeros, 0.003) << scheme;
 		EXPECT_NEAR(of_runs.false_positives, scattered.false_positives,
-					0.01 + of_runs.sampling_error + scattered.sampling_error) << scheme;
+					0.01 + of_runs.sampling_error + scattered.sampling_error)
+			<< scheme;
 	}
 }
 
@@ -287,8 +286,12 @@ static uint64_t memory_of(int bits, int hashes, double fpr)
 	sb_stable planned;
 	if (sb_stable_plan(16384, fpr, SB_STABLE, 0, 0, hashes, bits, SB_STABLE_CHOOSE, 0, &planned) != SB_OK)
 		return 0;
-	sb_stable_chain chain = {static_cast<double>(planned.cell_count), static_cast<double>(planned.hash_count),
-							 static_cast<double>(planned.evictions), sb_stable_max(&planned), false, nullptr};
+	sb_stable_chain chain = {static_cast<double>(planned.cell_count),
+							 static_cast<double>(planned.hash_count),
+							 static_cast<double>(planned.evictions),
+							 sb_stable_max(&planned),
+							 false,
+							 nullptr};
 	double work[2 * 16 * 16];
 	uint64_t low = 0;
 	uint64_t high = 1 << 20;
@@ -353,8 +356,7 @@ TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 {
 	double shares[7];
 	const double cells = std::floor(16384 * 8 / 3.0);
-	auto bound = [&](sb_scheme scheme, double evictions)
-	{
+	auto bound = [&](sb_scheme scheme, double evictions) {
 		sb_stable_uniform_shares(scheme, 7, shares);
 		sb_stable_chain chain = {cells, 5, evictions, 7, false, shares};
 		return sb_stable_bound(&chain);
@@ -385,11 +387,12 @@ TEST(StableFormulas, AreNaNOutOfRange)
 	const double nan = std::numeric_limits<double>::quiet_NaN();
 	const double wrong_sum[2] = {0.5, 0.4};
 	const double negative[2] = {1.5, -0.5};
-	for (sb_stable_chain chain : {sb_stable_chain{nan, 5, 10, 7, false, nullptr}, sb_stable_chain{1000, 0, 10, 7, false, nullptr},
-								  sb_stable_chain{1000, 17, 10, 7, false, nullptr}, sb_stable_chain{1000, 5, -1, 7, false, nullptr},
-								  sb_stable_chain{1000, 5, 1001, 7, false, nullptr}, sb_stable_chain{1000, 5, 10, 0, false, nullptr},
-								  sb_stable_chain{1000, 5, 10, 256, false, nullptr}, sb_stable_chain{1000, 5, 10, 2, false, wrong_sum},
-								  sb_stable_chain{1000, 5, 10, 2, false, negative}, sb_stable_chain{5, 5, 1, 2, false, nullptr}})
+	for (sb_stable_chain chain :
+		 {sb_stable_chain{nan, 5, 10, 7, false, nullptr}, sb_stable_chain{1000, 0, 10, 7, false, nullptr},
+		  sb_stable_chain{1000, 17, 10, 7, false, nullptr}, sb_stable_chain{1000, 5, -1, 7, false, nullptr},
+		  sb_stable_chain{1000, 5, 1001, 7, false, nullptr}, sb_stable_chain{1000, 5, 10, 0, false, nullptr},
+		  sb_stable_chain{1000, 5, 10, 256, false, nullptr}, sb_stable_chain{1000, 5, 10, 2, false, wrong_sum},
+		  sb_stable_chain{1000, 5, 10, 2, false, negative}, sb_stable_chain{5, 5, 1, 2, false, nullptr}})
 	{
 		double work[1];
 		EXPECT_TRUE(std::isnan(sb_stable_zeros(&chain)));
@@ -544,7 +547,8 @@ TEST(StablePlan, RefusesWhatIsOutOfRange)
 	const double infinite = std::numeric_limits<double>::infinity();
 	const int choose = SB_STABLE_CHOOSE;
 	EXPECT_EQ(sb_stable_plan(63, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
-	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES + 1, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_TOO_LARGE);
+	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES + 1, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out),
+			  SB_TOO_LARGE);
 	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_OK);
 	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES, 0.01, SB_STABLE, 0, 0, choose, 1, choose, 0, &out), SB_OK);
 	EXPECT_EQ(sb_stable_size(&out), size_t{SB_STABLE_HEADER});
@@ -557,15 +561,18 @@ TEST(StablePlan, RefusesWhatIsOutOfRange)
 	for (int bits : {0, 9, -2})
 		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, choose, bits, choose, 0, &out), SB_OUT_OF_RANGE);
 	for (sb_scheme scheme : {SB_TWO_CLASS, SB_MULTI_CLASS, SB_VALUE_WEIGHTED})
-		EXPECT_EQ(sb_stable_plan(1000, 0.01, scheme, 1, scheme == SB_TWO_CLASS ? 1 : 2, choose, 1, choose, 0, &out), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, scheme, 1, scheme == SB_TWO_CLASS ? 1 : 2, choose, 1, choose, 0, &out),
+				  SB_OUT_OF_RANGE);
 	for (int64_t evictions : {int64_t{-2}, int64_t{2667}, INT64_MAX})
 		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, choose, choose, evictions, 0, &out), SB_OUT_OF_RANGE);
 	EXPECT_EQ(sb_stable_plan(64, 1e-6, SB_STABLE, 0, 0, choose, 8, choose, 0, &out), SB_OUT_OF_RANGE); /* P > m */
 	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
 	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_TWO_CLASS, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
 	for (double high : {nan, infinite, 1.0, 0.5})
-		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, 1, high, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
-	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, -1e308, 1e308, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, 1, high, choose, choose, choose, 0, &out),
+				  SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, -1e308, 1e308, choose, choose, choose, 0, &out),
+			  SB_OUT_OF_RANGE);
 }
 
 /* A changed header is refused, or it is one that this very filter could have. */
@@ -580,8 +587,7 @@ TEST(StableHeader, RefusesContradictions)
 		sb_stable as_it_is;
 		ASSERT_EQ(read(value, &as_it_is), SB_OK);
 
-		auto with = [&](size_t at, std::initializer_list<int> bytes)
-		{
+		auto with = [&](size_t at, std::initializer_list<int> bytes) {
 			Bytes changed = value;
 			for (int byte : bytes)
 				changed[at++] = static_cast<unsigned char>(byte);
@@ -603,8 +609,8 @@ TEST(StableHeader, RefusesContradictions)
 		EXPECT_EQ(with(47, {1}), SB_BAD_HEADER);
 		EXPECT_EQ(with(48, {0x15, 0x02}), SB_BAD_HEADER); /* 533 evictions of 532 cells */
 		EXPECT_EQ(with(52, {1}), SB_BAD_HEADER);
-		EXPECT_EQ(with(72, {0}), SB_BAD_HEADER); /* a kind, and no items */
-		EXPECT_EQ(with(72, {1}), SB_BAD_CELLS);  /* one item cannot have set so many cells */
+		EXPECT_EQ(with(72, {0}), SB_BAD_HEADER);  /* a kind, and no items */
+		EXPECT_EQ(with(72, {1}), SB_BAD_CELLS);	  /* one item cannot have set so many cells */
 		EXPECT_EQ(with(72, {41}), SB_BAD_HEADER); /* more items than steps */
 		EXPECT_EQ(with(80, {41, 0, 0, 0, 0, 0, 0, 0x40}), SB_BAD_HEADER);
 		EXPECT_EQ(with(88, {0, 0, 0, 0, 0, 0, 0, 0}), SB_BAD_HEADER);
@@ -618,7 +624,8 @@ TEST(StableHeader, RefusesContradictions)
 		sb_stable out;
 		for (size_t size = 0; size < value.size(); size++)
 			EXPECT_NE(sb_stable_decode_header(value.data(), size, size, SB_STABLE_EITHER, &out), SB_OK);
-		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size() + 1, SB_STABLE_EITHER, &out), SB_BAD_LENGTH);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size() + 1, SB_STABLE_EITHER, &out),
+				  SB_BAD_LENGTH);
 		EXPECT_EQ(sb_stable_decode_header(value.data(), SB_STABLE_HEADER, value.size(), SB_STABLE_EITHER, &out), SB_OK);
 		const sb_stable_type right = scheme == SB_STABLE ? SB_STABLE_SBF : SB_STABLE_IBF;
 		const sb_stable_type wrong = scheme == SB_STABLE ? SB_STABLE_IBF : SB_STABLE_SBF;
@@ -645,10 +652,12 @@ TEST(StableHeader, WhatWasWrittenIsReadBack)
 	{
 		sb_scheme scheme = schemes[random() % 4];
 		double low = scheme == SB_STABLE ? 0 : std::ldexp(uniform(random) - 0.5, static_cast<int>(random() % 20));
-		double high = scheme > SB_TWO_CLASS ? low + std::ldexp(1 + uniform(random), static_cast<int>(random() % 200)) : low;
+		double high = scheme > SB_TWO_CLASS ? low + std::ldexp(1 + uniform(random), static_cast<int>(random() % 200)) :
+											  low;
 		sb_stable stable;
-		sb_status status = sb_stable_plan(64 + (random() >> (35 + random() % 29)) % (SB_STABLE_MAX_BYTES - 64), 0.2, scheme, low, high,
-										  static_cast<int>(between(random, 1, 16)), static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)),
+		sb_status status = sb_stable_plan(64 + (random() >> (35 + random() % 29)) % (SB_STABLE_MAX_BYTES - 64), 0.2,
+										  scheme, low, high, static_cast<int>(between(random, 1, 16)),
+										  static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)),
 										  between(random, 0, 64), random(), &stable);
 		ASSERT_EQ(status, SB_OK) << round;
 		stable.random = random();
@@ -658,7 +667,10 @@ TEST(StableHeader, WhatWasWrittenIsReadBack)
 		Bytes header(SB_STABLE_HEADER);
 		sb_stable_encode_header(&stable, header.data());
 		sb_stable out;
-		ASSERT_EQ(sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), SB_STABLE_EITHER, &out), SB_OK) << round;
+		ASSERT_EQ(
+			sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), SB_STABLE_EITHER, &out),
+			SB_OK)
+			<< round;
 		Bytes again(SB_STABLE_HEADER);
 		sb_stable_encode_header(&out, again.data());
 		EXPECT_TRUE(same_bytes(header, again));
@@ -731,8 +743,9 @@ static Bytes golden(const std::string &name)
 	std::stringstream text;
 	text << file.rdbuf();
 	std::string digits = text.str();
-	digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
-				 digits.end());
+	digits.erase(
+		std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
+		digits.end());
 	Bytes bytes(digits.size() / 2);
 	for (size_t i = 0; i < bytes.size(); i++)
 		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
@@ -766,7 +779,8 @@ TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
 	{
 		sb_stable parameters;
 		ASSERT_EQ(sb_stable_plan(100, 0.01, file.scheme, file.low, file.high, file.hashes, file.bits, file.evictions,
-								 file.seed, &parameters), SB_OK);
+								 file.seed, &parameters),
+				  SB_OK);
 		Stable filter(parameters);
 		for (int i = 0; i < file.items; i++)
 			filter.step(sb_hash_int64(i * i % 211), static_cast<double>(i * 7 % 53));

@@ -33,7 +33,8 @@ struct Stable
 	Bytes cells;
 
 	explicit Stable(const sb_stable &from) : parameters(from), cells(sb_stable_cell_bytes(&from)) {}
-	Stable(uint64_t bytes, sb_scheme scheme, int hashes, int bits, int64_t evictions, double fpr = 0.01, uint64_t seed = 0)
+	Stable(uint64_t bytes, sb_scheme scheme, int hashes, int bits, int64_t evictions, double fpr = 0.01,
+		   uint64_t seed = 0)
 	{
 		double high = scheme == SB_STABLE ? 0 : scheme == SB_TWO_CLASS ? 0.5 : 1;
 		double low = scheme == SB_TWO_CLASS ? 0.5 : 0;
@@ -79,7 +80,8 @@ struct Stable
 		shares_.resize(static_cast<size_t>(max()));
 		sb_stable_uniform_shares(static_cast<sb_scheme>(parameters.scheme), max(), shares_.data());
 		return {static_cast<double>(parameters.cell_count), static_cast<double>(parameters.hash_count),
-				static_cast<double>(parameters.evictions), max(), parameters.scheme == SB_VALUE_WEIGHTED, shares_.data()};
+				static_cast<double>(parameters.evictions),	max(),
+				parameters.scheme == SB_VALUE_WEIGHTED,		shares_.data()};
 	}
 	Bytes stored() const
 	{
@@ -88,7 +90,7 @@ struct Stable
 		return parameters.items != 0 ? header + cells : header;
 	}
 
-  private:
+private:
 	std::vector<double> shares_;
 };
 
@@ -112,7 +114,7 @@ inline Stable united(const Stable &a, const Stable &b)
 /* What a long stream of distinct items of uniform importances shows once it is stable. */
 struct Measured
 {
-	double zeros;			/* the mean over the second half */
+	double zeros; /* the mean over the second half */
 	double last_zeros;
 	double false_positives; /* the rate over the second half */
 	double sampling_error;	/* three standard errors of that */

@@ -1,6 +1,6 @@
 /*
- * stop_test.cpp: doors that take long for a large filter ask whether to stop, stop when they are told to, and are not changed
- * by being asked.
+ * stop_test.cpp: doors that take long for a large filter ask whether to stop, stop when they are told to, and are not
+ * changed by being asked.
  */
 #include "support.h"
 
@@ -27,7 +27,7 @@ bool stop_at_question()
 
 class Asked
 {
-  public:
+public:
 	explicit Asked(uint64_t until)
 	{
 		questions = 0;
@@ -40,7 +40,9 @@ class Asked
 	Asked &operator=(const Asked &) = delete;
 };
 
-/* The door is asked at least `least` times, and stops at the first question, at one in the middle, and at the last one. */
+/*
+ * The door is asked at least `least` times, and stops at the first question, at one in the middle, and at the last one.
+ */
 void expect_stops(const char *name, uint64_t least, const std::function<sb_status()> &door)
 {
 	SCOPED_TRACE(name);
@@ -88,7 +90,8 @@ TEST(Stop, BloomFilters)
 
 	expect_stops("or", megabytes, [&] { return sb_bf_combine(&large, other.data(), &large, lines.data(), false); });
 	EXPECT_EQ(other, lines);
-	expect_stops("or, widened", megabytes, [&] { return sb_bf_combine(&large, other.data(), &small, lines.data(), false); });
+	expect_stops("or, widened", megabytes,
+				 [&] { return sb_bf_combine(&large, other.data(), &small, lines.data(), false); });
 	for (size_t i = 0; i < bytes; i++)
 		ASSERT_EQ(other[i], lines[i] | lines[i % SB_BF_LINE]);
 	expect_stops("and", megabytes, [&] { return sb_bf_combine(&large, other.data(), &large, lines.data(), true); });
@@ -136,7 +139,9 @@ TEST(Stop, Sets)
 	expect_stops("add set", count / 256, [&] { return add_set(&bf, lines.data(), &set); });
 }
 
-/* Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike. */
+/*
+ * Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike.
+ */
 TEST(Stop, SetsThatAreRemade)
 {
 	Random random(29);
@@ -161,7 +166,8 @@ TEST(Stop, SetsThatAreRemade)
 TEST(Stop, SortsManyHashes)
 {
 	constexpr uint64_t count = UINT64_C(1) << 20;
-	std::vector<uint64_t> slots(streambloom::hash_set_bytes(streambloom::hash_set_capacity_for(count), 0) / sizeof(uint64_t));
+	std::vector<uint64_t> slots(streambloom::hash_set_bytes(streambloom::hash_set_capacity_for(count), 0) /
+								sizeof(uint64_t));
 	std::vector<uint64_t> hashes(count);
 	std::vector<uint64_t> sorted(count);
 	sb_hash_set set = set_over(slots, streambloom::hash_set_capacity_for(count), 0, 1);
@@ -172,7 +178,8 @@ TEST(Stop, SortsManyHashes)
 		streambloom::hash_set_insert(&set, hashes[i]);
 	}
 	ASSERT_EQ(set.count, count);
-	expect_stops("sort", set.capacity / 1024 + count / 16384, [&] { return streambloom::hash_set_sort(&set, sorted.data()); });
+	expect_stops("sort", set.capacity / 1024 + count / 16384,
+				 [&] { return streambloom::hash_set_sort(&set, sorted.data()); });
 	std::ranges::sort(hashes);
 	EXPECT_EQ(sorted, hashes);
 }
@@ -202,7 +209,8 @@ TEST(Stop, TimeDecayingFilters)
 		Random random(3);
 		const uint64_t hash = random();
 		for (uint64_t i = 0; i < 20000; i++)
-			ASSERT_EQ(streambloom::sums_add_item(&sums, &plan, 0, i == 0 ? hash : random(), moment.half_lives, value), SB_OK);
+			ASSERT_EQ(streambloom::sums_add_item(&sums, &plan, 0, i == 0 ? hash : random(), moment.half_lives, value),
+					  SB_OK);
 		streambloom::sums_note_hit(&sums, 0, &moment, 20000 * value);
 		plan.kind.code = SB_KIND_INTEGER;
 
@@ -210,7 +218,9 @@ TEST(Stop, TimeDecayingFilters)
 		std::vector<unsigned char> bytes(cells * 8);
 		expect_stops("plan", blocks, [&] { return streambloom::sums_plan(&sums, nullptr, &plan, &stored); });
 		expect_stops("write", blocks, [&] { return streambloom::sums_write(&sums, nullptr, &stored, bytes.data()); });
-		expect_stops("store", blocks, [&] { return streambloom::sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size()); });
+		expect_stops("store", blocks, [&] {
+			return streambloom::sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size());
+		});
 		expect_stops("check", blocks, [&] { return sb_tbf_check(&stored, bytes.data()); });
 
 		sb_tbf out;
@@ -274,7 +284,9 @@ TEST(Stop, StableFilters)
 	{
 		SCOPED_TRACE(bits);
 		sb_stable stable;
-		ASSERT_EQ(sb_stable_plan(megabytes << 20, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, bits, SB_STABLE_CHOOSE, 1, &stable), SB_OK);
+		ASSERT_EQ(sb_stable_plan(megabytes << 20, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, bits, SB_STABLE_CHOOSE, 1,
+								 &stable),
+				  SB_OK);
 		std::vector<unsigned char> cells(megabytes << 20);
 		std::vector<unsigned char> other(megabytes << 20);
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];

@@ -1,5 +1,6 @@
 /*
- * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that end by themselves, hits, results that are read back.
+ * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that end by themselves, hits, results that
+ * are read back.
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_SUPPORT_H
 #define STREAMBLOOM_TBF_BUILDER_SUPPORT_H
@@ -118,8 +119,10 @@ inline std::vector<Hit> hits_of(Random &random, size_t count, uint64_t items, in
 	for (Hit &hit : hits)
 	{
 		const uint64_t rank = random() % items;
-		hit = {rank == 0 ? 0 : rank == 1 ? UINT64_MAX : rank * UINT64_C(0x9e3779b97f4a7c15), between(random, 0, hours * hour),
-			   static_cast<double>(between(random, 1, 9)) / 4};
+		hit = {rank == 0 ? 0 :
+			   rank == 1 ? UINT64_MAX :
+						   rank * UINT64_C(0x9e3779b97f4a7c15),
+			   between(random, 0, hours * hour), static_cast<double>(between(random, 1, 9)) / 4};
 	}
 	return hits;
 }
@@ -131,7 +134,8 @@ inline void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &hits
 		at = std::max(at, hit.at);
 	std::map<uint64_t, long double> sums;
 	for (const Hit &hit : hits)
-		sums[hit.hash] += static_cast<long double>(hit.weight) * faded(filter.parameters.half_life, filter.parameters.epoch, hit.at, at);
+		sums[hit.hash] += static_cast<long double>(hit.weight) *
+						  faded(filter.parameters.half_life, filter.parameters.epoch, hit.at, at);
 	for (const auto &[hash, sum] : sums)
 		ASSERT_GE(filter.count(hash, at), sum * (1 - oracle_error)) << hash;
 }

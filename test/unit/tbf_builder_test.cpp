@@ -1,41 +1,12 @@
 /*
- * tbf_builder_test.cpp: sb_tbf_builder as a whole: in whatever form its sums are, however they were split, sent and united, the
- * stored bytes are the same; what fails for lack of memory or time loses nothing and leaks nothing.
+ * tbf_builder_test.cpp: sb_tbf_builder as a whole: in whatever form its sums are, however they were split, sent and
+ * united, the stored bytes are the same.
  */
 #include "tbf_builder_support.h"
 
-#include <functional>
 #include <map>
 
 using namespace test;
-
-namespace {
-
-/* What is asked whether to stop says so at one question. */
-uint64_t questions_left;
-bool asked_after_stop;
-
-bool stop_at_a_question()
-{
-	asked_after_stop |= questions_left == 0;
-	return questions_left == 0 || --questions_left == 0;
-}
-
-class StopsAt
-{
-  public:
-	explicit StopsAt(uint64_t question)
-	{
-		questions_left = question;
-		asked_after_stop = false;
-		sb_set_stop(stop_at_a_question);
-	}
-	~StopsAt() { sb_set_stop(nullptr); }
-	StopsAt(const StopsAt &) = delete;
-	StopsAt &operator=(const StopsAt &) = delete;
-};
-
-} // namespace
 
 /* ------------------------------------------------------------- the same bytes */
 
@@ -75,7 +46,8 @@ TEST(TbfBuilder, FormOrderAndSplitsLeaveNoTrace)
 						Owned there = arrived(memory, bytes);
 						ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
 					}
-					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected.value())) << parts << " parts that were sent";
+					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected.value()))
+						<< parts << " parts that were sent";
 					for (size_t i = 1; i < parts; i++)
 						ASSERT_EQ(unite(workers[0].get(), workers[i].get()), SB_OK);
 					ASSERT_TRUE(same_bytes(stored_by(workers[0].get()).value(), expected.value())) << parts << " parts";
@@ -157,7 +129,9 @@ TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
 					add_all(of.get(), hits);
 					const Tbf filter = stored_by(of.get());
 					sb_difference difference;
-					ASSERT_EQ(sb_tbf_builder_add_filter(merged.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_OK);
+					ASSERT_EQ(sb_tbf_builder_add_filter(merged.get(), &filter.parameters, filter.cells.data(), 1,
+														&difference),
+							  SB_OK);
 					Owned there = arrived(memory, sent(merged.get()));
 					ASSERT_NE(there, nullptr) << half_life << ", " << apart << " from " << first;
 					ASSERT_TRUE(same_bytes(stored_by(there.get()).value(), stored_by(merged.get()).value()));
@@ -165,7 +139,10 @@ TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
 			}
 }
 
-/* What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and no undercount. */
+/*
+ * What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and
+ * no undercount.
+ */
 TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 {
 	Random random(12);
@@ -205,7 +182,9 @@ TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 			{
 				sb_difference difference;
 				sb_tbf_builder *to = way > 3 && i % 2 == 1 ? worker.get() : builder.get();
-				ASSERT_EQ(sb_tbf_builder_add_filter(to, &parts[i].parameters, parts[i].cells.data(), weights[i], &difference), SB_OK);
+				ASSERT_EQ(
+					sb_tbf_builder_add_filter(to, &parts[i].parameters, parts[i].cells.data(), weights[i], &difference),
+					SB_OK);
 			}
 			const Bytes bytes = sent(worker.get());
 			if (way > 3)
@@ -267,7 +246,8 @@ TEST(TbfBuilder, AddsStoredFiltersAsTheirHits)
 	const Tbf filter = stored_by(half.get());
 	sb_difference difference;
 	ASSERT_EQ(sb_tbf_builder_add_filter(rest.get(), &filter.parameters, filter.cells.data(), 3, &difference), SB_OK);
-	EXPECT_TRUE(same_bytes(stored_by(rest.get()).value(), stored_by(whole.get()).value())) << "a builder of items takes a filter, too";
+	EXPECT_TRUE(same_bytes(stored_by(rest.get()).value(), stored_by(whole.get()).value()))
+		<< "a builder of items takes a filter, too";
 
 	sb_tbf_builder *of;
 	ASSERT_EQ(sb_tbf_builder_of(memory, &filter.parameters, filter.cells.data(), &of), SB_OK);
@@ -275,7 +255,8 @@ TEST(TbfBuilder, AddsStoredFiltersAsTheirHits)
 	EXPECT_TRUE(same_bytes(stored_by(again.get()).value(), filter.value()));
 	for (double weight : {-1.0, SB_TBF_MAX_WEIGHT, std::nan("")})
 	{
-		EXPECT_EQ(sb_tbf_builder_add_filter(again.get(), &filter.parameters, filter.cells.data(), weight, &difference), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_tbf_builder_add_filter(again.get(), &filter.parameters, filter.cells.data(), weight, &difference),
+				  SB_OUT_OF_RANGE);
 	}
 	EXPECT_TRUE(same_bytes(stored_by(again.get()).value(), filter.value()));
 }
@@ -312,8 +293,8 @@ TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
 {
 	Memory memory;
 	const sb_tbf plan = planned(1000, hour);
-	auto expect_refused = [&](const sb_tbf &a, sb_tbf_sums_of a_of, bool a_self_sized, const sb_tbf &b, sb_tbf_sums_of b_of, bool b_self_sized,
-							  const char *parameter) {
+	auto expect_refused = [&](const sb_tbf &a, sb_tbf_sums_of a_of, bool a_self_sized, const sb_tbf &b,
+							  sb_tbf_sums_of b_of, bool b_self_sized, const char *parameter) {
 		Owned left = begun(memory, a, a_of, a_self_sized);
 		Owned right = begun(memory, b, b_of, b_self_sized);
 		ASSERT_EQ(add(left.get(), {1, hour, 1}), SB_OK);
@@ -334,7 +315,6 @@ TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
 	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, false, planned(9000, hour), SB_TBF_SUMS_OF_CELLS, false, nullptr);
 	const sb_tbf any = planned(1, hour, true);
 	expect_refused(any, SB_TBF_SUMS_OF_ITEMS, true, plan, SB_TBF_SUMS_OF_ITEMS, false, nullptr);
-
 }
 
 /* --------------------------------------------------------------------- travelling */
@@ -378,7 +358,9 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			{
 				Owned takes_a_filter = arrived(memory, bytes);
 				sb_difference difference;
-				ASSERT_EQ(sb_tbf_builder_add_filter(takes_a_filter.get(), &before.parameters, before.cells.data(), 1, &difference), SB_OK);
+				ASSERT_EQ(sb_tbf_builder_add_filter(takes_a_filter.get(), &before.parameters, before.cells.data(), 1,
+													&difference),
+						  SB_OK);
 				std::vector<Hit> twice = hits;
 				twice.insert(twice.end(), hits.begin(), hits.end());
 				expect_no_undercount(stored_by(takes_a_filter.get()), twice);
@@ -423,7 +405,7 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 			void *value;
 			taken++;
 			ASSERT_EQ(add(into.get(), {1, 30 * hour, 1}), SB_OK);
-			(void)!unite(into.get(), damaged.get());
+			(void) !unite(into.get(), damaged.get());
 			Memory room;
 			for (sb_tbf_builder *any : {into.get(), damaged.get()})
 				if (sb_tbf_builder_store(any, room, 0, &filter.parameters, &value) == SB_OK)
@@ -465,8 +447,9 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 	const Tbf filter = stored_by(builder.get());
 	streambloom::top_section section;
 	sb_top_item item;
-	ASSERT_EQ(streambloom::top_open(filter.cells.data() + streambloom::counters_size(&filter.parameters), filter.parameters.extra, 3,
-						  filter.parameters.total, &section), SB_OK);
+	ASSERT_EQ(streambloom::top_open(filter.cells.data() + streambloom::counters_size(&filter.parameters),
+									filter.parameters.extra, 3, filter.parameters.total, &section),
+			  SB_OK);
 	ASSERT_TRUE(streambloom::top_next(&section, &item));
 	EXPECT_EQ(item.hash, 1u);
 	EXPECT_EQ(item.length, size_t{SB_TOP_MAX_ITEM});
@@ -543,306 +526,4 @@ TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 	sb_difference difference;
 	EXPECT_EQ(sb_tbf_builder_unite(whole.get(), first.get(), &difference), SB_DIFFERENT);
 	EXPECT_STREQ(difference.parameter, "recurring_minimum");
-}
-
-/* ----------------------------------------------------------- lack of memory or time */
-
-namespace {
-
-/* A life of a builder, of which each step may fail and is then tried again. */
-struct Life
-{
-	sb_tbf plan;
-	sb_tbf_sums_of of;
-	bool self_sized;
-	std::vector<Hit> hits;
-	std::vector<Hit> others;
-	Tbf filter; /* added where it has cells */
-};
-
-enum class Step
-{
-	begin,
-	add,
-	unite,
-	add_filter,
-	serialize,
-	deserialize,
-	store,
-};
-
-/*
- * Runs it; `fails` says that a call may not be SB_OK. Whatever was added by a call that was SB_OK is in `in`. A call that failed
- * is tried once more with all memory and time, which `relieve` gives.
- */
-void live(const Life &life, const sb_memory *memory, sb_status failure, const std::function<void()> &relieve)
-{
-	std::vector<Hit> in;
-	auto tried = [&](const std::function<sb_status()> &call) {
-		sb_status status = call();
-		if (status == SB_OK)
-			return;
-		ASSERT_EQ(status, failure);
-		relieve();
-		ASSERT_EQ(call(), SB_OK);
-	};
-	sb_tbf_builder *begun_one = nullptr;
-	sb_tbf_builder *begun_other = nullptr;
-	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, life.of, life.self_sized, &begun_one); });
-	Owned builder(begun_one);
-	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, SB_TBF_SUMS_OF_ITEMS, life.self_sized, &begun_other); });
-	Owned other(begun_other);
-	for (const Hit &hit : life.hits)
-		tried([&] { return add(builder.get(), hit); });
-	for (const Hit &hit : life.others)
-		tried([&] { return add(other.get(), hit); });
-
-	const bool travels = (life.plan.flags & SB_TBF_RECURRING_MINIMUM) == 0;
-	void *bytes = nullptr;
-	size_t size = 0;
-	Owned came;
-	if (travels)
-	{
-		tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
-		sb_tbf_builder *there = nullptr;
-		tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
-		came.reset(there);
-		tried([&] { return unite(builder.get(), came.get()); });
-		tried([&] {
-			sb_tbf stored;
-			void *value;
-			const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
-			if (status == SB_OK)
-				memory->release(memory->context, value);
-			return status;
-		});
-		in = life.others;
-	}
-	in.insert(in.end(), life.hits.begin(), life.hits.end());
-	if (life.filter.cells.size() != 0)
-	{
-		sb_difference difference;
-		tried([&] { return sb_tbf_builder_add_filter(builder.get(), &life.filter.parameters, life.filter.cells.data(), 0.3, &difference); });
-	}
-	Tbf result;
-	void *value = nullptr;
-	tried([&] { return sb_tbf_builder_store(builder.get(), memory, 0, &result.parameters, &value); });
-	result.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&result.parameters) - SB_TBF_HEADER);
-	memory->release(memory->context, value);
-	came.reset();
-	if (travels)
-		memory->release(memory->context, bytes);
-	expect_no_undercount(result, in);
-
-	/* and on from what was stored */
-	sb_tbf_builder *begun_again = nullptr;
-	tried([&] { return sb_tbf_builder_of(memory, &result.parameters, result.cells.data(), &begun_again); });
-	Owned again(begun_again);
-	for (const Hit &hit : life.hits)
-		tried([&] { return add(again.get(), hit); });
-	Tbf twice;
-	tried([&] { return sb_tbf_builder_store(again.get(), memory, 0, &twice.parameters, &value); });
-	twice.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&twice.parameters) - SB_TBF_HEADER);
-	memory->release(memory->context, value);
-	in.insert(in.end(), life.hits.begin(), life.hits.end());
-	expect_no_undercount(twice, in);
-	sb_tbf decayed;
-	const int64_t later = twice.parameters.newest + 3 * std::max<int64_t>(twice.parameters.half_life, 1);
-	tried([&] { return sb_tbf_decay(&twice.parameters, twice.cells.data(), later, memory, 0, &decayed, &value); });
-	EXPECT_EQ(value != nullptr, twice.parameters.half_life != 0);
-	if (value != nullptr)
-		memory->release(memory->context, value);
-}
-
-std::vector<Life> lives()
-{
-	Random random(9);
-	std::vector<Life> all;
-	sb_tbf small = shape(128, 3, hour, hour);
-	small.layout = SB_TBF_EXTENSIBLE;
-	small.top = 3;
-	all.push_back({small, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 40, 15, 70), hits_of(random, 90, 80, 20), Tbf()});
-	small.top = 0;
-	const sb_tbf wide = shape(256, 3, hour, hour);
-	all.push_back({small, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 30, 15, 70), hits_of(random, 60, 50, 20), stored(wide, hits_of(random, 30, 9, 30))});
-	const sb_tbf any = planned(1, hour, true);
-	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
-	sb_tbf raising = planned(300, hour);
-	raising.flags |= SB_TBF_MINIMUM_INCREASE;
-	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
-	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
-	sb_tbf recurring = planned(300, 0);
-	recurring.flags |= SB_TBF_RECURRING_MINIMUM;
-	all.push_back({recurring, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1200, 900, 0), {}, Tbf()});
-
-	/* a list that is added with a weight, to one that is shorter */
-	Memory memory;
-	sb_tbf listed = wide;
-	listed.top = 5;
-	Owned with_list = begun(memory, listed, SB_TBF_SUMS_OF_ITEMS);
-	add_all(with_list.get(), hits_of(random, 50, 20, 30));
-	small.top = 3;
-	all.push_back({small, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20), stored_by(with_list.get())});
-
-	/* hashes that crowd, so that the set takes the secret */
-	std::vector<Hit> crowd(900);
-	for (size_t i = 0; i < crowd.size(); i++)
-		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
-	all.push_back({planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
-
-	/* exact filters into a builder of cells and into one of items, and one with cells into one that sizes itself */
-	Owned few = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
-	add_all(few.get(), hits_of(random, 300, 200, 30));
-	const Tbf exact = stored_by(few.get());
-	sb_tbf told = shape(1024, any.hash_count, hour, any.epoch);
-	told.expected_items = 100;
-	all.push_back({told, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20), exact});
-	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), exact});
-	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 90, 60, 70), hits_of(random, 150, 100, 70), stored(told, hits_of(random, 30, 9, 30))});
-	return all;
-}
-
-} // namespace
-
-TEST(TbfBuilder, LosesNothingAndLeaksNothingWhenMemoryEnds)
-{
-	for (const Life &life : lives())
-	{
-		Memory all;
-		live(life, all, SB_OK, [] {});
-		for (uint64_t at = 0; at < all.allocations; at += 1 + all.allocations / 300)
-		{
-			SCOPED_TRACE(at);
-			Memory memory;
-			memory.fails_at = at;
-			live(life, memory, SB_NO_MEMORY, [&] { memory.fails_at = UINT64_MAX; });
-			ASSERT_FALSE(::testing::Test::HasFailure());
-		}
-	}
-}
-
-TEST(TbfBuilder, LosesNothingAndLeaksNothingWhenItIsStopped)
-{
-	for (const Life &life : lives())
-	{
-		uint64_t questions;
-		{
-			Memory memory;
-			StopsAt never(UINT64_MAX);
-			live(life, memory, SB_OK, [] {});
-			questions = UINT64_MAX - questions_left;
-		}
-		ASSERT_GT(questions, 10u);
-		for (uint64_t at = 1; at <= questions; at += 1 + questions / 300)
-		{
-			SCOPED_TRACE(at);
-			Memory memory;
-			StopsAt stops(at);
-			live(life, memory, SB_INTERRUPTED, [&] {
-				EXPECT_FALSE(asked_after_stop);
-				questions_left = UINT64_MAX;
-			});
-			ASSERT_FALSE(::testing::Test::HasFailure());
-		}
-	}
-}
-
-/* Columns of the largest set there is have 256 MB: to clear one at once would keep a cancel waiting. (Planes of cells are released.) */
-TEST(TbfBuilder, PlanesThatFellOutAreClearedInPieces)
-{
-	Memory memory;
-	auto filled = [&] {
-		Owned builder = begun(memory, planned(1000000, hour), SB_TBF_SUMS_OF_ITEMS);
-		for (uint64_t i = 0; i < 100000; i++)
-			EXPECT_EQ(add(builder.get(), {i * UINT64_C(0x9e3779b97f4a7c15), static_cast<int64_t>(i / 25000) * SB_TBF_PLANE * hour, 1}), SB_OK);
-		EXPECT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
-		return builder;
-	};
-	const Hit late = {1, 1000 * hour, 1};
-	uint64_t questions;
-	Owned undisturbed = filled();
-	{
-		StopsAt never(UINT64_MAX);
-		ASSERT_EQ(add(undisturbed.get(), late), SB_OK);
-		questions = UINT64_MAX - questions_left;
-	}
-	ASSERT_GE(questions, 2u);
-	const Bytes expected = stored_by(undisturbed.get()).value();
-	for (uint64_t at : {uint64_t{1}, questions})
-	{
-		SCOPED_TRACE(at);
-		Owned builder = filled();
-		{
-			StopsAt stops(at);
-			EXPECT_EQ(add(builder.get(), late), SB_INTERRUPTED);
-			EXPECT_FALSE(asked_after_stop);
-		}
-		ASSERT_EQ(add(builder.get(), late), SB_OK);
-		EXPECT_TRUE(same_bytes(stored_by(builder.get()).value(), expected));
-	}
-}
-
-/* What was waiting is dropped with the hit that overflows; what was in before is not. */
-TEST(TbfBuilder, OverflowComesWithALaterCallAndTheRestStays)
-{
-	Memory memory;
-	Random random(10);
-	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
-	{
-		Owned builder = begun(memory, planned(20000, 0), of);
-		const std::vector<Hit> hits = hits_of(random, 5000, 3000, 0);
-		add_all(builder.get(), hits);
-		ASSERT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
-		sb_status status = SB_OK;
-		for (int i = 0; i < 1 << 20 && status == SB_OK; i++)
-			status = add(builder.get(), {5, 0, 0x1p33 - 1});
-		EXPECT_EQ(status, SB_OVERFLOW);
-		ASSERT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
-		ASSERT_EQ(add(builder.get(), {6, 0, 1}), SB_OK);
-		expect_no_undercount(stored_by(builder.get()), hits);
-	}
-}
-
-/* For PL/pgSQL variables, which must not get a hit with which they could not be stored. */
-TEST(TbfBuilder, KnowsBeforehandWhetherTheTotalWillFit)
-{
-	Random random(1951);
-	int refused = 0;
-	for (int round = 0; round < 300; round++)
-	{
-		const bool decays = round % 3 != 0;
-		sb_tbf plan = shape(64, 3, decays ? hour : 0, decays ? hour : 0);
-		plan.kind = kind_of(SB_KIND_INTEGER);
-		Memory memory;
-		const Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
-		for (int i = 0; i < 60; i++)
-		{
-			const Hit hit = {random(), static_cast<int64_t>(random() % 300) * hour, std::ldexp(1.0, static_cast<int>(between(random, 20, 32)))};
-			const uint64_t count = UINT64_C(1) << between(random, 0, 20);
-			sb_moment moment;
-			uint64_t value;
-			sb_tbf_moment(plan.half_life, plan.epoch, hit.at, &moment);
-			ASSERT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
-			const sb_status expected = sb_tbf_builder_check_total(builder.get(), &moment, value, count);
-
-			/* other items each time: only the total can become too large */
-			sb_status status = SB_OK;
-			for (uint64_t n = 0; n < std::min<uint64_t>(count, 4) && status == SB_OK; n++)
-				status = sb_tbf_builder_check_total(builder.get(), &moment, value, n);
-			if (expected != SB_OK)
-			{
-				EXPECT_EQ(expected, SB_TOTAL_OVERFLOW);
-				refused++;
-				continue;
-			}
-			EXPECT_EQ(status, SB_OK);
-			if (count > 4)
-				continue;
-			for (uint64_t n = 0; n < count; n++)
-				ASSERT_EQ(add(builder.get(), {random(), hit.at, hit.weight}), SB_OK);
-			Tbf stored;
-			EXPECT_NE(store(builder.get(), &stored), SB_TOTAL_OVERFLOW);
-		}
-	}
-	EXPECT_GT(refused, 100);
 }

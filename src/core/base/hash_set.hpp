@@ -127,10 +127,7 @@ struct slot_order
 	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
 
 	/* The number whose high bits choose this slot. */
-	uint64_t key(uint64_t hash) const
-	{
-		return secret[0] == 0 ? hash : secret_key(hash, secret);
-	}
+	uint64_t key(uint64_t hash) const { return secret[0] == 0 ? hash : secret_key(hash, secret); }
 };
 
 /* The slot at which the search for a hash begins: the first of a group of four. */
@@ -217,7 +214,7 @@ SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint
 template <typename Take>
 class batch
 {
-  public:
+public:
 	explicit batch(Take take) : take_(take) {}
 
 	/*
@@ -237,7 +234,7 @@ class batch
 		count_ = 0;
 	}
 
-  private:
+private:
 	Take take_;
 	size_t count_ = 0;
 	uint64_t hashes_[hashes_at_once];

@@ -128,7 +128,8 @@ sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 	const auto *bytes = static_cast<const unsigned char *>(data);
 
 	*out = {};
-	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, SB_BF_EXACT, &out->flags, &out->kind);
+	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, SB_BF_EXACT, &out->flags,
+										 &out->kind);
 		status != SB_OK)
 		return status;
 	(sb_bf_is_exact(out) ? out->item_count : out->line_count) = load_le<uint32_t>(bytes + 40);
@@ -141,8 +142,9 @@ sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 	out->expected_items = sb_bf_is_exact(out) ? 0 : number;
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
 
-	if (!size_is_valid(out) || load_le<uint16_t>(bytes + 46) != 0 || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
-		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->expected_items >> 63)
+	if (!size_is_valid(out) || load_le<uint16_t>(bytes + 46) != 0 || out->hash_count == 0 ||
+		out->hash_count > SB_BF_MAX_HASHES || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+		out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return SB_OK;
 }
@@ -237,7 +239,8 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	});
 }
 
-sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, bool intersect) noexcept
+sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
+						bool intersect) noexcept
 {
 	if (intersect)
 		return combine_filters(dst, dst_lines, src, src_lines, and_lines);
@@ -246,7 +249,10 @@ sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, con
 	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
 }
 
-/* A hash of line i of src is at least i / src and less than (i + 1) / src times 2^64, and its line in dst follows from that. */
+/*
+ * A hash of line i of src is at least i / src and less than (i + 1) / src times 2^64, and its line in dst follows from
+ * that.
+ */
 sb_status streambloom::map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines)
 {
 	auto *to = static_cast<unsigned char *>(dst_lines);
@@ -317,17 +323,18 @@ static double error_of_items(const sb_bf *bf, double items, int halvings)
 	const double covers_one = -std::expm1(bf->hash_count * std::log1p(-2.0 / line_bits));
 	const double b = line_bits;
 	const double empty = std::exp(-load * covers);
-	const double variance = b * empty + b * (b - 1) * std::exp(-load * covers_one) - b * b * empty * empty * (1 + load * covers * covers);
+	const double variance = b * empty + b * (b - 1) * std::exp(-load * covers_one) -
+							b * b * empty * empty * (1 + load * covers * covers);
 	return std::sqrt(folded * std::max(variance, 0.0)) / (b * covers * empty);
 }
 
 /*
  * Estimates the number of items from the bits that are set.
  *
- * A filter that was widened j times has each bit of the small filter it was made of in 2^j lines; an item that was added since has its
- * bits in one. So the lines are folded to the size of the small filter, at which each item has its bits once. If all bits are set at
- * that size, they tell nothing: then twice the size is tried, and so on. At such a size items of the small filter count several times,
- * and the estimate is too large.
+ * A filter that was widened j times has each bit of the small filter it was made of in 2^j lines; an item that was
+ * added since has its bits in one. So the lines are folded to the size of the small filter, at which each item has its
+ * bits once. If all bits are set at that size, they tell nothing: then twice the size is tried, and so on. At such a
+ * size items of the small filter count several times, and the estimate is too large.
  */
 static sb_status count_items(const sb_bf *bf, const void *lines, double *out, double *error)
 {
@@ -407,15 +414,14 @@ static double whole_power(double base, int exponent)
 
 /*
  * Most filters are far below the rate that is asked about, and their mean fill says so: the rate is about fill^k *
- * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here. Only
- * near that rate the lines are looked at one by one, which takes five times as long.
+ * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here.
+ * Only near that rate the lines are looked at one by one, which takes five times as long.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {
 	uint64_t set = 0;
-	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
-		set += count_folded(line, count, 1);
-	});
+	const uint32_t sample = for_each_run(
+		bf, lines, [&](const unsigned char *line, size_t count) { set += count_folded(line, count, 1); });
 	if (set == 0)
 		return true;
 	const double k = bf->hash_count;

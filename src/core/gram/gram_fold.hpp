@@ -11,9 +11,9 @@
  *  - All characters that simple case mappings connect become one: I, i, ı and İ; K, k and the Kelvin sign; Σ, σ and ς.
  *  - A character that some mapping makes several of becomes these: ß becomes ss, ǰ becomes j and a caron.
  *  - The combining dot above vanishes, since Lithuanian and Turkish add it and take it away.
- *  - Code points without a character, and letters without another case, all become U+FFFD. A later version of Unicode may give two of
- *    them to each other, which it never does to others. (It may still do so to letters of a script that has no case at all, as
- *    it did to the Georgian one.)
+ *  - Code points without a character, and letters without another case, all become U+FFFD. A later version of Unicode
+ *    may give two of them to each other, which it never does to others. (It may still do so to letters of a script that
+ *    has no case at all, as it did to the Georgian one.)
  *
  * The table is stored with an index in effect: to change it is to change the format of indexes.
  */

@@ -2,6 +2,7 @@
  * gram_fold_table.hpp: how letters fold (gram_fold.hpp). Written by scripts/generate-gram-fold from the Unicode
  * Character Database, version 17.0.0. Do not edit.
  */
+// clang-format off
 #ifndef STREAMBLOOM_GRAM_FOLD_TABLE_HPP
 #define STREAMBLOOM_GRAM_FOLD_TABLE_HPP
 

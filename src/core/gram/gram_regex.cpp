@@ -4,10 +4,10 @@
  *
  * It reads the expression by recursive descent and gives up where it would have to guess. What it takes from it:
  *  - characters that follow each other are a run; each of its grams is required;
- *  - a part that may be missing (*, ?, {0,...}) requires nothing and ends the run; one that is repeated (+, {2}) ends a run and
- *    begins another, with one occurrence in each;
- *  - of alternatives one has to be there. Of a few without parentheses inside, and of a set of a few characters, each one is joined with
- *    the characters before and behind it; into and out of others no run reaches;
+ *  - a part that may be missing (*, ?, {0,...}) requires nothing and ends the run; one that is repeated (+, {2}) ends a
+ *    run and begins another, with one occurrence in each;
+ *  - of alternatives one has to be there. Of a few without parentheses inside, and of a set of a few characters, each
+ *    one is joined with the characters before and behind it; into and out of others no run reaches;
  *  - ^ and $ stand beside the marks of the text's beginning and end, because newlines are no lines' ends to begin with;
  *  - everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
  */

@@ -26,8 +26,8 @@ extern "C" {
 typedef enum sb_gram_text
 {
 	SB_GRAM_UTF8,				/* a byte that does not belong to a character of UTF-8 is a character of its own */
-	SB_GRAM_ONE_BYTE,			/* each byte is a character; folded, all bytes beyond ASCII, the letter i and 0x1a are alike, and
-								 * several of them in a row are one */
+	SB_GRAM_ONE_BYTE,			/* each byte is a character; folded, all bytes beyond ASCII, the letter i and 0x1a are
+								 * alike, and several of them in a row are one */
 	SB_GRAM_BYTES				/* each byte is a character, and nothing is folded */
 } sb_gram_text;
 

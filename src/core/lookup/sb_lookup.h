@@ -60,8 +60,9 @@ typedef struct sb_lookup
 	}			header;
 
 	/*
-	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. The first `enough` of the
-	 * bytes often do, so a caller who gets those more easily may hand over only them, or any number in between.
+	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. The first
+	 * `enough` of the bytes often do, so a caller who gets those more easily may hand over only them, or any number in
+	 * between.
 	 */
 	struct
 	{
@@ -108,9 +109,9 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 									  size_t total) SB_NOEXCEPT;
 
 /*
- * Asks an abf by time as of the time `at`, from the next look-up on: what is more than a window older than that is left out. A time before that of
- * the filter's newest item changes nothing: the filter is then asked as of its newest item, as it is without this call.
- * REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <= SB_ABF_MAX_TIME.
+ * Asks an abf by time as of the time `at`, from the next look-up on: what is more than a window older than that is left
+ * out. A time before that of the filter's newest item changes nothing: the filter is then asked as of its newest item,
+ * as it is without this call. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <= SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 
@@ -122,7 +123,8 @@ SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXC
 
 /*
  * Goes on with `have` bytes of the value that begin at lookup->need.offset. Returns what the function that began the
- * look-up can return. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have <= lookup->need.size.
+ * look-up can return. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have <=
+ * lookup->need.size.
  */
 SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size_t have) SB_NOEXCEPT;
 

@@ -33,7 +33,8 @@ extern "C" {
 #define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
 #define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps stay at this value */
 #define SB_STABLE_SAMPLE 64			/* importances that an ibf keeps, if it ranks importances */
-#define SB_STABLE_SAMPLE_BYTES (8 + 8 * SB_STABLE_SAMPLE)	/* behind the cells: how many it has seen; the sample, sorted */
+/* behind the cells: how many it has seen; the sample, sorted */
+#define SB_STABLE_SAMPLE_BYTES (8 + 8 * SB_STABLE_SAMPLE)
 #define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample stands for about so many items, the latest ones */
 
 /* How a filter sets its cells and evicts. The numbers are stored. */
@@ -60,7 +61,8 @@ typedef struct sb_stable
 	uint64_t	items;			/* the number of items that have arrived */
 	uint64_t	steps;			/* the number of items, and of steps without an item (sb_stable_decay()) */
 	double		fpr;			/* the rate asked for */
-	double		low;			/* ibf: range of importances; two_class: low = high = the threshold; sbf, ranked: both 0 */
+	/* ibf: range of importances; two_class: low = high = the threshold; sbf, ranked: both 0 */
+	double		low;
 	double		high;
 } sb_stable;
 
@@ -69,11 +71,11 @@ typedef struct sb_stable
  * false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count is 1 .. 16, bits is 1 .. 8 (of an ibf 2 .. 8),
  * evictions is 0 .. m and at most SB_STABLE_MAX_EVICTIONS; each of the three may be SB_STABLE_CHOOSE. Then the plan
  * takes SB_STABLE_DEFAULT_BITS bits; K = c log2(1/fpr) hashes, where c is 0.45 for one bit, 0.7 for two, and 0.85 for
- * more, for which a search with sb_stable_false_negatives() found the longest memory. For value-weighted eviction it takes
- * SB_STABLE_WEIGHTED_BITS bits; c = 0.3, or 0.45 for more than four bits. (stable.cpp says why.) P is the smallest number
- * that keeps the rate: for an sbf and two_class by sb_stable_evictions(), whatever the importances are; otherwise by
- * sb_stable_fitting_evictions(), which takes up to 100 microseconds, for importances that are uniform
- * over their range, as ranks always are. low and high are finite: low < high, for two_class low = high, for an sbf both
+ * more, for which a search with sb_stable_false_negatives() found the longest memory. For value-weighted eviction it
+ * takes SB_STABLE_WEIGHTED_BITS bits; c = 0.3, or 0.45 for more than four bits. (stable.cpp says why.) P is the
+ * smallest number that keeps the rate: for an sbf and two_class by sb_stable_evictions(), whatever the importances are;
+ * otherwise by sb_stable_fitting_evictions(), which takes up to 100 microseconds, for importances that are uniform over
+ * their range, as ranks always are. low and high are finite: low < high, for two_class low = high, for an sbf both
  * 0. Both are NaN for an ibf that is to rank importances.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range, or the rate needs more evictions per step than are allowed.
@@ -91,12 +93,15 @@ sb_stable_max(const sb_stable *stable)
 }
 
 /*
- * The number of bytes of a whole value: the header, and the cells if items have arrived. Without items all cells are zero and none
- * are stored: so an empty filter takes its header alone, however many cells it stands for.
+ * The number of bytes of a whole value: the header, and the cells if items have arrived. Without items all cells are
+ * zero and none are stored: so an empty filter takes its header alone, however many cells it stands for.
  */
 size_t		sb_stable_size(const sb_stable *stable) SB_NOEXCEPT;
 
-/* The number of bytes of the cells in memory, with the sample of importances behind them, whether or not they would be stored. */
+/*
+ * The number of bytes of the cells in memory, with the sample of importances behind them, whether or not they would be
+ * stored.
+ */
 size_t		sb_stable_cell_bytes(const sb_stable *stable) SB_NOEXCEPT;
 
 /* Writes the 128 bytes of the header. */
@@ -120,8 +125,9 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 
 /*
  * Checks the cells of a value whose header was checked: the bits after the last cell are zero, and no more cells are
- * non-zero than the items can have set; a sample is sorted and of no more items than there are. Without items there are no cells, and `cells` is not read, nor is it by sb_stable_count() and
- * sb_stable_decay(). SB_BAD_CELLS, SB_INTERRUPTED.
+ * non-zero than the items can have set; a sample is sorted and of no more items than there are. Without items there are
+ * no cells, and `cells` is not read, nor is it by sb_stable_count() and sb_stable_decay(). SB_BAD_CELLS,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 
@@ -131,22 +137,22 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
  * floor((importance - low) / (high - low) * Max)), so that uniform importances have uniform values; an importance
  * outside the range counts as its nearer end.
  *
- * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes the
- * place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they would have
- * if they were different, rounded down. So the rate that is planned for uniform importances is kept whatever they are. For
- * two_class an item is important if it is above the median of the sample: if more of the sample is lower than is higher.
- * Without a sample an item counts as one in the middle.
+ * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes
+ * the place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they would
+ * have if they were different, rounded down. So the rate that is planned for uniform importances is kept whatever they
+ * are. For two_class an item is important if it is above the median of the sample: if more of the sample is lower than
+ * is higher. Without a sample an item counts as one in the middle.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */
 uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) SB_NOEXCEPT;
 
 /*
- * Notes the importance of an item that arrives: call it once for each item, before sb_stable_value_of(). It does nothing
- * for a filter that does not rank importances. The sample is uniform among the first SB_STABLE_SAMPLED_ITEMS items
- * (Vitter 1985, algorithm R); from then on each item enters it with the probability SB_STABLE_SAMPLE /
- * SB_STABLE_SAMPLED_ITEMS in the place of a random one, so that it follows a stream that changes. Which ones enter depends on
- * the seed and on the number of items alone. REQUIRES: the importance is not NaN.
+ * Notes the importance of an item that arrives: call it once for each item, before sb_stable_value_of(). It does
+ * nothing for a filter that does not rank importances. The sample is uniform among the first SB_STABLE_SAMPLED_ITEMS
+ * items (Vitter 1985, algorithm R); from then on each item enters it with the probability SB_STABLE_SAMPLE /
+ * SB_STABLE_SAMPLED_ITEMS in the place of a random one, so that it follows a stream that changes. Which ones enter
+ * depends on the seed and on the number of items alone. REQUIRES: the importance is not NaN.
  */
 void		sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) SB_NOEXCEPT;
 
@@ -170,16 +176,16 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
 /*
  * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same; otherwise the
  * status is SB_DIFFERENT and *difference says what differs. *out has the parameters of the result: fpr, seed and the
- * state of the generator are the larger ones, items and steps are the sums. Either both rank importances or none does. The kinds are not compared: the caller does
- * that first. If one kind is none, the result has the other one.
+ * state of the generator are the larger ones, items and steps are the sums. Either both rank importances or none does.
+ * The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst = max(dst, src), cell by cell. Of two samples of importances the one that has seen more items is kept (if both have
- * seen as many, the greater one in the order of bytes), so that the order of unions does not matter. SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of
- * both.
+ * dst = max(dst, src), cell by cell. Of two samples of importances the one that has seen more items is kept (if both
+ * have seen as many, the greater one in the order of bytes), so that the order of unions does not matter.
+ * SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of both.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 
@@ -208,8 +214,8 @@ typedef struct sb_stable_chain
  * k_i), p = P/m, k = K/m, p' = p (1 - k), k_i = k * share of the items that set i or more. (Deng, Rafiei 2006, theorem
  * 2, is all k_i = k; Bhoraskar et al. 2013, theorem III.1, is two values.) With repeats there are more zeros. Weighted:
  * p' depends on i, as p' / (i s), where s is the mean of 1/value (0 for a zero cell) in the same stable state, found by
- * bisection; where s is small, a little less than the smaller one of 1/s and SB_STABLE_TRIES takes the place of 1/s, as a
- * step may not find P cells in its tries. The mean field of the process, so exact for many cells only. NaN for
+ * bisection; where s is small, a little less than the smaller one of 1/s and SB_STABLE_TRIES takes the place of 1/s, as
+ * a step may not find P cells in its tries. The mean field of the process, so exact for many cells only. NaN for
  * parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;

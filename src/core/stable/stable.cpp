@@ -31,10 +31,11 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 /*
  * Value-weighted eviction never takes from zero cells. So if the stream raises cells by less than P evictions lower
  * them, the filter empties, until a step does not find P cells to lower in its 32 P tries. In that state a cell of Max
- * lasts Max (Max + 1) / 2 / (32 P) times m steps, and with multi_class Max / P. With few bits this is shorter for every P
- * that keeps the rate. With four bits and the fewer hashes below it is longer than with multi_class and the evictions of an
- * sbf, for all rates up to 0.2: for uniform importances, and for streams in which they are mostly low or mostly high. The
- * share missed of the highest seventh of the importances, in 64 kB at 1 %, with uniform importances and after 6,000 items:
+ * lasts Max (Max + 1) / 2 / (32 P) times m steps, and with multi_class Max / P. With few bits this is shorter for every
+ * P that keeps the rate. With four bits and the fewer hashes below it is longer than with multi_class and the evictions
+ * of an sbf, for all rates up to 0.2: for uniform importances, and for streams in which they are mostly low or mostly
+ * high. The share missed of the highest seventh of the importances, in 64 kB at 1 %, with uniform importances and after
+ * 6,000 items:
  *
  *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
@@ -49,9 +50,9 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes. For
- * value-weighted eviction: the fewest with which important items are missed less often than with multi_class and the
- * evictions of an sbf. The rate then rises least if the importances are higher than planned.
+ * The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes.
+ * For value-weighted eviction: the fewest with which important items are missed less often than with multi_class and
+ * the evictions of an sbf. The rate then rises least if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -67,8 +68,8 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
  * P as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps the rate whatever the
  * importances are, but it forgets important items sooner than the sbf does: its less important items do not refresh the
  * cells that they share with them. With the fewer evictions that keep the rate for uniform importances it forgets them
- * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. What share of the items
- * two_class takes for important is not known, so it keeps the rate whatever the importances are.
+ * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. What share of the
+ * items two_class takes for important is not known, so it keeps the rate whatever the importances are.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {
@@ -79,8 +80,12 @@ static double best_evictions(double fpr, const sb_stable &plan)
 		return std::ceil(sb_stable_evictions(fpr, plan.hash_count, max, plan.cell_count) - 1e-9);
 	double shares[SB_STABLE_MAX_VALUE];
 	sb_stable_uniform_shares(scheme, max, shares);
-	const sb_stable_chain uniform = {static_cast<double>(plan.cell_count), static_cast<double>(plan.hash_count), 0, max,
-									 scheme == SB_VALUE_WEIGHTED, shares};
+	const sb_stable_chain uniform = {static_cast<double>(plan.cell_count),
+									 static_cast<double>(plan.hash_count),
+									 0,
+									 max,
+									 scheme == SB_VALUE_WEIGHTED,
+									 shares};
 	return sb_stable_fitting_evictions(&uniform, fpr);
 }
 
@@ -220,20 +225,19 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	out->high = std::bit_cast<double>(load_le<uint64_t>(bytes + 104));
 
 	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED ||
-		bytes[47] > (out->scheme == SB_STABLE ? 0 : 1) ||
-		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 ||
-		load_le<uint64_t>(bytes + 120) != 0)
+		bytes[47] > (out->scheme == SB_STABLE ? 0 : 1) || load_le<uint32_t>(bytes + 52) != 0 ||
+		load_le<uint64_t>(bytes + 112) != 0 || load_le<uint64_t>(bytes + 120) != 0)
 		return SB_BAD_HEADER;
 	if (out->bits < least_bits(out->scheme) || out->bits > SB_STABLE_MAX_BITS || out->hash_count == 0 ||
 		out->hash_count > SB_STABLE_MAX_HASHES || out->evictions > out->cell_count ||
-		out->evictions > SB_STABLE_MAX_EVICTIONS ||
-		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+		out->evictions > SB_STABLE_MAX_EVICTIONS || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
 		!range_is_valid(out) || is_negative_zero(out->low) || is_negative_zero(out->high))
 		return SB_BAD_HEADER;
 
 	/* a filter has as many cells as its bytes hold */
 	size_t payload = stable_payload(out);
-	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES - sample_bytes(out) || out->cell_count != payload * 8 / out->bits)
+	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES - sample_bytes(out) ||
+		out->cell_count != payload * 8 / out->bits)
 		return SB_BAD_HEADER;
 
 	/* a filter has a kind if and only if it has items */
@@ -344,7 +348,7 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {
 	uint64_t above = lowest << bits;
-	uint64_t mask = above - lowest; /* all bits of these fields */
+	uint64_t mask = above - lowest;								 /* all bits of these fields */
 	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* the bit above each field where a >= b */
 	uint64_t take_a = a_is - (a_is >> bits);
 	return (a & take_a) | (b & mask & ~take_a);

@@ -52,8 +52,7 @@ struct lowest_bits_table
 {
 	uint64_t of[SB_STABLE_MAX_BITS + 1];
 };
-constexpr lowest_bits_table lowest_bits = []
-{
+constexpr lowest_bits_table lowest_bits = [] {
 	lowest_bits_table table{};
 	for (unsigned bits = 1; bits <= SB_STABLE_MAX_BITS; bits++)
 		for (unsigned i = 0; i < cells_of_group(bits); i++)

@@ -19,8 +19,9 @@ extern "C" {
  * cells, the order of hits matters.)
  *
  * What is true after a status that is not SB_OK:
- *  - SB_NO_MEMORY and SB_INTERRUPTED: what was added before by calls that returned SB_OK is still in. What the call was to add
- *    is in, in part or as a whole, or it is not. The builder can be used on: it never undercounts what was added with SB_OK.
+ *  - SB_NO_MEMORY and SB_INTERRUPTED: what was added before by calls that returned SB_OK is still in. What the call was
+ *    to add is in, in part or as a whole, or it is not. The builder can be used on: it never undercounts what was added
+ *    with SB_OK.
  *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were pending
  *    (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.

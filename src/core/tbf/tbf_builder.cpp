@@ -45,7 +45,8 @@ sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 			sums->cells[index]->never_few = builder->never_few;
 		return status;
 	}
-	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]); status != SB_OK || sums->plane[index] != nullptr)
+	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]);
+		status != SB_OK || sums->plane[index] != nullptr)
 		return status;
 	uint32_t planes = 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -188,8 +189,9 @@ static sb_status add_pending_to_items(sb_tbf_builder *builder, int index, uint32
 	sb_status status = grow_if_needed(builder);
 	while (status == SB_OK && *done < pending->count && builder->form == sums_form::items)
 	{
-		const size_t added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives, pending->hashes + *done,
-										   pending->values + *done, pending->count - *done, &status);
+		const size_t added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives,
+										   pending->hashes + *done, pending->values + *done, pending->count - *done,
+										   &status);
 		*done += static_cast<uint32_t>(added);
 		if (status == SB_OK)
 			status = grow_if_needed(builder);
@@ -210,7 +212,7 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 		return status;
 	if (index >= 0 && builder->form == sums_form::cells && !raises(builder) && !counts_apart(builder))
 		return sums_add_items(&builder->sums, &builder->plan, index, pending->half_lives, pending->hashes + *done,
-								 pending->values + *done, pending->count - *done);
+							  pending->values + *done, pending->count - *done);
 	for (; *done < pending->count; ++*done)
 	{
 		status = add_one(builder, index, pending->hashes[*done], pending->half_lives, pending->values[*done]);
@@ -275,8 +277,9 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	end_run(builder);
 
 	/*
-	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending items are added. With
-	 * minimum increase they are not, because an item raises its counters to a minimum over all planes: so it is done before.
+	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending items
+	 * are added. With minimum increase they are not, because an item raises its counters to a minimum over all planes:
+	 * so it is done before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);
@@ -292,7 +295,8 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 }
 
 /* A hit of a builder that keeps none pending yet. */
-[[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, uint64_t value)
+[[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
+											   uint64_t value)
 {
 	sb_status status = add_one(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
 	if (status == SB_OK)
@@ -306,7 +310,8 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	return status;
 }
 
-sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, uint64_t value) noexcept
+sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
+								 uint64_t value) noexcept
 {
 	run_of_hits *run = &builder->run;
 	pending_hits *pending = builder->pending;
@@ -331,7 +336,8 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 	return SB_OK;
 }
 
-sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment, uint64_t value, uint64_t count) noexcept
+sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment, uint64_t value,
+									 uint64_t count) noexcept
 {
 	return sums_check_total(&builder->sums, moment, value, count);
 }

@@ -1,7 +1,8 @@
 /*
- * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items and
- * going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp), storing
- * (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp), the table of recurring minimum (tbf_recurring.cpp).
+ * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items
+ * and going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp),
+ * storing (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp), the
+ * table of recurring minimum (tbf_recurring.cpp).
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP
@@ -20,9 +21,10 @@ constexpr size_t tbf_batch = 256;
 /* Where a builder keeps its sums. Every function that reads or changes them looks at this first. */
 enum class sums_form : uint8_t
 {
-	items,	  /* beside the hashes of `set` */
-	cells,	  /* sums.cells[i] is a plane of the cells of `plan` */
-	borrowed, /* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
+	items, /* beside the hashes of `set` */
+	cells, /* sums.cells[i] is a plane of the cells of `plan` */
+	/* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
+	borrowed,
 };
 
 /* Sums of items in the bytes that a builder was deserialized from: columns of little-endian words, not aligned. */
@@ -66,12 +68,14 @@ struct sb_tbf_builder
 	bool self_sized; /* the stored filter gets its size from the number of items */
 	bool never_few;	 /* the cells came of so many items that no block is expected to hold few */
 	streambloom::sums_form form;
-	sb_hash_set set;			 /* items */
-	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
+	sb_hash_set set;			/* items */
+	streambloom::tbf_sums sums; /* notes in any form; the planes of items are beside the hashes of the set */
 	streambloom::borrowed_items borrowed;
-	sb_hash_set recurring;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
-	sb_tbf_builder *filters;	 /* of one that sizes itself, over items: the filters with cells that were added to it; or NULL */
-	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
+	sb_hash_set
+		recurring; /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
+	sb_tbf_builder
+		*filters; /* of one that sizes itself, over items: the filters with cells that were added to it; or NULL */
+	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* new to the list, its text to come */
 };
 
@@ -87,7 +91,8 @@ inline bool has_plane(const sb_tbf_builder *builder, int index)
 {
 	if (builder->form == sums_form::cells)
 		return builder->sums.cells[index] != nullptr;
-	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr : builder->sums.plane[index] != nullptr;
+	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr :
+												  builder->sums.plane[index] != nullptr;
 }
 
 /* The half-life at which a word of this plane is added without a shift. */
@@ -97,9 +102,9 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 }
 
 /*
- * Where a builder of a filter that sizes itself goes over from items to cells: when 5/8 of `set_slots` are taken. It then has `blocks` of
- * cells, those of the largest filter there is: up to 1 GB for each plane. These are more items than that filter holds at 1 %. Constants;
- * only tests make them smaller.
+ * Where a builder of a filter that sizes itself goes over from items to cells: when 5/8 of `set_slots` are taken. It
+ * then has `blocks` of cells, those of the largest filter there is: up to 1 GB for each plane. These are more items
+ * than that filter holds at 1 %. Constants; only tests make them smaller.
  */
 struct outgrown_at
 {
@@ -122,7 +127,8 @@ inline sb_tbf largest_filter()
 void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL */
 
 /* An empty builder without any sums yet, and what makes of a status that is not SB_OK the end of one. */
-[[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized, sb_tbf_builder **out);
+[[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized,
+									 sb_tbf_builder **out);
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
 /* Makes sure of the plane with this index; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
@@ -131,14 +137,16 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 /* ------------------------------------------------- items (tbf_builder_items.cpp) */
 
 /*
- * Brings the set to a state in which an item can be added: makes it larger, or goes over to cells, or gives the set a secret.
- * To be called before an item is added, and after it: so the form depends on the number of distinct items alone.
+ * Brings the set to a state in which an item can be added: makes it larger, or goes over to cells, or gives the set a
+ * secret. To be called before an item is added, and after it: so the form depends on the number of distinct items
+ * alone.
  */
 [[nodiscard]] sb_status grow(sb_tbf_builder *builder);
 
 [[nodiscard]] inline sb_status grow_if_needed(sb_tbf_builder *builder)
 {
-	if (builder->form != sums_form::items || (hash_set_has_room(&builder->set) && !hash_set_wants_secret(&builder->set)))
+	if (builder->form != sums_form::items ||
+		(hash_set_has_room(&builder->set) && !hash_set_wants_secret(&builder->set)))
 		return SB_OK;
 	return grow(builder);
 }
@@ -153,8 +161,8 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /*
- * Sums of items become sums of cells; what filters with cells have brought goes into the same cells. A builder that sizes itself gets
- * the cells of `sized` (sized_by_both()). SB_OVERFLOW and others: it is as it was.
+ * Sums of items become sums of cells; what filters with cells have brought goes into the same cells. A builder that
+ * sizes itself gets the cells of `sized` (sized_by_both()). SB_OVERFLOW and others: it is as it was.
  */
 [[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized);
 
@@ -173,7 +181,7 @@ inline uint64_t count_items(const sb_tbf_builder *builder)
 /* The items of a builder, some at a time. */
 class item_reader
 {
-  public:
+public:
 	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
 
 	/* The next hashes; 0: there are no more. They and their words are there until the next call. */
@@ -183,7 +191,7 @@ class item_reader
 	/* Their words of a plane that is there. */
 	const uint64_t *words(int index);
 
-  private:
+private:
 	const sb_tbf_builder *of_;
 	uint64_t next_ = 0; /* a slot, or how many of the borrowed items were read */
 	size_t count_ = 0;
@@ -192,8 +200,12 @@ class item_reader
 	uint64_t words_[tbf_batch];
 };
 
-/* All hits of some items in one plane, whose words begin at its first half-life. REQUIRES: room for them, if the form is items. */
-[[nodiscard]] sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words, size_t count);
+/*
+ * All hits of some items in one plane, whose words begin at its first half-life. REQUIRES: room for them, if the form
+ * is items.
+ */
+[[nodiscard]] sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
+								  size_t count);
 
 /* Adds what another builder's items have, whose notes were added before. */
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
@@ -204,23 +216,30 @@ class item_reader
 /* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */
 
 /* Adds the items of an exact filter, and what its header says, times a weight. */
-[[nodiscard]] sb_status add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight);
+[[nodiscard]] sb_status add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+										 const filter_weight *weight);
 
-/* The counters of an exact filter with all items, which the builder owns. REQUIRES: at most SB_TBF_EXACT_ITEMS of them. */
+/*
+ * The counters of an exact filter with all items, which the builder owns. REQUIRES: at most SB_TBF_EXACT_ITEMS of them.
+ */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 
 /*
- * The size of a filter for items that alone would get the cells of `for_items`, and for `filters` with cells. If all of these have sized
- * themselves, so does the result: it has the cells of the larger one. Else it has those of the filters (tbf_builder_store.cpp).
+ * The size of a filter for items that alone would get the cells of `for_items`, and for `filters` with cells. If all of
+ * these have sized themselves, so does the result: it has the cells of the larger one. Else it has those of the filters
+ * (tbf_builder_store.cpp).
  */
 sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 
 /* What the header says of what follows the counters (tbf_builder_store.cpp). */
 void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);
 
-/* A stored exact filter with cells instead, as many as where it had become too large by merging (tbf_builder_store.cpp). */
-[[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to, size_t in_front,
-									   sb_tbf *out, void **value);
+/*
+ * A stored exact filter with cells instead, as many as where it had become too large by merging
+ * (tbf_builder_store.cpp).
+ */
+[[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
+									   size_t in_front, sb_tbf *out, void **value);
 
 /* ------------------------------------------- recurring minimum (tbf_recurring.cpp) */
 
@@ -232,7 +251,8 @@ inline bool counts_apart(const sb_tbf_builder *builder)
 }
 
 /* A hit. REQUIRES: sums_turn() gave the index. */
-[[nodiscard]] sb_status add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value);
+[[nodiscard]] sb_status add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives,
+									  uint64_t value);
 
 /* The table of a stored filter. */
 [[nodiscard]] sb_status read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);

@@ -1,6 +1,6 @@
 /*
- * tbf_builder_items.cpp: a builder whose sums are of items: its set grows, and goes over to sums of cells; items are read some at
- * a time, from a set or from bytes that came from another process.
+ * tbf_builder_items.cpp: a builder whose sums are of items: its set grows, and goes over to sums of cells; items are
+ * read some at a time, from a set or from bytes that came from another process.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -75,15 +75,16 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 /* The same items in a larger set, or over cells where those take less. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots :
+											 capacity * 2 <= sb_tbf_cells(&builder->plan);
 	return stays ? remake_items(builder, capacity, builder->set.beside) : outgrow(builder);
 }
 
 sb_status streambloom::grow(sb_tbf_builder *builder)
 {
 	const uint64_t capacity = builder->set.capacity;
-	return hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside)
-											   : grow_set(builder, hash_set_next_capacity(capacity));
+	return hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside) :
+											  grow_set(builder, hash_set_next_capacity(capacity));
 }
 
 sb_status streambloom::grow_to(sb_tbf_builder *builder, uint64_t items)
@@ -94,13 +95,14 @@ sb_status streambloom::grow_to(sb_tbf_builder *builder, uint64_t items)
 
 /* ------------------------------------------------------------------- adding */
 
-sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words, size_t count)
+sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
+								 size_t count)
 {
 	const int64_t half_lives = start_of_plane(&builder->sums, index);
 	sb_status status = SB_OK;
 	if (builder->form == sums_form::items)
 	{
-		(void)sums_add_hits(&builder->sums, &builder->set, index, half_lives, hashes, words, count, &status);
+		(void) sums_add_hits(&builder->sums, &builder->set, index, half_lives, hashes, words, count, &status);
 		return status;
 	}
 	if (!raises(builder))
@@ -113,8 +115,8 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 /* --------------------------------------------------------- from items to cells */
 
 /*
- * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever
- * the order of slots.
+ * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells,
+ * whatever the order of slots.
  */
 static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {
@@ -169,7 +171,9 @@ void streambloom::release_sums(sb_tbf_builder *builder)
 		sb_hash_set_release(&builder->set, &builder->memory);
 }
 
-/* Makes the planes that `items` has, copies its items, and releases the old sums; or if something fails the new ones. */
+/*
+ * Makes the planes that `items` has, copies its items, and releases the old sums; or if something fails the new ones.
+ */
 static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 {
 	sb_status status = SB_OK;
@@ -210,7 +214,8 @@ sb_status streambloom::items_to_cells(sb_tbf_builder *builder, const sb_tbf *siz
 		plan_cells(&builder->plan, sized);
 		builder->plan.expected_items = sized->expected_items;
 	}
-	builder->never_few = count_items(&items) * builder->plan.hash_count >= uint64_t{builder->plan.block_count} * (most_few / 2);
+	builder->never_few = count_items(&items) * builder->plan.hash_count >=
+						 uint64_t{builder->plan.block_count} * (most_few / 2);
 	builder->sums.width = sb_tbf_cells(&builder->plan);
 	builder->sums.beside = 0;
 	return take_over(builder, &items);
@@ -251,8 +256,8 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 /* ------------------------------------------------------------------ uniting */
 
 /*
- * Room first: in the order of slots items would pile up in a set that grows as it goes. And only for those that are new, so
- * that the form depends on the number of distinct items alone.
+ * Room first: in the order of slots items would pile up in a set that grows as it goes. And only for those that are
+ * new, so that the form depends on the number of distinct items alone.
  */
 static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {

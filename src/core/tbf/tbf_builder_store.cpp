@@ -11,14 +11,14 @@
 using namespace streambloom;
 
 /*
- * Stored filters are merged to be merged again: a result that is no longer exact gets cells for so many times the items that it
- * has.
+ * Stored filters are merged to be merged again: a result that is no longer exact gets cells for so many times the items
+ * that it has.
  */
 constexpr uint64_t room_of_merged = 4;
 
 /*
- * The size of the stored filter with cells. Here a filter that sizes itself gets its size, from its number of items; if the sums are
- * of cells already, or no filter is large enough, it has the largest there is.
+ * The size of the stored filter with cells. Here a filter that sizes itself gets its size, from its number of items; if
+ * the sums are of cells already, or no filter is large enough, it has the largest there is.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
@@ -79,11 +79,11 @@ static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 }
 
 /*
- * Writes the counters to a block with room for the rest. Extensible ones are packed into the usual room at once; memory that they
- * do not need is never touched. Only if that room was too small a first pass finds out how much they need.
+ * Writes the counters to a block with room for the rest. Extensible ones are packed into the usual room at once; memory
+ * that they do not need is never touched. Only if that room was too small a first pass finds out how much they need.
  */
-static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set *set, const sb_tbf *plan, sb_tbf *header,
-								value_block *value)
+static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set *set, const sb_tbf *plan,
+								sb_tbf *header, value_block *value)
 {
 	const tbf_sums *sums = &builder->sums;
 	const size_t room = usual_room(plan, usual_bytes(builder, plan));
@@ -109,7 +109,10 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 	return status == SB_OK ? sums_write(sums, set, header, value->cells()) : status;
 }
 
-/* The set of items for storing, which needs the order of hashes: if the slots do not have that order, sorted hashes beside it. */
+/*
+ * The set of items for storing, which needs the order of hashes: if the slots do not have that order, sorted hashes
+ * beside it.
+ */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {
 	*set = builder->set;
@@ -169,7 +172,10 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 	if (status != SB_OK)
 		return status;
 
-	/* The items are added without minimum increase: with it, the cells would depend on the order in which the set has them. */
+	/*
+	 * The items are added without minimum increase: with it, the cells would depend on the order in which the set has
+	 * them.
+	 */
 	const uint16_t flags = (*both)->plan.flags;
 	(*both)->plan.flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
 	sums_combine_notes(&(*both)->sums, &builder->sums);
@@ -179,7 +185,8 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 }
 
 /* Sums of cells with the parameters and the list of hot items of the builder to which they were added. */
-static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value, sb_tbf *stored)
+static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value,
+							   sb_tbf *stored)
 {
 	sb_tbf_builder whole = *cells;
 	whole.top = builder->top;
@@ -204,7 +211,8 @@ static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf 
 	return status;
 }
 
-sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored, void **value) noexcept
+sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored,
+							   void **value) noexcept
 {
 	value_block block(to, in_front);
 	*value = nullptr;
@@ -228,8 +236,8 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	return status;
 }
 
-sb_status streambloom::store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to, size_t in_front,
-									  sb_tbf *out, void **value)
+sb_status streambloom::store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
+									  size_t in_front, sb_tbf *out, void **value)
 {
 	sb_tbf_builder *builder;
 	sb_status status = sb_tbf_builder_of(to, filter, cells, &builder);

@@ -49,7 +49,9 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 	return status;
 }
 
-/* A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its. */
+/*
+ * A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its.
+ */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {
 	builder->plan.top = std::min(builder->plan.top, top);
@@ -59,8 +61,8 @@ static void join_list(sb_tbf_builder *builder, uint16_t top)
 }
 
 /*
- * Makes the parameters of a builder those of both. Its cells become as many as those of both have; but hits are collected for a filter
- * of one size, and a builder that sizes itself has no cells.
+ * Makes the parameters of a builder those of both. Its cells become as many as those of both have; but hits are
+ * collected for a filter of one size, and a builder that sizes itself has no cells.
  */
 static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 {
@@ -86,7 +88,8 @@ static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 /* ------------------------------------------------------------- stored filters */
 
 /* Adds what a filter's header and counters say, times a weight, to a builder over cells that can hold them. */
-static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight)
+static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+							  const filter_weight *weight)
 {
 	int planes;
 	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
@@ -96,11 +99,13 @@ static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, con
 	return status == SB_OK ? sums_add_weighted(&builder->sums, &builder->plan, index, filter, cells, weight) : status;
 }
 
-sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells, sb_tbf_builder **out) noexcept
+sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells,
+							sb_tbf_builder **out) noexcept
 {
 	constexpr filter_weight one = {1, 0};
 	const bool exact = is_exact(filter);
-	sb_status status = sb_tbf_builder_begin(memory, filter, exact ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS, exact, out);
+	sb_status status = sb_tbf_builder_begin(memory, filter, exact ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS, exact,
+											out);
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
@@ -113,16 +118,18 @@ sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const
 }
 
 /*
- * Filters with cells are added up apart from the items of a builder that sizes itself: how many cells the result has, and so where the
- * items go, is known only when all of them are there.
+ * Filters with cells are added up apart from the items of a builder that sizes itself: how many cells the result has,
+ * and so where the items go, is known only when all of them are there.
  */
-static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight, sb_difference *difference)
+static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
+						   sb_difference *difference)
 {
 	if (builder->filters == nullptr)
 	{
 		sb_tbf plan = *filter;
 		plan.top = 0; /* the list stays with the items */
-		sb_status status = sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, &builder->filters);
+		sb_status status = sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false,
+												&builder->filters);
 		if (status != SB_OK)
 			return status;
 	}
@@ -150,7 +157,8 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 	if (status == SB_OK)
 		status = take_plan(builder, &joined);
 	if (status == SB_OK && !apart)
-		status = is_exact(filter) ? add_exact_filter(builder, filter, cells, &factor) : add_counters(builder, filter, cells, &factor);
+		status = is_exact(filter) ? add_exact_filter(builder, filter, cells, &factor) :
+									add_counters(builder, filter, cells, &factor);
 	if (status == SB_OK && joined.top != 0)
 		status = add_weighted_list(&builder->top, &builder->memory, filter, cells, weight);
 	return status;
@@ -165,8 +173,8 @@ static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 		return false;
 	if (a->self_sized || (a->form == sums_form::cells && b->form == sums_form::cells))
 		return true;
-	return a->plan.hash_count == b->plan.hash_count && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
-		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
+	return a->plan.hash_count == b->plan.hash_count && a->plan.half_life == b->plan.half_life &&
+		   a->plan.epoch == b->plan.epoch && sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
 }
 
 sb_status streambloom::unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other)
@@ -184,7 +192,10 @@ sb_status streambloom::unite_cells(sb_tbf_builder *builder, const sb_tbf_builder
 	return status;
 }
 
-/* The parameters of the builder become those of both, as far as the other's are known to it, but for the list of hot items. */
+/*
+ * The parameters of the builder become those of both, as far as the other's are known to it, but for the list of hot
+ * items.
+ */
 static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint16_t top, sb_difference *difference)
 {
 	sb_tbf joined;
@@ -206,7 +217,8 @@ static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *
 }
 
 /* Brings the builder to a form and to parameters in which it can take what the other holds. */
-static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top, sb_difference *difference)
+static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top,
+							 sb_difference *difference)
 {
 	sb_status status = own_items(builder);
 	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
@@ -229,7 +241,8 @@ static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, s
 		return unite_cells(builder, other->filters);
 	}
 	if (builder->filters == nullptr)
-		if (sb_status status = sb_tbf_builder_like(&builder->memory, other->filters, &builder->filters); status != SB_OK)
+		if (sb_status status = sb_tbf_builder_like(&builder->memory, other->filters, &builder->filters);
+			status != SB_OK)
 			return status;
 	return sb_tbf_builder_unite(builder->filters, other->filters, difference);
 }

@@ -9,7 +9,8 @@
  * today's form, directly addressable codes (Brisaboa, Ladra, Navarro, "DACs: Bringing direct access to variable-length
  * codes", 2013) over a bitmap of the counters that are not zero:
  *
- *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the blocks
+ *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the
+ *             blocks
  *   block     nothing at all if all its counters are zero, else
  *
  *     1                  number of levels L

@@ -1,9 +1,9 @@
 /*
  * tbf_sums_store.cpp: sums rounded once, up, to the counters of a stored filter.
  *
- * The sums are read a block at a time. Those of cells lie there; those of items are added up for one block after the other, from
- * the slots where its items are: so a filter of megabytes is made of a set of items without ever having words for all its
- * cells, which take some thirty times the bytes that the packed counters take.
+ * The sums are read a block at a time. Those of cells lie there; those of items are added up for one block after the
+ * other, from the slots where its items are: so a filter of megabytes is made of a set of items without ever having
+ * words for all its cells, which take some thirty times the bytes that the packed counters take.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -21,8 +21,8 @@ using namespace streambloom;
 
 /* Adds each value to the cells of its hash. */
 template <sb_simd variant>
-SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values,
-										size_t count)
+SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes,
+										const uint64_t *values, size_t count)
 {
 	const uint32_t cells = tbf->block_cells;
 	const int k = tbf->hash_count;
@@ -31,15 +31,17 @@ SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, cons
 			return status;
 	return SB_OK;
 }
-static sb_status add_to_block(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values, size_t count);
-SB_VARIANTS(sb_status, add_to_block, (uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values,
-									  size_t count), (words, tbf, hashes, values, count))
+static sb_status add_to_block(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values,
+							  size_t count);
+SB_VARIANTS(sb_status, add_to_block,
+			(uint64_t * words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values, size_t count),
+			(words, tbf, hashes, values, count))
 
 namespace {
 
 class block_words
 {
-  public:
+public:
 	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
 	/* Makes planes() the words of this block, or SB_OVERFLOW. */
@@ -68,7 +70,7 @@ class block_words
 		return found;
 	}
 
-  private:
+private:
 	sb_status add_up(uint32_t block);
 	void raise(uint32_t block);
 	void begin_items();
@@ -124,7 +126,10 @@ sb_status block_words::add_up(uint32_t block)
 	return status;
 }
 
-/* Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of slots. */
+/*
+ * Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of
+ * slots.
+ */
 void block_words::raise(uint32_t block)
 {
 	uint64_t *added[SB_TBF_PLANES];
@@ -198,14 +203,15 @@ SB_KERNEL void shift_words_up_kernel(const uint64_t *words, uint32_t count, int 
 	}
 }
 static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uint64_t *out);
-SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out), (words, count, shift, out))
+SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out),
+			(words, count, shift, out))
 
 /* Fills a block with the sums, rounded up to units at the base. */
 static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_tbf *planned)
 {
 	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
-									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
-							   : 0;
+									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) :
+								 0;
 	return [=](uint32_t block, uint64_t *counters, bool *empty) {
 		if (sb_status status = source->open(block); status != SB_OK)
 			return status;
@@ -250,7 +256,7 @@ namespace {
 /* Total and slack of some sums, of what fell out too. */
 class totals_of_sums
 {
-  public:
+public:
 	/* SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack: they would not fit a header at any base. */
 	sb_status read(const tbf_sums *sums)
 	{
@@ -261,14 +267,16 @@ class totals_of_sums
 	}
 
 	/*
-	 * Into the header of a filter that holds the sums at this base. SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack: they do not fit, and
-	 * nothing was changed.
+	 * Into the header of a filter that holds the sums at this base. SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack:
+	 * they do not fit, and nothing was changed.
 	 */
 	sb_status write(int64_t base, sb_tbf *out) const
 	{
 		const uint64_t shift = half_lives_above_oldest(sums_, base);
-		const u128 slack = shift_right_up(slack_, shift) + shift_right_up(u128{sums_->dropped_loss}, shift + SB_TBF_PLANE);
-		const u128 total = shift_right_up(total_, shift) + shift_right_up(u128{sums_->dropped_total}, shift + SB_TBF_PLANE);
+		const u128 slack = shift_right_up(slack_, shift) +
+						   shift_right_up(u128{sums_->dropped_loss}, shift + SB_TBF_PLANE);
+		const u128 total = shift_right_up(total_, shift) +
+						   shift_right_up(u128{sums_->dropped_total}, shift + SB_TBF_PLANE);
 		if (total >> 63 != 0)
 			return SB_TOTAL_OVERFLOW;
 		if (slack >= SB_TBF_MAX_CELL)
@@ -281,7 +289,7 @@ class totals_of_sums
 		return SB_OK;
 	}
 
-  private:
+private:
 	const tbf_sums *sums_ = nullptr;
 	u128 total_ = 0;
 	u128 slack_ = 0;
@@ -302,11 +310,16 @@ sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *m
 	const u128 amount = std::min(u128{value} * count, too_much >> SB_TBF_PLANE) << place_in_plane(moment->half_lives);
 	(index >= 0 ? after.total[index] : after.dropped_total) += amount;
 
-	/* The newer the base, the smaller the total. So if it is too large at the newest base that is possible, no base helps. */
+	/*
+	 * The newer the base, the smaller the total. So if it is too large at the newest base that is possible, no base
+	 * helps.
+	 */
 	totals_of_sums totals;
 	sb_tbf header = {};
 	const sb_status status = totals.read(&after);
-	return (status == SB_OK ? totals.write(after.newest_half_life, &header) : status) == SB_TOTAL_OVERFLOW ? SB_TOTAL_OVERFLOW : SB_OK;
+	return (status == SB_OK ? totals.write(after.newest_half_life, &header) : status) == SB_TOTAL_OVERFLOW ?
+			   SB_TOTAL_OVERFLOW :
+			   SB_OK;
 }
 
 sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, int64_t base, sb_tbf *out)
@@ -319,9 +332,9 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 }
 
 /*
- * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the newest hit.
- * Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a counter would become
- * uncomfortably large: then they get the lowest base that will do.
+ * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the
+ * newest hit. Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a
+ * counter would become uncomfortably large: then they get the lowest base that will do.
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {
@@ -345,13 +358,14 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 		if (base >= newest)
 			return status;
 	}
-	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser)));
+	out->cell_bits = narrowest_cell(
+		static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser)));
 	return SB_OK;
 }
 
 /*
- * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
- * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
+ * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible
+ * ones it need not know the largest beforehand, where the base follows from the hits alone: packing them tells.
  */
 static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
 {
@@ -383,8 +397,8 @@ sb_status streambloom::sums_plan(const tbf_sums *sums, const sb_hash_set *set, c
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
-sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
-								  size_t room)
+sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
+								  void *cells, size_t room)
 {
 	block_words source(sums, set, tbf);
 	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
@@ -402,7 +416,8 @@ sb_status streambloom::sums_write(const tbf_sums *sums, const sb_hash_set *set, 
 	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
 }
 
-sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room)
+sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
+									   size_t room)
 {
 	*out = *tbf;
 	clear_hits(out);
@@ -450,11 +465,12 @@ static void sort_nearly_sorted(exact_item *items, size_t count)
 	}
 }
 
-sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, exact_item *out,
-									   uint32_t *count)
+sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
+									   exact_item *out, uint32_t *count)
 {
-	const uint64_t shift =
-		sums->any ? half_lives_above_oldest(sums, planned->base) + static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) : 0;
+	const uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
+										   static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) :
+									   0;
 	size_t found = 0;
 	uint64_t hash;
 	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)

@@ -2,11 +2,12 @@
  * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, from a sample of its pages.
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
- * its values occur. Where the operator class has keys inside values, the keys are the items, and "value" means a key below. From this
- * follow (model.c)
+ * its values occur. Where the operator class has keys inside values, the keys are the items, and "value" means a key
+ * below. From this follow (model.c)
  *
- * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the same
- *   functions for the sizes. If all of the table was read, only the items that deleted rows still have are missing;
+ * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the
+ *   same functions for the sizes. If all of the table was read, only the items that deleted rows still have are
+ *   missing;
  * - the bytes of a B-tree: its leaves as nbtsort.c fills them, where equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
@@ -79,7 +80,8 @@ check_table(Oid table)
 
 	if (!bf_index_class_form(table, &form))
 		report_missing(table);
-	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW && form.relkind != RELKIND_PARTITIONED_TABLE)
+	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW &&
+		form.relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table", NameStr(form.relname)),
@@ -96,7 +98,10 @@ check_table(Oid table)
 
 /* ------------------------------------------------------------------ columns */
 
-/* The names that were given: an array, or a text with one name, or a text such as '{host,path}' that is to be read as an array. */
+/*
+ * The names that were given: an array, or a text with one name, or a text such as '{host,path}' that is to be read as
+ * an array.
+ */
 static ArrayType *
 names_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -226,7 +231,8 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 				frequent;
 
 	bf_index_sample_values(column, false, &stats);
-	distinct = Min(bf_index_distinct_values(&stats, sample->contiguous, sample->pages_read, sample->heap_blocks), column->items * scale);
+	distinct = Min(bf_index_distinct_values(&stats, sample->contiguous, sample->pages_read, sample->heap_blocks),
+				   column->items * scale);
 	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	rare = ranges_of_rare_value(sample, column);
@@ -284,10 +290,13 @@ index_of_column(Relation table, const SampleColumn *column)
 
 		if (index == NULL)
 			continue;
-		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid && RelationGetIndexPredicate(index) == NIL)
+		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid &&
+			RelationGetIndexPredicate(index) == NIL)
 			for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
-				if (index->rd_index->indkey.values[i] == attnum && bf_index_has_keys(index, i) == column->items_are_keys)
-					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index));
+				if (index->rd_index->indkey.values[i] == attnum &&
+					bf_index_has_keys(index, i) == column->items_are_keys)
+					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
+													  RelationGetRelationName(index));
 		relation_close(index, AccessShareLock);
 		if (name != NULL)
 			return name;
@@ -299,7 +308,8 @@ index_of_column(Relation table, const SampleColumn *column)
 static const char *
 create_index(Relation table, const SampleColumn *column, const char *options)
 {
-	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
+												  RelationGetRelationName(table));
 
 	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
 					column->opclass != NULL ? " " : "", column->opclass != NULL ? column->opclass : "", options);
@@ -363,13 +373,14 @@ typedef struct Leaf
 } Leaf;
 
 /*
- * The table itself, or its partitions on the lowest level, with the sum of their pages. Foreign tables are left out, and empty
- * ones are only counted.
+ * The table itself, or its partitions on the lowest level, with the sum of their pages. Foreign tables are left out,
+ * and empty ones are only counted.
  */
 static Leaf *
 find_leaves(Oid table, int *count, int *empty, double *pages)
 {
-	List	   *oids = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE ? find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
+	List	   *oids = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE ?
+		find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
 	Leaf	   *leaves = palloc(Max(list_length(oids), 1) * sizeof(Leaf));
 	ListCell   *cell;
 
@@ -422,7 +433,8 @@ find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
 static BlockNumber
 toast_blocks_of(Relation heap)
 {
-	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ? try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
+	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ?
+		try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
 	BlockNumber blocks;
 
 	if (toast == NULL)
@@ -456,7 +468,10 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 			sample->toast_blocks = toast_blocks_of(heap);
 			for (int c = 0; c < sample->column_count; c++)
 				sample->columns[c].attnum = numbers[c];
-			/* What the partitions before have left is for the rest of them, and a partition that nothing is left for has one row read. */
+			/*
+			 * What the partitions before have left is for the rest of them, and a partition that nothing is left for
+			 * has one row read.
+			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
 			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_sampled)));

@@ -36,7 +36,10 @@ size_text(double bytes)
 	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) bytes)));
 }
 
-/* If an index with these figures would be larger than the table or than another index: says so, and why. Otherwise NULL. */
+/*
+ * If an index with these figures would be larger than the table or than another index: says so, and why. Otherwise
+ * NULL.
+ */
 static const char *
 why_too_large(const SampleColumn *column, const Advice *advice, const Figures *figures)
 {

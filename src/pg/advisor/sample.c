@@ -2,9 +2,9 @@
  * sample.c: reads some pages of a table, and counts how many different values its columns have in ranges of pages, and
  * how these are spread. For bf_index_advise() (advise.c).
  *
- * Of a table with more pages than may be read, one half of the sample is the beginning of the table, because the sizes of
- * an index's upper levels are found there. The other half is runs of SAMPLE_UNIT pages at random places, evenly over the
- * rest.
+ * Of a table with more pages than may be read, one half of the sample is the beginning of the table, because the sizes
+ * of an index's upper levels are found there. The other half is runs of SAMPLE_UNIT pages at random places, evenly over
+ * the rest.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
  * values.
@@ -107,10 +107,16 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	}
 	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
-	/* The strategy of an operator does not tell a class for keys: they have GIN's, and && of arrays has the number that = has elsewhere. */
+	/*
+	 * The strategy of an operator does not tell a class for keys: they have GIN's, and && of arrays has the number that
+	 * = has elsewhere.
+	 */
 	if (bf_index_sample_key_column(column, attribute, opclass, context))
 		return;
-	/* CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such index. */
+	/*
+	 * CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such
+	 * index.
+	 */
 	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
 	{
 		column->refused = psprintf("bf indexes type %s as %s, and its operator = would not use the index",
@@ -188,8 +194,8 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Counts through the items of a row: returns the hash of the next one from *next on. Without items that are keys there is one item, the
- * value. Returns false behind the last one.
+ * Counts through the items of a row: returns the hash of the next one from *next on. Without items that are keys there
+ * is one item, the value. Returns false behind the last one.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
@@ -209,7 +215,8 @@ next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 
 
 /* Counts an item of a row, of which there is one for each key if the items are keys. */
 static void
-count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_attribute attribute, uint64 hash, const Place *place)
+count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_attribute attribute, uint64 hash,
+		   const Place *place)
 {
 	sb_memory	memory = memory_in(sample->context);
 
@@ -232,7 +239,8 @@ begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
 
 /* Reads the rows of the pages from `first` to `end` (exclusive). */
 static void
-read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end)
+read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
+		  BlockNumber end)
 {
 	sb_memory	memory = memory_in(sample->context);
 
@@ -271,7 +279,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 			while (next_item(column, &row, &next, &hash))
 			{
 				CHECK_FOR_INTERRUPTS();
-				count_item(sample, column, &row, TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1), hash, &place);
+				count_item(sample, column, &row, TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1), hash,
+						   &place);
 			}
 			if (row.has_keys)
 				bf_index_count_keys(sample, column, row.keys, row.key_count, place.page - first,
@@ -310,12 +319,12 @@ needs_length(const SampleColumn *column, bool of_keys)
 }
 
 /*
- * Collects the items of the pages from `first` to `end` (exclusive), for the columns with items of this kind whose length of ranges is still
- * to be chosen. Returns the end of what it read.
+ * Collects the items of the pages from `first` to `end` (exclusive), for the columns with items of this kind whose
+ * length of ranges is still to be chosen. Returns the end of what it read.
  */
 static BlockNumber
-collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end,
-			  bool of_keys)
+collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
+			  BlockNumber end, bool of_keys)
 {
 	sb_memory	memory = memory_in(sample->context);
 	const uint64 fetched_before = sample->bytes_fetched;
@@ -356,7 +365,10 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 	return end;
 }
 
-/* How many lines of a filter the items fill that were collected in so many pages, if there were as many as in `length` pages. */
+/*
+ * How many lines of a filter the items fill that were collected in so many pages, if there were as many as in `length`
+ * pages.
+ */
 static double
 lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 {
@@ -372,9 +384,10 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 }
 
 /*
- * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places` ranges that lie
- * evenly in the table, and takes from them the size that bf_index_choose_range_length() would take. Only columns are looked at whose
- * range length is still to be chosen, and whose items are keys (or values, if of_keys is false); lines[i] of the others is not set.
+ * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places`
+ * ranges that lie evenly in the table, and takes from them the size that bf_index_choose_range_length() would take.
+ * Only columns are looked at whose range length is still to be chosen, and whose items are keys (or values, if of_keys
+ * is false); lines[i] of the others is not set.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
@@ -399,7 +412,9 @@ lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, Memory
 	pfree(found);
 }
 
-/* Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does. */
+/*
+ * Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does.
+ */
 static void
 choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
@@ -416,7 +431,10 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 	pfree(lines);
 }
 
-/* The same for each column whose items are keys: of these half a range has more than half of the items, so each length is looked at. */
+/*
+ * The same for each column whose items are keys: of these half a range has more than half of the items, so each length
+ * is looked at.
+ */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
@@ -455,7 +473,8 @@ begin_columns(Sample *sample, BlockNumber most)
 		if (column->refused != NULL)
 			continue;
 		must_finish(sb_hash_set_begin(&column->set, &memory, 2048));
-		column->ranges = MemoryContextAllocHuge(sample->context, ((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
+		column->ranges = MemoryContextAllocHuge(sample->context,
+												((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
 		column->range_count = 0;
 		column->items = 0;
 		column->pages_per_range = 0;
@@ -492,7 +511,8 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 		choose_range_lengths(sample, scan, slot, row_context);
 		choose_range_lengths_of_keys(sample, scan, slot, row_context);
 	}
-	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
+	for (BlockNumber first = 0;
+		 first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
 		read_unit(sample, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
 	sample->contiguous = sample->pages_read;
 

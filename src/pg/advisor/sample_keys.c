@@ -439,7 +439,8 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 	for (uint32 i = 0; i < count; i++)
 	{
 		bool		found = true;
-		KeptKey    *key = bf_index_ends_with_zeros(of_row[i].hash, keys->zeros) ? kept_key_insert(keys->kept, of_row[i].hash, &found) :
+		KeptKey    *key = bf_index_ends_with_zeros(of_row[i].hash, keys->zeros) ?
+			kept_key_insert(keys->kept, of_row[i].hash, &found) :
 			kept_key_lookup(keys->kept, of_row[i].hash);
 
 		if (key == NULL)

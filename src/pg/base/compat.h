@@ -116,7 +116,10 @@ sb_interval_infinity(const Interval *interval)
 #define sb_snapshots_grow_old() false
 #endif
 
-/* A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the header. */
+/*
+ * A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the
+ * header.
+ */
 #if PG_VERSION_NUM >= 160000
 #define sb_qualified_name(text) stringToQualifiedNameList(text, NULL)
 #else
@@ -132,11 +135,13 @@ sb_interval_infinity(const Interval *interval)
 
 /* Walking through an array: from PostgreSQL 19 on the iterator keeps what is known of the elements. */
 #if PG_VERSION_NUM >= 190000
-#define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array, length, by_value, align)
+#define sb_array_iter_setup(iterator, array, length, by_value, align) \
+	array_iter_setup(iterator, array, length, by_value, align)
 #define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at)
 #else
 #define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array)
-#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at, length, by_value, align)
+#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) \
+	array_iter_next(iterator, is_null, at, length, by_value, align)
 #endif
 
 /* Planning a query: PostgreSQL 19 added the state of EXPLAIN. */
@@ -171,7 +176,8 @@ sb_interval_infinity(const Interval *interval)
 
 /* PostgreSQL 19 added the options of a scan of a range of rows. */
 #if PG_VERSION_NUM >= 190000
-#define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)
+#define sb_begin_scan_of_rows(relation, snapshot, from, to) \
+	table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)
 #else
 #define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to)
 #endif

@@ -40,9 +40,9 @@ hint_end(ErrorHint *hint)
 /* ------------------------------------------------------- where none of its code runs */
 
 /*
- * PostgreSQL looks up operator classes, reads their options and resolves polymorphic types without asking the extension. What it
- * raises there is only seen on its way to the client: by the hook for messages. Such a hint is a help to the person at the terminal; a
- * program that catches the error does not get it.
+ * PostgreSQL looks up operator classes, reads their options and resolves polymorphic types without asking the
+ * extension. What it raises there is only seen on its way to the client: by the hook for messages. Such a hint is a
+ * help to the person at the terminal; a program that catches the error does not get it.
  */
 static emit_log_hook_type previous_hook;
 

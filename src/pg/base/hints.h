@@ -1,13 +1,17 @@
 /*
- * hints.h: hints for errors that PostgreSQL raises while it does something for the extension, and that say what is wrong but not what to
- * write instead: an item that cannot be read, an option that there is not, an operator class that access method bf lacks.
+ * hints.h: hints for errors that PostgreSQL raises while it does something for the extension, and that say what is
+ * wrong but not what to write instead: an item that cannot be read, an option that there is not, an operator class that
+ * access method bf lacks.
  */
 #ifndef STREAMBLOOM_PG_HINTS_H
 #define STREAMBLOOM_PG_HINTS_H
 
 #include "base/compat.h"
 
-/* Between hint_begin() and hint_end() errors about data and parameters (SQLSTATE class 22) get the hint that `say` gives with errhint(). */
+/*
+ * Between hint_begin() and hint_end() errors about data and parameters (SQLSTATE class 22) get the hint that `say`
+ * gives with errhint().
+ */
 typedef struct ErrorHint
 {
 	ErrorContextCallback callback;
@@ -19,8 +23,8 @@ extern void hint_begin(ErrorHint *hint, void (*say) (const void *argument), cons
 extern void hint_end(ErrorHint *hint);
 
 /*
- * Notes that this statement declares the options of a bf operator class, which PostgreSQL then reads. An error that it raises about them
- * gets this hint.
+ * Notes that this statement declares the options of a bf operator class, which PostgreSQL then reads. An error that it
+ * raises about them gets this hint.
  */
 extern void hint_of_class_options(const char *hint);
 

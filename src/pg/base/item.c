@@ -81,7 +81,8 @@ set_named_kind(ItemHasher *hasher, const char *name)
 
 	if (hasher->kind_name != NULL)
 		pfree(hasher->kind_name);
-	hasher->kind_name = strlen(name) < SB_KIND_NAME_SIZE ? NULL : MemoryContextStrdup(GetMemoryChunkContext(hasher), name);
+	hasher->kind_name = strlen(name) < SB_KIND_NAME_SIZE ?
+		NULL : MemoryContextStrdup(GetMemoryChunkContext(hasher), name);
 	memset(kind, 0, sizeof *kind);
 	kind->code = SB_KIND_NAMED;
 	kind->detail = item_kind_name_hash(name);
@@ -205,8 +206,8 @@ item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 }
 
 /*
- * The hasher for untyped literals and parameters that are given to a filter of this kind: they are read as values of the
- * type that the kind stands for. A kind that is a name stands for no type, so they are text then.
+ * The hasher for untyped literals and parameters that are given to a filter of this kind: they are read as values of
+ * the type that the kind stands for. A kind that is a name stands for no type, so they are text then.
  */
 static ItemHasher *
 reader_for_kind(ItemHasher *hasher, const sb_kind *kind)

@@ -10,8 +10,8 @@
 extern uint32_t item_kind_name_hash(const char *name);
 
 /*
- * The error that an item is of another kind than the items of a filter. `item_name`: the name of the item's kind if it is longer than the
- * kind can hold, else NULL.
+ * The error that an item is of another kind than the items of a filter. `item_name`: the name of the item's kind if it
+ * is longer than the kind can hold, else NULL.
  */
 extern SB_NORETURN void item_refuse_kind(const sb_kind *of_filter, const sb_kind *of_item, const char *item_name);
 

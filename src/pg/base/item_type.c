@@ -278,7 +278,8 @@ owner_of_equality(Oid type)
 {
 	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
 
-	return OidIsValid(entry->hash_opf) && !IsPolymorphicType(entry->hash_opintype) && entry->hash_opintype != RECORDOID ?
+	return OidIsValid(entry->hash_opf) && !IsPolymorphicType(entry->hash_opintype) &&
+		entry->hash_opintype != RECORDOID ?
 		entry->hash_opintype : type;
 }
 

@@ -67,9 +67,9 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 	}
 
 /*
- * The bytes of a value that =, the order and the hash of its type depend on: all of its stored form, or a header and the
- * bytes that follow it. Two values are equal if both parts are equal. Values are ordered by size first, and then byte by
- * byte: so two values of different sizes are compared without reading them.
+ * The bytes of a value that =, the order and the hash of its type depend on: all of its stored form, or a header and
+ * the bytes that follow it. Two values are equal if both parts are equal. Values are ordered by size first, and then
+ * byte by byte: so two values of different sizes are compared without reading them.
  */
 typedef struct ComparedBytes
 {
@@ -98,7 +98,10 @@ extern Datum seeded_hash(uint64_t hash, Datum seed);
 	SB_FUNCTION_IN_OWN_MEMORY(type##_ge) { PG_RETURN_BOOL(order(fcinfo) >= 0); } \
 	SB_FUNCTION_IN_OWN_MEMORY(type##_cmp) { PG_RETURN_INT32(order(fcinfo)); } \
 	SB_FUNCTION_IN_OWN_MEMORY(type##_hash) { PG_RETURN_INT32((int32) (uint32) hash(PG_GETARG_DATUM(0))); } \
-	SB_FUNCTION_IN_OWN_MEMORY(type##_hash_extended) { return seeded_hash(hash(PG_GETARG_DATUM(0)), PG_GETARG_DATUM(1)); }
+	SB_FUNCTION_IN_OWN_MEMORY(type##_hash_extended) \
+	{ \
+		return seeded_hash(hash(PG_GETARG_DATUM(0)), PG_GETARG_DATUM(1)); \
+	}
 
 /*
  * Reads `size` bytes from `offset` of a stored form. If the value is stored out of line, only the slice is read. The

@@ -173,9 +173,9 @@ changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 }
 
 /*
- * Prepares the filter of argument 0, which is not exact, for a change. If it is the expanded object of a variable, it is
- * changed itself, otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the adding
- * function has to return.
+ * Prepares the filter of argument 0, which is not exact, for a change. If it is the expanded object of a variable, it
+ * is changed itself, otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the
+ * adding function has to return.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -348,7 +348,10 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 
 /* -------------------------------------------------------------------- asking */
 
-/* An exact filter that a variable changes in place is asked as it is: to write it down for each look-up would take too long. */
+/*
+ * An exact filter that a variable changes in place is asked as it is: to write it down for each look-up would take too
+ * long.
+ */
 static inline bool
 contains_item(ItemHasher *hasher, Datum value, Datum item)
 {

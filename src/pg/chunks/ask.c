@@ -167,8 +167,8 @@ chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict
 }
 
 bool
-chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column, BfPatience *patience,
-					BfSpans *spans)
+chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
+					BfPatience *patience, BfSpans *spans)
 {
 	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
 	bool		asked;

@@ -88,9 +88,9 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 
 /*
- * Asks an index in which pages of the heap rows may be that have one of the values of a hashed search in this column. The result
- * is false if that cannot be told, because the index is gone, no longer usable, or not asked (bf_index_ask_for_spans()). Takes the
- * predicate lock, and counts, as above. REQUIRES: the heap is locked.
+ * Asks an index in which pages of the heap rows may be that have one of the values of a hashed search in this column.
+ * The result is false if that cannot be told, because the index is gone, no longer usable, or not asked
+ * (bf_index_ask_for_spans()). Takes the predicate lock, and counts, as above. REQUIRES: the heap is locked.
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);

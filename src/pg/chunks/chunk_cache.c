@@ -1,29 +1,30 @@
 /*
  * chunk_cache.c: see chunk_cache.h.
  *
- * A remembered index is asked by a probe (index/probe.c), under a lock on the index and without one on its table. Why the
- * answer "no" is right then:
+ * A remembered index is asked by a probe (index/probe.c), under a lock on the index and without one on its table. Why
+ * the answer "no" is right then:
  *
  * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
  *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits for
  *   that and takes the messages in. They mark what is remembered as stale. (A lock on the table would not do:
  *   REINDEX INDEX locks only the index in this mode. Nor would taking in messages without a lock, because a commit is
  *   visible before its messages are sent.)
- * - *The storage is the one that the snapshot sees.* What is remembered was checked for an earlier snapshot, or for this
- *   one. Only snapshots that see all that the earlier ones see get to use it (sees_all()), and what has changed for them
- *   is stale. This includes what the transaction itself has done: the snapshot of an open cursor has an earlier command
- *   number than that of the query which saw the new storage.
- * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid, in a
- *   transaction of its own; it has sent its messages before writers begin to pass over the index. Who has not seen
+ * - *The storage is the one that the snapshot sees.* What is remembered was checked for an earlier snapshot, or for
+ *   this one. Only snapshots that see all that the earlier ones see get to use it (sees_all()), and what has changed
+ *   for them is stale. This includes what the transaction itself has done: the snapshot of an open cursor has an
+ *   earlier command number than that of the query which saw the new storage.
+ * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid, in
+ *   a transaction of its own; it has sent its messages before writers begin to pass over the index. Who has not seen
  *   these messages has a snapshot that is older than the rows of such writers.
  * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child changes its table in the
  *   relation cache.
  *
- * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on the
- * value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
+ * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
+ * the value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the
+ * ordinary way.
  *
- * For plans the question is answered for the storage that the index has now, as it is without the cache: the executor has
- * locked the table before, and what has changed since is stale.
+ * For plans the question is answered for the storage that the index has now, as it is without the cache: the executor
+ * has locked the table before, and what has changed since is stale.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -174,8 +175,8 @@ find_mark(Oid relation)
 /* ------------------------------------------------------------------- snapshots */
 
 /*
- * The transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its transaction.) Returns
- * false if they are not all known.
+ * The transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its transaction.)
+ * Returns false if they are not all known.
  */
 static bool
 get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
@@ -277,7 +278,8 @@ chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number)
 static bool
 is_stale(const CachedChunk *chunk)
 {
-	return chunk->made < all_changed || chunk->made < chunk->chunk_mark->changed || chunk->made < chunk->index_mark->changed;
+	return chunk->made < all_changed || chunk->made < chunk->chunk_mark->changed ||
+		chunk->made < chunk->index_mark->changed;
 }
 
 /* Makes room for what is found of a list of so many chunks. */

@@ -35,7 +35,8 @@ fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExt
 		bool		by_value;
 
 		get_typlenbyval(parameter->param->paramtype, &length, &by_value);
-		result->value = ExecEvalExprSwitchContext(parameter->expression, of_node->node->ps_ExprContext, &result->isnull);
+		result->value = ExecEvalExprSwitchContext(parameter->expression, of_node->node->ps_ExprContext,
+												  &result->isnull);
 		caller = MemoryContextSwitchTo(of_node->context);
 		if (!result->isnull)
 			result->value = datumCopy(result->value, by_value, length);

@@ -1,6 +1,6 @@
 /*
- * chunk_conditions.h: conditions of a query that are tested where chunks are read. A plan node of an outer query has them;
- * they become a part of the query of each chunk.
+ * chunk_conditions.h: conditions of a query that are tested where chunks are read. A plan node of an outer query has
+ * them; they become a part of the query of each chunk.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CONDITIONS_H
 #define STREAMBLOOM_PG_CHUNK_CONDITIONS_H
@@ -28,8 +28,8 @@ typedef struct ChunkConditions
 extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
 
 /*
- * Adapts all conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param gets its value
- * when it is first needed: it may stand for a subquery that fails, or is never run because no row comes so far.
+ * Adapts all conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param gets its
+ * value when it is first needed: it may stand for a subquery that fails, or is never run because no row comes so far.
  */
 extern List *chunk_conditions_adapt(void *argument, ParamListInfo *parameters);
 

@@ -4,10 +4,11 @@
  * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
  * found by their full names, so search_path does not matter, and privileges are not checked.
  *
- * If such a table does not exist or has none of the columns that are expected, the version of the extension is unknown. Then
- * all tables of the extension are read, and each column and pair of columns counts that may name a relation. A relation that
- * none of them names is refused only if it may belong to the extension all the same, because reading one that does would
- * lose rows. The relations of TimescaleDB are parents and children by inheritance; any table may be one of Citus.
+ * If such a table does not exist or has none of the columns that are expected, the version of the extension is unknown.
+ * Then all tables of the extension are read, and each column and pair of columns counts that may name a relation. A
+ * relation that none of them names is refused only if it may belong to the extension all the same, because reading one
+ * that does would lose rows. The relations of TimescaleDB are parents and children by inheritance; any table may be one
+ * of Citus.
  */
 #include "chunks/chunk_engine.h"
 
@@ -122,7 +123,8 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
  * Adds what the rows of a table name: by OID if schema_column is 0, otherwise by schema and name.
  */
 static void
-read_columns(Relation table, AttrNumber schema_column, AttrNumber table_column, const EngineCatalog *catalog, HTAB *relations)
+read_columns(Relation table, AttrNumber schema_column, AttrNumber table_column, const EngineCatalog *catalog,
+			 HTAB *relations)
 {
 	TupleDesc	columns = RelationGetDescr(table);
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, NULL, 0, NULL);
@@ -209,7 +211,8 @@ read_unknown_version(const EngineCatalog *catalog, HTAB *relations)
 	List	   *members = NIL;
 	ListCell   *cell;
 
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(ExtensionRelationId));
 	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(get_extension_oid(catalog->extension, true)));
 	scan = systable_beginscan(dependencies, DependReferenceIndexId, true, NULL, lengthof(keys), keys);

@@ -171,7 +171,8 @@ open_chunk(ChunkScan *scan, Oid oid)
 }
 
 void
-chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value, const Oid *chunks, int count)
+chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value, const Oid *chunks,
+						int count)
 {
 	List	   *sides;
 	Node	   *left;
@@ -246,7 +247,8 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	Relation	chunk;
 	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	bool		in_vain = false;	/* an index named few pages, and no row that they have matches: the chunk need not be read */
+	/* an index named few pages, and no row that they have matches: the chunk need not be read */
+	bool		in_vain = false;
 
 	CHECK_FOR_INTERRUPTS();
 	if (scan->left_alone[number])

@@ -1,9 +1,9 @@
 /*
  * chunk_look.h: looks at the pages of a chunk that a bf index has named.
  *
- * Of a thousand partitions whose indexes are asked about a value that none of them has, five to ten have a range that the
- * index takes for one which holds it. To look at the pages of this range takes a third of the time that it takes to plan
- * and to run the query of the partition.
+ * Of a thousand partitions whose indexes are asked about a value that none of them has, five to ten have a range that
+ * the index takes for one which holds it. To look at the pages of this range takes a third of the time that it takes to
+ * plan and to run the query of the partition.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_LOOK_H
 #define STREAMBLOOM_PG_CHUNK_LOOK_H

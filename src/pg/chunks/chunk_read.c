@@ -85,7 +85,8 @@ make_query(ChunkReader *reader)
 	ParseState *pstate = make_parsestate(NULL);
 	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, scan->parent, AccessShareLock, NULL, false, true)->p_rte;
 	RangeTblRef *from = makeNode(RangeTblRef);
-	List	   *conditions = reader->conditions != NULL ? reader->conditions(reader->argument, &reader->parameters) : NIL;
+	List	   *conditions = reader->conditions != NULL ?
+		reader->conditions(reader->argument, &reader->parameters) : NIL;
 	Query	   *query = makeNode(Query);
 	ListCell   *cell;
 

@@ -7,8 +7,8 @@
  *   chunk_read.c            reads the rows of the chunks that may hold some
  *   chunk_counts.c          what was done, for EXPLAIN
  *
- * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node PartitionScan
- * (partition_scan_exec.c) begins in another way.
+ * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node
+ * PartitionScan (partition_scan_exec.c) begins in another way.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -51,15 +51,16 @@ typedef struct ChunkScan
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
-	ChunkClause index_clause;	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
+	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
+	ChunkClause index_clause;
 	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 	bool		explains;		/* this is chunk_scan_explain() */
 
 	/*
-	 * This is the node PartitionScan: the chunks were locked before the snapshot was taken, as those of a plain query are, and
-	 * what is read is the storage that they have now. So nothing is compared with what the snapshot sees.
+	 * This is the node PartitionScan: the chunks were locked before the snapshot was taken, as those of a plain query
+	 * are, and what is read is the storage that they have now. So nothing is compared with what the snapshot sees.
 	 */
 	bool		locked_before;
 
@@ -77,9 +78,9 @@ typedef struct ChunkScan
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the compared one;
- * 0 stands for all. The user needs the privilege to read them. Locks the parent. All memory is taken from the current context,
- * which must live as long as the scan.
+ * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the
+ * compared one; 0 stands for all. The user needs the privilege to read them. Locks the parent. All memory is taken from
+ * the current context, which must live as long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 
@@ -107,7 +108,10 @@ extern void chunk_require_readable(Relation relation);
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 
-/* Passes over chunks of which the index is known from an earlier query and says no. To be called before the first chunk. */
+/*
+ * Passes over chunks of which the index is known from an earlier query and says no. To be called before the first
+ * chunk.
+ */
 extern void chunk_use_cache(ChunkScan *scan);
 
 /* Closes a chunk, and frees the memory that was taken from the scan's chunk_context for it. */
@@ -120,7 +124,10 @@ extern void chunk_first(ChunkScan *scan);
 typedef struct ChunkReader
 {
 	ChunkScan  *scan;
-	/* the parent's columns, by number, that the rows have; 0 stands for the whole row, TableOidAttributeNumber for tableoid */
+	/*
+	 * the parent's columns, by number, that the rows have; 0 stands for the whole row, TableOidAttributeNumber for
+	 * tableoid
+	 */
 	List	   *columns;
 
 	/*

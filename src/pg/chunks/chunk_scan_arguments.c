@@ -54,9 +54,9 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the one that
- * is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This calls the
- * executor's own function, which also calls the hook that extensions for auditing and security labels use.
+ * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the one
+ * that is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This calls
+ * the executor's own function, which also calls the hook that extensions for auditing and security labels use.
  *
  * A column that was dropped since the query was planned is left out: the caller refuses it.
  */

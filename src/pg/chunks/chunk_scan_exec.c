@@ -395,8 +395,8 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Summaries", deparse_expression(summaries, context, prefix, false), es);
 	if (state->conditions.conditions != NIL)
 		ExplainPropertyText("Filter in Chunks",
-							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context, prefix,
-											   false), es);
+							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context,
+											   prefix, false), es);
 	if (!es->analyze)
 		return;
 	if (state->begun)

@@ -56,7 +56,9 @@ extern void chunk_scan_init(void);
 /* Adds the node's path for a function in FROM if it is one of the two, and takes the other paths away. */
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/* Has the parent of a query with * other columns behind the first ones, which there were when the query was analyzed? */
+/*
+ * Has the parent of a query with * other columns behind the first ones, which there were when the query was analyzed?
+ */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
 /* The columns of the relation with this number that an expression uses. They are added to a target list. */

@@ -168,8 +168,8 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Was a * written in the query that stands for columns of this function? The columns that come from one * have its place
- * in the text in common. If the function has one column only, this one is taken for a *.
+ * Was a * written in the query that stands for columns of this function? The columns that come from one * have its
+ * place in the text in common. If the function has one column only, this one is taken for a *.
  */
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
@@ -200,10 +200,10 @@ has_star(const PlannerInfo *root, Index relid, int columns)
 }
 
 /*
- * A query with * wants the columns that were added to the parent since it was parsed: returns how many columns the parent
- * had then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as a parse
- * tree: such a * stands for the columns that there were when the view or function was made, as that of a table does. Kept
- * parse trees have no places in a text.
+ * A query with * wants the columns that were added to the parent since it was parsed: returns how many columns the
+ * parent had then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as
+ * a parse tree: such a * stands for the columns that there were when the view or function was made, as that of a table
+ * does. Kept parse trees have no places in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)
@@ -213,7 +213,8 @@ columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *fu
 
 	foreach(cell, root->simple_rte_array[relid]->eref->colnames)
 		live += strVal(lfirst(cell))[0] != '\0';
-	return ((FuncExpr *) function->funcexpr)->location >= 0 && has_star(root, relid, live) ? function->funccolcount : INT_MAX;
+	return ((FuncExpr *) function->funcexpr)->location >= 0 && has_star(root, relid, live) ?
+		function->funccolcount : INT_MAX;
 }
 
 bool
@@ -288,7 +289,8 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make2(call, conditions);
 	scan->custom_private = list_make4(numbers, list_make1_int(any),
-									  uses_whole_row(root, rel->relid) ? numbers : list_delete_int(list_copy(numbers), 0),
+									  uses_whole_row(root, rel->relid) ?
+									  numbers : list_delete_int(list_copy(numbers), 0),
 									  list_make1_int(columns_of_star(root, rel->relid, linitial(rte->functions))));
 	scan->methods = &chunk_scan_scan_methods;
 	return (Plan *) scan;

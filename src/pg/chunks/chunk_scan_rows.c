@@ -48,7 +48,8 @@ may_read(Oid relation, AttrNumber column)
 	bool		is_missing = false;	/* nothing is locked here */
 
 	return (pg_class_aclcheck_ext(relation, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK ||
-			pg_attribute_aclcheck_ext(relation, column, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK) && !is_missing &&
+			pg_attribute_aclcheck_ext(relation, column, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK) &&
+		!is_missing &&
 		check_enable_rls(relation, InvalidOid, true) != RLS_ENABLED;
 }
 

@@ -32,8 +32,8 @@ enum ChunkSkipPrivate
 {
 	/*
 	 * The different sets of keys. Many indexes may be asked about the same set. A set is a list of keys. A key is a
-	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, strategy, and the
-	 * number of the argument in custom_exprs or -1).
+	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, strategy,
+	 * and the number of the argument in custom_exprs or -1).
 	 */
 	CHUNK_SKIP_KEY_SETS,
 
@@ -63,14 +63,14 @@ enum ChunkSkipPrivate
 extern void chunk_skip_init(void);
 
 /*
- * Is a statement being planned into which the node may be put, and has one of its tables that were looked at so far a bf
- * index? PostgreSQL looks at all tables of a query, with their children, before it makes paths for any of them.
+ * Is a statement being planned into which the node may be put, and has one of its tables that were looked at so far a
+ * bf index? PostgreSQL looks at all tables of a query, with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
 /*
- * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones if
- * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
+ * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones
+ * if rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
@@ -95,13 +95,16 @@ extern void chunk_skip_paths_init(void);
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 
-/* Is the statement that of the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by its name? */
+/*
+ * Is the statement that of the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by its
+ * name?
+ */
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
  * Has those of these nodes that are sequential scans test conditions "= ANY (expression)" by hash, for the expressions
- * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second function finds
- * what to undo. The memory is taken from the current context.
+ * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second
+ * function finds what to undo. The memory is taken from the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

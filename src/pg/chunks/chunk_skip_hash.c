@@ -1,8 +1,8 @@
 /*
  * chunk_skip_hash.c: conditions "column = ANY (array)" of sequential scans below ChunkSkip are tested by hash.
  *
- * PostgreSQL does so if the array is a constant with nine elements or more. It compares each row with an array that is a
- * parameter, or the result of a subquery, one element after the other. When a scan begins the value is known. So the
+ * PostgreSQL does so if the array is a constant with nine elements or more. It compares each row with an array that is
+ * a parameter, or the result of a subquery, one element after the other. When a scan begins the value is known. So the
  * condition is compiled anew with the value in place of the expression. The plan stays as it is.
  */
 #include "chunks/chunk_skip.h"

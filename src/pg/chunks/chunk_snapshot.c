@@ -38,8 +38,8 @@ void
 chunk_report_changed(const char *parent)
 {
 	/*
-	 * A kept plan of a function is made again from the parse tree, which has the old columns. So all kept statements are parsed
-	 * again, and the next try of this one has the new columns.
+	 * A kept plan of a function is made again from the parse tree, which has the old columns. So all kept statements
+	 * are parsed again, and the next try of this one has the new columns.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,

@@ -37,8 +37,8 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 /*
- * Raises the error for a relation with this name whose columns are not those for which the query was parsed. All prepared
- * statements of the session are parsed again when they are executed next.
+ * Raises the error for a relation with this name whose columns are not those for which the query was parsed. All
+ * prepared statements of the session are parsed again when they are executed next.
  */
 extern SB_NORETURN void chunk_report_changed(const char *parent);
 

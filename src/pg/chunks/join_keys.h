@@ -44,8 +44,8 @@ typedef struct JoinKeys
 } JoinKeys;
 
 /*
- * For EXPLAIN: the expression whose values are in a set. The ancestors are those of a JoinSkip: what is above the join is
- * above both.
+ * For EXPLAIN: the expression whose values are in a set. The ancestors are those of a JoinSkip: what is above the join
+ * is above both.
  */
 struct ExplainState;
 extern char *join_key_text(const JoinKeys *keys, int set, List *ancestors, struct ExplainState *es);

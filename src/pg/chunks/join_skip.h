@@ -66,8 +66,8 @@ extern void join_skip_init(void);
 extern void join_skip_paths_init(void);
 
 /*
- * Gives paths of a table with children, whose parameters come from rows of other tables, the cost that they are expected to
- * have with ChunkSkip.
+ * Gives paths of a table with children, whose parameters come from rows of other tables, the cost that they are
+ * expected to have with ChunkSkip.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -1,7 +1,7 @@
 /*
- * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. Its plan knows no
- * partition: when it is executed, it asks the bf indexes of all partitions, and plans and reads only those that may hold
- * rows which match. README.md in this folder draws the flow and proves that no row can be lost.
+ * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. Its plan
+ * knows no partition: when it is executed, it asks the bf indexes of all partitions, and plans and reads only those
+ * that may hold rows which match. README.md in this folder draws the flow and proves that no row can be lost.
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
@@ -36,12 +36,13 @@ extern int	partition_scan_use;
 extern int	partition_scan_fewest;
 
 /*
- * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has those of its columns that the query uses.
- * The other lists are:
+ * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has those of its columns that the query
+ * uses. The other lists are:
  */
 enum PartitionScanExprs
 {
-	PARTITION_SCAN_ASKED,		/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
+	/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
+	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
 	PARTITION_SCAN_PRUNING,		/* a list: conditions by which partitions can be pruned when their values are known */
 	PARTITION_SCAN_EXPRS_LENGTH
@@ -51,8 +52,8 @@ enum PartitionScanPrivate
 {
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
-	 * Three integers: the first of the range table entries for partitions, how many partitions with rows these are, and how
-	 * many partitioned tables come after them.
+	 * Three integers: the first of the range table entries for partitions, how many partitions with rows these are, and
+	 * how many partitioned tables come after them.
 	 */
 	PARTITION_SCAN_ENTRIES,
 	PARTITION_SCAN_QUERY,		/* a list: the statement's query, if WHERE CURRENT OF may look for this scan */
@@ -96,15 +97,15 @@ extern const char *partition_scan_refusal(Oid parent);
 extern int	partition_scan_count(Relation parent);
 
 /*
- * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, and locks
- * them. Returns NULL, or why this cannot be done.
+ * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, and
+ * locks them. Returns NULL, or why this cannot be done.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
 
 /*
- * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent, which have
- * varno 1. To be called while a query is executed: then the values are constants.
+ * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent,
+ * which have varno 1. To be called while a query is executed: then the values are constants.
  */
 extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
@@ -114,24 +115,24 @@ extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
 
 /*
- * How many partitions are expected to be read if indexes are asked about this comparison, whose column is on the left side?
- * Negative if this is not known. *known says whether the value is known: then up to 64 partitions are asked. REQUIRES: the
- * size of the relation is set.
+ * How many partitions are expected to be read if indexes are asked about this comparison, whose column is on the left
+ * side? Negative if this is not known. *known says whether the value is known: then up to 64 partitions are asked.
+ * REQUIRES: the size of the relation is set.
  */
-extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
-									  bool *known);
+extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
+									  Expr *comparison, bool *known);
 
 /* partition_scan_question.c */
 
 /*
- * The clause as a comparison of a column of the relation, on the left side, with an argument that has none; NULL if it is
- * not one. Of a value that is NULL the operator must not find any row.
+ * The clause as a comparison of a column of the relation, on the left side, with an argument that has none; NULL if it
+ * is not one. Of a value that is NULL the operator must not find any row.
  */
 extern Expr *partition_scan_comparison(Expr *clause, Index relid);
 
 /*
- * Can bf indexes of the partitions answer the comparison? Those of the parent are looked at, and if there are none, those
- * of the first partition.
+ * Can bf indexes of the partitions answer the comparison? Those of the parent are looked at, and if there are none,
+ * those of the first partition.
  */
 extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 

@@ -1,6 +1,6 @@
 /*
- * partition_scan_estimate.c: what the planner has to know of a table that it does not expand, and how many of its partitions
- * a PartitionScan is expected to read.
+ * partition_scan_estimate.c: what the planner has to know of a table that it does not expand, and how many of its
+ * partitions a PartitionScan is expected to read.
  */
 #include "chunks/partition_scan.h"
 
@@ -42,7 +42,8 @@ sample(List *oids, int i, int samples)
 static int32
 width_of_column(Oid parent, AttrNumber column)
 {
-	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(parent), Int16GetDatum(column), BoolGetDatum(true));
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(parent), Int16GetDatum(column),
+										BoolGetDatum(true));
 	int32		width = 0;
 
 	if (HeapTupleIsValid(tuple))
@@ -99,8 +100,8 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 		oids[i] = sample(parts->leaves, i, samples);
 	comparison = copyObject(comparison);
 	ChangeVarNodes((Node *) comparison, rel->relid, 1, 0);
-	chunk_scan_begin_locked(&scan, table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock), comparison, value, oids,
-							samples);
+	chunk_scan_begin_locked(&scan, table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock), comparison, value,
+							oids, samples);
 	scan.index_clause.asker.explain_only = true;
 	chunk_use_cache(&scan);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
@@ -136,16 +137,19 @@ rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
 }
 
 double
-partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison, bool *known)
+partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
+						bool *known)
 {
-	List	   *sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
+	List	   *sides = IsA(comparison, OpExpr) ?
+		((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
 	Node	   *value = estimate_expression_value(root, lsecond(sides));
 	double		count = list_length(parts->leaves);
 	double		rows;
 
 	*known = IsA(value, Const) && ActiveSnapshotSet();
 	if (*known)
-		return ((Const *) value)->constisnull ? 0 : count * share_to_read(root, rel, parts, comparison, (Const *) value);
+		return ((Const *) value)->constisnull ?
+			0 : count * share_to_read(root, rel, parts, comparison, (Const *) value);
 	rows = rows_of_value(root, rel, comparison);
 	return Min(rows, count);
 }

@@ -2,7 +2,8 @@
  * partition_scan_exec.c: executes the node PartitionScan.
  *
  * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters has
- * changed. The node keeps a scan as long as the value stays the same: a rescan asks no partition again that was left alone.
+ * changed. The node keeps a scan as long as the value stays the same: a rescan asks no partition again that was left
+ * alone.
  */
 #include "chunks/partition_scan.h"
 
@@ -194,7 +195,10 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 	return comparison;
 }
 
-/* The partitions that are left when those are pruned for which the values of conditions on the partition key are known now. */
+/*
+ * The partitions that are left when those are pruned for which the values of conditions on the partition key are known
+ * now.
+ */
 static int
 partitions_left(PartitionScanState *state, Oid *left)
 {
@@ -233,7 +237,8 @@ begin_scan(PartitionScanState *state)
 		left = palloc(state->count * sizeof(Oid) + 1);
 		count = partitions_left(state, left);
 	}
-	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state, state->comparison, value), value, left, count);
+	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state, state->comparison, value), value, left,
+							count);
 	state->begun = true;
 	chunk_use_cache(&state->scan);
 	state->scan.index_clause.asker.wants_reason = state->css.ss.ps.state->es_instrument != 0;
@@ -341,8 +346,8 @@ partition_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyText("Looks for", deparse_expression((Node *) state->comparison, context, prefix, false), es);
 	if (state->conditions.conditions != NIL)
 		ExplainPropertyText("Filter in Partitions",
-							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context, prefix,
-											   false), es);
+							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context,
+											   prefix, false), es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)
 		return;

@@ -1,8 +1,10 @@
 /*
- * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks them.
+ * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks
+ * them.
  *
  * They are those that PostgreSQL would put into the plan: the planner's own partition descriptors are used, and its own
- * pruning. They are locked in the planner's order before the execution's snapshot is taken, as the planner would lock them.
+ * pruning. They are locked in the planner's order before the execution's snapshot is taken, as the planner would lock
+ * them.
  */
 #include "chunks/partition_scan.h"
 
@@ -102,8 +104,8 @@ clauses_on_key(Finding *finding, Relation table, List *clauses)
 }
 
 /*
- * The partitions of the table that PostgreSQL's pruning leaves. It wants a relation of the planner, so one is made for this
- * purpose.
+ * The partitions of the table that PostgreSQL's pruning leaves. It wants a relation of the planner, so one is made for
+ * this purpose.
  */
 static Bitmapset *
 prune(Finding *finding, Relation table, List *clauses)
@@ -185,7 +187,8 @@ has_same_partitions(Finding *finding, Oid oid)
 	Relation	table = table_open(oid, NoLock);
 	PartitionDesc found = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
 	PartitionDesc now = RelationGetPartitionDesc(table, true);
-	bool		result = found->nparts == now->nparts && memcmp(found->oids, now->oids, found->nparts * sizeof(Oid)) == 0;
+	bool		result = found->nparts == now->nparts &&
+		memcmp(found->oids, now->oids, found->nparts * sizeof(Oid)) == 0;
 
 	table_close(table, NoLock);
 	return result;
@@ -252,7 +255,8 @@ List *
 partition_scan_ruled_out(Relation parent, List *conditions)
 {
 	PartitionScanParts parts = {NIL};
-	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts, .is_executed = true};
+	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts,
+						   .is_executed = true};
 
 	add_partitions(&finding, parent, conditions, false);
 	DestroyPartitionDirectory(finding.root->glob->partition_directory);

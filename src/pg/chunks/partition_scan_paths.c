@@ -1,9 +1,10 @@
 /*
  * partition_scan_paths.c: decides whether a table gets the node PartitionScan, and makes its paths.
  *
- * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths for the
- * inner side of a nested loop. Beside these there must be a path that needs no other table: it reads all partitions. If the
- * planner chooses this one, the statement is planned again without the node, since an ordinary plan reads them faster.
+ * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
+ * for the inner side of a nested loop. Beside these there must be a path that needs no other table: it reads all
+ * partitions. If the planner chooses this one, the statement is planned again without the node, since an ordinary plan
+ * reads them faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -17,8 +18,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured, with 20 µs for
- * one page that is read in sequence (seq_page_cost, 1): a question takes 0.6 µs, such a query 200 µs.
+ * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured, with 20 µs
+ * for one page that is read in sequence (seq_page_cost, 1): a question takes 0.6 µs, such a query 200 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUERY_COST (4000 * cpu_operator_cost)
@@ -74,8 +75,8 @@ typedef struct Choice
 } Choice;
 
 /*
- * Of the conditions that indexes can answer, the one for which the fewest partitions are expected to be read. *why says why
- * there is none.
+ * Of the conditions that indexes can answer, the one for which the fewest partitions are expected to be read. *why says
+ * why there is none.
  */
 static Choice
 choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const PartitionScanParts *parts, List *conditions,
@@ -168,7 +169,8 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 	(void) class;
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid && ((Var *) node)->varattno == *(AttrNumber *) column;
+	return IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
 /* The sets of other tables with which a condition of a join can be a condition of this one: a list of Relids. */

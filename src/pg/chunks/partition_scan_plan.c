@@ -25,14 +25,16 @@ is_tested_in_partitions(Node *clause, Index relid)
 	{
 		const Var  *variable = lfirst_node(Var, cell);
 
-		result &= variable->varno != (int) relid || variable->varattno > 0 || variable->varattno == TableOidAttributeNumber;
+		result &= variable->varno != (int) relid || variable->varattno > 0 ||
+			variable->varattno == TableOidAttributeNumber;
 	}
 	list_free(variables);
 	return result;
 }
 
 Plan *
-partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses, List *children)
+partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses,
+						 List *children)
 {
 	PartitionScanPath *private = linitial(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);

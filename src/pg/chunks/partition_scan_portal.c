@@ -2,10 +2,10 @@
  * partition_scan_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
- * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and PL/pgSQL are
- * planned with CURSOR_OPT_FAST_PLAN, and do not get the node. A portal that a client opens by the protocol, or a function by
- * SPI_cursor_open(), has a plan like any other query. If the node stands in it where WHERE CURRENT OF would look, it keeps the
- * query, and such a portal has this planned when its execution begins, as a cursor's would be.
+ * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and PL/pgSQL
+ * are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. A portal that a client opens by the protocol, or a
+ * function by SPI_cursor_open(), has a plan like any other query. If the node stands in it where WHERE CURRENT OF would
+ * look, it keeps the query, and such a portal has this planned when its execution begins, as a cursor's would be.
  */
 #include "chunks/partition_scan.h"
 
@@ -60,7 +60,8 @@ partition_scan_keep_query(PlannedStmt *statement, Query *query)
 PlannedStmt *
 partition_scan_statement_for_portal(QueryDesc *query)
 {
-	CustomScan *node = chunk_skip_is_of_named_portal(query->plannedstmt) ? find_node(query->plannedstmt->planTree) : NULL;
+	CustomScan *node = chunk_skip_is_of_named_portal(query->plannedstmt) ?
+		find_node(query->plannedstmt->planTree) : NULL;
 
 	if (node == NULL)
 		return query->plannedstmt;

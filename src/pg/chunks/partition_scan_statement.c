@@ -1,12 +1,13 @@
 /*
- * partition_scan_statement.c: decides which tables of a statement may get the node PartitionScan, and finishes its plan.
+ * partition_scan_statement.c: decides which tables of a statement may get the node PartitionScan, and finishes its
+ * plan.
  *
- * The planner expands a partitioned table unless its range table entry says that it is not to be (`inh` is false, as for
- * ONLY). So for a table that may get the node this is said before the planner is called, and the entry is marked. For such
- * a table the planner makes an empty relation, and partition_scan_plan.c gives it the node's path. Whether the node can
- * and should be used is found out there. If it cannot, or if the planner never asks for the paths of a table that was marked,
- * the statement is planned again from a copy, without marks: a table that is neither expanded nor read by the node would
- * lose all its rows.
+ * The planner expands a partitioned table unless its range table entry says that it is not to be (`inh` is false, as
+ * for ONLY). So for a table that may get the node this is said before the planner is called, and the entry is marked.
+ * For such a table the planner makes an empty relation, and partition_scan_plan.c gives it the node's path. Whether the
+ * node can and should be used is found out there. If it cannot, or if the planner never asks for the paths of a table
+ * that was marked, the statement is planned again from a copy, without marks: a table that is neither expanded nor read
+ * by the node would lose all its rows.
  */
 #include "chunks/partition_scan.h"
 
@@ -185,9 +186,10 @@ obstacle_of_table(const RangeTblEntry *rte)
 }
 
 /*
- * The entries of partitioned tables that may get the node, in a query and in its subqueries in FROM and WITH. The conditions
- * of an outer query may become theirs. Members of set operations are left out, because the planner may turn them into
- * children of a relation; and subqueries in expressions, because with the node they could not be run by workers.
+ * The entries of partitioned tables that may get the node, in a query and in its subqueries in FROM and WITH. The
+ * conditions of an outer query may become theirs. Members of set operations are left out, because the planner may turn
+ * them into children of a relation; and subqueries in expressions, because with the node they could not be run by
+ * workers.
  */
 static List *
 candidates(Query *query, bool has_conditions, List *found)
@@ -325,7 +327,8 @@ call_planner(Query *parse, const char *query_string, int cursor_options, ParamLi
 }
 
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
+plan_statement(Query *parse, const char *query_string, int cursor_options,
+			   ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};

@@ -1,10 +1,10 @@
 /*
- * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes, with which LIKE, ILIKE, regular
- * expressions, ^@ and = leave pages unread. They have GIN's signatures (index/keys.h); the keys are the n-grams of core/gram,
- * which also says what a pattern requires.
+ * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes, with which LIKE,
+ * ILIKE, regular expressions, ^@ and = leave pages unread. They have GIN's signatures (index/keys.h); the keys are the
+ * n-grams of core/gram, which also says what a pattern requires.
  *
- * The grams depend on nothing but the bytes of a text, the options of the operator class and the encoding of the database: not on
- * a collation, nor on a version of the operating system's or ICU's rules.
+ * The grams depend on nothing but the bytes of a text, the options of the operator class and the encoding of the
+ * database: not on a collation, nor on a version of the operating system's or ICU's rules.
  */
 #include "base/compat.h"
 
@@ -119,8 +119,8 @@ bytes_of(struct varlena *value)
 }
 
 /*
- * The same with one byte for each character beyond ASCII, in an encoding that is not UTF-8 but has characters of several bytes. All of
- * them are alike then, and so are their cases.
+ * The same with one byte for each character beyond ASCII, in an encoding that is not UTF-8 but has characters of
+ * several bytes. All of them are alike then, and so are their cases.
  */
 static Bytes
 one_byte_a_character(Bytes text)
@@ -247,7 +247,10 @@ bf_gram_extract_query_bytea(PG_FUNCTION_ARGS)
 	return extract_query(fcinfo, form_of_bytea(fcinfo), bytes_of(PG_GETARG_VARLENA_PP(0)));
 }
 
-/* For patterns of both types. The same program has been made for each of the calls, so what is there is all that counts. */
+/*
+ * For patterns of both types. The same program has been made for each of the calls, so what is there is all that
+ * counts.
+ */
 SB_FUNCTION(bf_gram_triconsistent);
 Datum
 bf_gram_triconsistent(PG_FUNCTION_ARGS)
@@ -301,8 +304,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_grams)
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = first; i < Min(first + n, count); i++)
 			size += write_character(characters[i], buffer + size);
-		grams = accumArrayResult(grams, PointerGetDatum(cstring_to_text_with_len((char *) buffer, size)), false, TEXTOID,
-								 CurrentMemoryContext);
+		grams = accumArrayResult(grams, PointerGetDatum(cstring_to_text_with_len((char *) buffer, size)), false,
+								 TEXTOID, CurrentMemoryContext);
 	}
 	PG_RETURN_DATUM(makeArrayResult(grams, result_memory()));
 }

@@ -1,13 +1,14 @@
 /*
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
- * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have. Ranges do not
- * depend on each other, so the leader and its workers take stretches of them from a common counter, and write the items of each
- * stretch into a file of its own. The leader lays the groups down from these files in the order of the ranges, as if it had read all of
- * them itself, so the index does not depend on who has read what. Where the next stretch is not there yet, the leader reads one that
- * nobody has taken. The levels above come from the same files.
+ * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
+ * Ranges do not depend on each other, so the leader and its workers take stretches of them from a common counter, and
+ * write the items of each stretch into a file of its own. The leader lays the groups down from these files in the order
+ * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
+ * next stretch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads what is left when it comes there.
+ * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads what is left when it
+ * comes there.
  */
 #include "index/build_workers.h"
 
@@ -201,7 +202,10 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 
 /* -------------------------------------------------------------------- the leader */
 
-/* May the functions of the operator classes run in a worker? PostgreSQL looks at the index's expressions and predicate only. */
+/*
+ * May the functions of the operator classes run in a worker? PostgreSQL looks at the index's expressions and predicate
+ * only.
+ */
 static bool
 classes_are_safe(Relation index)
 {
@@ -227,8 +231,9 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 }
 
 /*
- * So many times each process takes a stretch, if there are ranges enough. A stretch has at most so many ranges: who reads one of
- * them from a file passes those before it. But each stretch is a file, and a folder should not have too many.
+ * So many times each process takes a stretch, if there are ranges enough. A stretch has at most so many ranges: who
+ * reads one of them from a file passes those before it. But each stretch is a file, and a folder should not have too
+ * many.
  */
 #define TURNS 16
 #define MOST_IN_A_STRETCH 64
@@ -295,7 +300,8 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 }
 
 BfBuildWorkers *
-bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader)
+bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info,
+					   BfHeapReader *reader)
 {
 	const int	wanted = workers_for(heap, index, info);
 	BfBuildWorkers *workers;
@@ -314,7 +320,8 @@ bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, c
 	}
 	ereport(DEBUG1,
 			(errmsg_internal("table \"%s\" is read for index \"%s\" by %d parallel workers and the leader",
-							 RelationGetRelationName(heap), RelationGetRelationName(index), workers->context->nworkers_launched)));
+							 RelationGetRelationName(heap), RelationGetRelationName(index),
+							 workers->context->nworkers_launched)));
 	return workers;
 }
 

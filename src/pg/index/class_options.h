@@ -12,7 +12,8 @@
 typedef struct BfClassOptions
 {
 	int32		vl_len_;
-	double		false_positive_rate;	/* negative: it was not given; with the sign changed it is the class's own default */
+	/* negative: it was not given; with the sign changed it is the class's own default */
+	double		false_positive_rate;
 	double		fpr;			/* the same by its short name; 0: it was not given */
 } BfClassOptions;
 
@@ -20,8 +21,8 @@ typedef struct BfClassOptions
 #define BF_INDEX_GRAM_FPR 0.2
 
 /*
- * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a struct that
- * begins with them. Errors about options get the hint.
+ * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a
+ * struct that begins with them. Errors about options get the hint.
  */
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
 

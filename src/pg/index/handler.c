@@ -26,7 +26,8 @@
 
 static const IndexAmRoutine bf_index_routine = {
 	.type = T_IndexAmRoutine,
-	.amstrategies = 0,			/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
+	/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
+	.amstrategies = 0,
 	.amsupport = BF_OPTIONS_PROC,
 	.amoptsprocnum = BF_OPTIONS_PROC,
 	.amcanmulticol = true,
@@ -132,7 +133,8 @@ check_strategies(Relation index, int column)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 					 errmsg("the operator class of column %d of index \"%s\" has the operator %s with number %d, which it cannot have",
-							column + 1, RelationGetRelationName(index), format_operator(member->amopopr), member->amopstrategy),
+							column + 1, RelationGetRelationName(index), format_operator(member->amopopr),
+							member->amopstrategy),
 					 errhint(BF_ONLY_EQUALITY)));
 	}
 	ReleaseCatCacheList(operators);

@@ -20,7 +20,10 @@
 extern BlockNumber bf_index_pages_per_range_option(Relation index);
 extern double bf_index_fpr_option(Relation index, int column);
 
-/* The rate of an operator class with keys inside values, whose function for options this is (or InvalidOid), if no option says another one. */
+/*
+ * The rate of an operator class with keys inside values, whose function for options this is (or InvalidOid), if no
+ * option says another one.
+ */
 extern double bf_index_key_class_fpr(Oid options_function);
 extern int	bf_index_levels_option(Relation index);
 extern bool bf_index_autosummarizes(Relation index);
@@ -36,7 +39,9 @@ extern Oid	bf_index_am_oid(void);
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
 
-/* Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not. */
+/*
+ * Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not.
+ */
 extern void bf_index_notice_unasked(Relation index);
 
 /* ------------------------------------------------------------ the other callbacks */

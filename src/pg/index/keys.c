@@ -301,7 +301,8 @@ consistent_says_no(KeyQuery *query)
 		for (int i = 0; i < count; i++)
 			query->is_there[maybe[i]] = (which >> i & 1) != 0;
 		if (DatumGetBool(FunctionCall8Coll((FmgrInfo *) &query->keys->consistent, query->keys->collation,
-										   PointerGetDatum(query->is_there), UInt16GetDatum(query->strategy), query->query,
+										   PointerGetDatum(query->is_there), UInt16GetDatum(query->strategy),
+										   query->query,
 										   UInt32GetDatum(query->count), PointerGetDatum(query->extra),
 										   PointerGetDatum(&recheck), PointerGetDatum(query->values),
 										   PointerGetDatum(query->nulls))))

@@ -47,7 +47,10 @@ bf_index_init(void)
 					   AccessExclusiveLock);
 }
 
-/* The functions of filters call the rate fpr, and so may the options of an index. Both names at once would be two rates. */
+/*
+ * The functions of filters call the rate fpr, and so may the options of an index. Both names at once would be two
+ * rates.
+ */
 #define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
 
 static void
@@ -136,8 +139,8 @@ SB_FUNCTION(bf_many_key_class_options);
 Datum
 bf_many_key_class_options(PG_FUNCTION_ARGS)
 {
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_MANY_KEY_FPR,
-								   RATE_IS_THE_OPTION);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions),
+								   BF_INDEX_MANY_KEY_FPR, RATE_IS_THE_OPTION);
 	PG_RETURN_VOID();
 }
 

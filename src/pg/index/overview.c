@@ -52,7 +52,10 @@
 /* Indexes up to this many pages are not called large. */
 #define SMALL_INDEX 128
 
-/* A group is larger than its items need if its filters have less than this share of their bits set; of full ones it is a half. */
+/*
+ * A group is larger than its items need if its filters have less than this share of their bits set; of full ones it is
+ * a half.
+ */
 #define SPARSE 0.2
 
 typedef struct Overview
@@ -209,8 +212,8 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 }
 
 /*
- * Says why an index is larger than its table, given the largest group that the meta page knows and how many ranges of level 0 have
- * begun.
+ * Says why an index is larger than its table, given the largest group that the meta page knows and how many ranges of
+ * level 0 have begun.
  */
 static const char *
 why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, const BfGroup *group,
@@ -289,7 +292,10 @@ read_pages(void *argument)
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
-	/* A rate like that of a range with far more items than all others is no reason: another index would have such a range too. */
+	/*
+	 * A rate like that of a range with far more items than all others is no reason: another index would have such a
+	 * range too.
+	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
@@ -322,8 +328,8 @@ read_pages(void *argument)
 }
 
 /*
- * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for the codes of the latter;
- * read_pages() checks no rights, so that a privilege which is missing is one of the server's.
+ * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for the
+ * codes of the latter; read_pages() checks no rights, so that a privilege which is missing is one of the server's.
  */
 static bool
 is_damage(int sqlerrcode)

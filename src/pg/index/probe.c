@@ -1,6 +1,6 @@
 /*
- * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in scan.h, and ../chunks for
- * when that is right.
+ * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in scan.h, and
+ * ../chunks for when that is right.
  */
 #include "index/search.h"
 
@@ -108,7 +108,8 @@ is_current(BfProbe *probe)
 	bool		current;
 
 	if (!sb_read_recent_buffer(probe->locator, 0, probe->meta_buffer))
-		probe->meta_buffer = ReadBufferWithoutRelcache(probe->locator, MAIN_FORKNUM, 0, RBM_NORMAL, NULL, probe->is_permanent);
+		probe->meta_buffer = ReadBufferWithoutRelcache(probe->locator, MAIN_FORKNUM, 0, RBM_NORMAL, NULL,
+													   probe->is_permanent);
 	LockBuffer(probe->meta_buffer, BUFFER_LOCK_SHARE);
 	meta = (const BfMetaPage *) PageGetContents(BufferGetPage(probe->meta_buffer));
 	current = meta->publications == probe->geometry->publications && meta->beyond == BF_BEYOND_EMPTY;

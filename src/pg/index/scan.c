@@ -1,6 +1,6 @@
 /*
- * scan.c: asks an index: as an index scan, which makes a bitmap, and for ../chunks, whether a table may hold rows at all. descend.c
- * finds the pages.
+ * scan.c: asks an index: as an index scan, which makes a bitmap, and for ../chunks, whether a table may hold rows at
+ * all. descend.c finds the pages.
  */
 #include "index/search.h"
 
@@ -41,9 +41,9 @@ may_lack_level(const BfGeometry *geometry)
 }
 
 /*
- * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only functions
- * of an operator class may, so for these it is copied. If groups were added since it was read, their ranges can be ruled out
- * too, or faster; so if that may be, the meta page is looked at.
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only
+ * functions of an operator class may, so for these it is copied. If groups were added since it was read, their ranges
+ * can be ruled out too, or faster; so if that may be, the meta page is looked at.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
@@ -57,9 +57,10 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 }
 
 /*
- * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the meta
- * page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the heap's
- * file need not be opened: for a session that asks a thousand partitions for the first time this is a part of its work.
+ * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the
+ * meta page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the
+ * heap's file need not be opened: for a session that asks a thousand partitions for the first time this is a part of
+ * its work.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)
@@ -122,8 +123,8 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 }
 
 /*
- * The share of the ranges of level 0 that are expected to say "maybe" to one of so many items although they have none: an item
- * gets down to a range only if the ranges above say "maybe" too.
+ * The share of the ranges of level 0 that are expected to say "maybe" to one of so many items although they have none:
+ * an item gets down to a range only if the ranges above say "maybe" too.
  */
 static double
 expected_in_vain(const BfGeometry *geometry, int column, double items)
@@ -145,13 +146,17 @@ bf_index_expect(Relation index, AttrNumber column, double items)
 
 	expected.in_vain = expected_in_vain(geometry, column - 1, items);
 	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	/* Each item is looked up in all groups of the highest level, and further down in about one. And there is the meta page. */
+	/*
+	 * Each item is looked up in all groups of the highest level, and further down in about one. And there is the meta
+	 * page.
+	 */
 	expected.pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
 	return expected;
 }
 
 bool
-bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience, BfSpans *spans)
+bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
+					   BfSpans *spans)
 {
 	Condition  *condition = &search->conditions[0];
 	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = patience};

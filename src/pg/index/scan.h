@@ -19,8 +19,8 @@ typedef struct BfSearch BfSearch;
 
 /*
  * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
- * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside values, with
- * SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside
+ * values, with SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
@@ -53,11 +53,11 @@ bf_index_are_few(const BfPages *pages)
 
 /*
  * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
- * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges are
- * searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
- * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin) old
- * enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks, and
- * counts this as a scan of the index if it is one.
+ * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges
+ * are searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
+ * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin)
+ * old enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks,
+ * and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 
@@ -68,7 +68,10 @@ typedef struct BfSpan
 	BlockNumber end;
 } BfSpan;
 
-/* Pages of a heap: spans in ascending order, none of which begins where another one ends. Some may lie behind the end of the heap. */
+/*
+ * Pages of a heap: spans in ascending order, none of which begins where another one ends. Some may lie behind the end
+ * of the heap.
+ */
 typedef struct BfSpans
 {
 	BfSpan	   *spans;			/* in the memory context that was current when the first one was added */
@@ -80,9 +83,9 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * For a caller that asks many groups, of one index or of many, about the same items: groups are passed over where asking is in vain. After
- * the first group that was asked in vain one is passed over, after the next one two, then four, and so on, until a group is of
- * use again. All of it is zero at first.
+ * For a caller that asks many groups, of one index or of many, about the same items: groups are passed over where
+ * asking is in vain. After the first group that was asked in vain one is passed over, after the next one two, then
+ * four, and so on, until a group is of use again. All of it is zero at first.
  */
 typedef struct BfPatience
 {
@@ -106,18 +109,19 @@ bf_index_passes_over(BfPatience *patience)
 }
 
 /*
- * Begins a search for the rows that have one of these items in a column. The hashes, which are sorted here, are those of
- * items of this type under this collation. They are not copied. It is made by bf_index_ask_for_spans() only.
+ * Begins a search for the rows that have one of these items in a column. The hashes, which are sorted here, are those
+ * of items of this type under this collation. They are not copied. It is made by bf_index_ask_for_spans() only.
  */
 extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
 
 /*
- * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index. The result is
- * false if the index was not asked, because there are too many items for its rate, or because its column has other items; then
- * these are all pages. REQUIRES: as for bf_index_ask(); the index hashes arguments of type of the items so.
+ * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index.
+ * The result is false if the index was not asked, because there are too many items for its rate, or because its column
+ * has other items; then these are all pages. REQUIRES: as for bf_index_ask(); the index hashes arguments of type of the
+ * items so.
  */
-extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
-								   BfSpans *spans);
+extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
+								   BfPatience *patience, BfSpans *spans);
 
 /* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
 typedef struct BfExpectation
@@ -141,8 +145,8 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
  * pages were last. It is of no use any more when something was published since it was made.
  *
- * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the
- * search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
+ * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the search or
+ * the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
  * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
  * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that
  * it had.
@@ -154,9 +158,10 @@ extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
 extern void bf_index_free_probe(BfProbe *probe);
 
 /*
- * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next has
- * their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the pages of the
- * index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
+ * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next
+ * has their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the
+ * pages of the index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(),
+ * but no lock.
  */
 typedef enum BfFetch
 {

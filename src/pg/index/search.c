@@ -204,7 +204,10 @@ bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapsh
 void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
-	/* Its operator classes are those with which it was built, or this raises an error: before their functions are called. */
+	/*
+	 * Its operator classes are those with which it was built, or this raises an error: before their functions are
+	 * called.
+	 */
 	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)
 	{
@@ -241,7 +244,8 @@ bf_index_is_for_values(const BfSearch *search)
 	const Condition *condition = &search->conditions[0];
 
 	return search->count == 1 && search->trusted && !condition->unknown && condition->hasher != NULL &&
-		condition->class == NULL && condition->is_hashed && (condition->key->sk_flags & (SK_ISNULL | SK_SEARCHNULL)) == 0;
+		condition->class == NULL && condition->is_hashed &&
+			(condition->key->sk_flags & (SK_ISNULL | SK_SEARCHNULL)) == 0;
 }
 
 bool

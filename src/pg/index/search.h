@@ -1,6 +1,6 @@
 /*
- * search.h: what a search looks for, and how it goes down the levels of an index. search.c prepares it, descend.c finds the pages,
- * scan.c and probe.c begin it.
+ * search.h: what a search looks for, and how it goes down the levels of an index. search.c prepares it, descend.c finds
+ * the pages, scan.c and probe.c begin it.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_SEARCH_H
@@ -30,8 +30,8 @@ bf_index_has_range(const Mask *mask, uint32 range)
 }
 
 /*
- * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys inside
- * values, that the value has those of these items which `by_keys` says.
+ * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys
+ * inside values, that the value has those of these items which `by_keys` says.
  */
 typedef struct Condition
 {
@@ -54,8 +54,8 @@ typedef struct Condition
 } Condition;
 
 /*
- * Items of a condition are carried from level to level as bits of words. A condition with more is asked on level 0 only: what is found
- * of a group would take more than a megabyte.
+ * Items of a condition are carried from level to level as bits of words. A condition with more is asked on level 0
+ * only: what is found of a group would take more than a megabyte.
  */
 #define MOST_CARRIED 65536
 
@@ -65,7 +65,8 @@ typedef uint64 ItemSet;
 /* One level of a search. */
 typedef struct LevelSearch
 {
-	ItemSet    *found;			/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
+	/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
+	ItemSet    *found;
 	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
 } LevelSearch;
 
@@ -138,28 +139,31 @@ typedef struct Descent
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
 	int64		pages;			/* found so far; with none of the four it stops at the first one */
 	uint32		opened;			/* pages of the index */
-	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
+	/* of the group of level 0 that was searched last: ranges of which no page said anything */
+	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
-	uint32		most_opened;	/* when so many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
+	/* when so many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
+	uint32		most_opened;
 	bool		unasked;		/* and there were others */
 	BlockNumber index_blocks;	/* the index has so many */
 } Descent;
 
 /*
- * Leaves in *candidates those ranges of a group that may hold matching rows, of those that have the pages from `first` to `end` (exclusive).
- * `items` says for each condition what may be there. What was found on a level above 0 is in search->level[].found. REQUIRES:
- * bf_index_prepare_levels().
+ * Leaves in *candidates those ranges of a group that may hold matching rows, of those that have the pages from `first`
+ * to `end` (exclusive). `items` says for each condition what may be there. What was found on a level above 0 is in
+ * search->level[].found. REQUIRES: bf_index_prepare_levels().
  */
-extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items, Mask *candidates);
+extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end,
+								 const ItemSet *items, Mask *candidates);
 
 /* Makes room for what is found on the levels above 0. */
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and returns
- * how many pages they are. With none of the four it stops at the first range, so that the result only says whether there are
- * any.
+ * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and
+ * returns how many pages they are. With none of the four it stops at the first range, so that the result only says
+ * whether there are any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
@@ -171,6 +175,7 @@ bf_index_begun_pages(const BfGeometry *geometry)
 }
 
 /* Asks an index, as bf_index_ask() does, and remembers in the probe, which may be NULL, where pages are. */
-extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few);
+extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe,
+										   BfPages *few);
 
 #endif

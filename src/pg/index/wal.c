@@ -25,15 +25,15 @@
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above it
- *   is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
+ *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above
+ *   it is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
  *   pd_upper. If it logs an image, as for the first change of the page after a checkpoint, it leaves out the
  *   fragments, because the image already has the change. wal_consistency_checking works as for all generic records.
- * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). XLogBeginInsert() has room for them. Pages of
- *   one record are locked in the order of their blocks, and nothing else locks two filter pages at once.
+ * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). XLogBeginInsert() has room for them.
+ *   Pages of one record are locked in the order of their blocks, and nothing else locks two filter pages at once.
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
  * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of

@@ -244,7 +244,8 @@ flags_array(Datum *flags, bool *nulls, int count)
 
 	if (count == 0)
 		return PointerGetDatum(construct_empty_array(BOOLOID));
-	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true, TYPALIGN_CHAR));
+	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true,
+											  TYPALIGN_CHAR));
 }
 
 static void
@@ -354,7 +355,8 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
 	hashes = check_choice("number of hashes", p->hash_count, 1, SB_STABLE_MAX_HASHES);
 	evictions = check_choice("number of evictions", p->evictions, 0,
-							 Min(p->bytes * 8 / (bits >= 1 ? bits : p->scheme == SB_VALUE_WEIGHTED ? SB_STABLE_WEIGHTED_BITS : SB_STABLE_DEFAULT_BITS),
+							 Min(p->bytes * 8 / (bits >= 1 ? bits : p->scheme == SB_VALUE_WEIGHTED ?
+												 SB_STABLE_WEIGHTED_BITS : SB_STABLE_DEFAULT_BITS),
 								 SB_STABLE_MAX_EVICTIONS));
 	if (p->scheme > SB_TWO_CLASS && !isnan(p->low) && !(p->low < p->high && isfinite(p->high - p->low)))
 		ereport(ERROR,
@@ -423,8 +425,8 @@ SB_CONTAINS_ELEMENTS(stable, search_elements)
 /* -------------------------------------------------------- decaying and uniting */
 
 /*
- * So many tries to evict are made between two checks for interrupts. A try takes a few nanoseconds, or up to about 100 if it waits
- * for memory, so a cancel is noticed within half a second even in the largest filters.
+ * So many tries to evict are made between two checks for interrupts. A try takes a few nanoseconds, or up to about 100
+ * if it waits for memory, so a cancel is noticed within half a second even in the largest filters.
  */
 #define TRIES_BETWEEN_INTERRUPTS (1 << 22)
 
@@ -482,7 +484,8 @@ unite_arguments(FunctionCallInfo fcinfo, bool in_place)
 	else
 		result = stable_store(&united, left.cells);
 	if (right.header.items != 0)
-		must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
+		must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER,
+									right.cells));
 	return result;
 }
 

@@ -67,7 +67,8 @@ typedef struct StableParameters
 
 #define STABLE_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
 	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
-#define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .low = NAN, .high = NAN, \
+#define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
+	.scheme = SB_MULTI_CLASS, .low = NAN, .high = NAN, \
 	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 
 /* "sbf" or "ibf"; "two_class" and so on. */
@@ -120,7 +121,10 @@ enum
 extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
-/* Sets the range of importances from two arguments. Without `high` there is none; `low` is 0 where only `high` is given. */
+/*
+ * Sets the range of importances from two arguments. Without `high` there is none; `low` is 0 where only `high` is
+ * given.
+ */
 extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
 /* Sets up a state of an empty filter, or with a copy of a filter's cells, in this context. */
@@ -131,8 +135,8 @@ extern void stable_state_copy(StableState *state, MemoryContext context, const S
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * Makes a state that changes a copy of a filter, which becomes a value in this context. After the changes stable_changed()
- * completes the value: it writes the state's header into it.
+ * Makes a state that changes a copy of a filter, which becomes a value in this context. After the changes
+ * stable_changed() completes the value: it writes the state's header into it.
  */
 extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(StableState *state);
@@ -186,8 +190,8 @@ stable_check_importance(bool is_null, double importance)
 }
 
 /*
- * The value to which an item that arrives with this importance sets its cells. A filter that ranks importances notes this one.
- * Raises an error if the importance is null or NaN.
+ * The value to which an item that arrives with this importance sets its cells. A filter that ranks importances notes
+ * this one. Raises an error if the importance is null or NaN.
  */
 extern uint8_t stable_ranked_importance(StableState *state, double importance);
 

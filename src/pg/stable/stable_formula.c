@@ -157,7 +157,8 @@ ibf_evictions(PG_FUNCTION_ARGS)
 {
 	double		fpr = PG_GETARG_FLOAT8(0);
 	double		shares[SB_STABLE_MAX_VALUE];
-	sb_stable_chain chain = {.cell_count = PG_GETARG_FLOAT8(1), .hash_count = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
+	sb_stable_chain chain = {.cell_count = PG_GETARG_FLOAT8(1), .hash_count = PG_GETARG_INT32(2),
+							 .max = PG_GETARG_INT32(3), .shares = shares};
 	sb_scheme	scheme = ibf_scheme(PG_GETARG_DATUM(4));
 
 	check_rate(fpr);
@@ -204,5 +205,6 @@ ibf_false_negative_rate(PG_FUNCTION_ARGS)
 
 	stable_check_importance(false, importance);
 	stable_open(PG_GETARG_DATUM(0), &ibf);
-	return missed(&ibf.header, sb_stable_value_of(&ibf.header, ibf.header.items == 0 ? NULL : ibf.cells, importance), PG_GETARG_INT64(2));
+	return missed(&ibf.header, sb_stable_value_of(&ibf.header, ibf.header.items == 0 ? NULL : ibf.cells, importance),
+				  PG_GETARG_INT64(2));
 }

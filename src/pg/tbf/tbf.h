@@ -34,12 +34,14 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
 /*
- * A value that the core has made in PostgreSQL's memory, with VARHDRSZ bytes in front: cuts the block to the size of the value
- * and sets its length.
+ * A value that the core has made in PostgreSQL's memory, with VARHDRSZ bytes in front: cuts the block to the size of
+ * the value and sets its length.
  */
 extern Datum tbf_fit(void *value, const sb_tbf *header);
 
-/* Raises the error of a status of a function of the core that makes a value with this header. Returns if it is SB_OK. */
+/*
+ * Raises the error of a status of a function of the core that makes a value with this header. Returns if it is SB_OK.
+ */
 extern void tbf_must(sb_status status, const sb_tbf *header);
 
 /* Raises the error for a filter that would be too large. */
@@ -68,8 +70,8 @@ extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *s
 extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
- * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above what its parts had: `rate_before`, or 0 if
- * that is not known.
+ * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above what its parts had:
+ * `rate_before`, or 0 if that is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
@@ -104,7 +106,9 @@ extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 /* The value of a hit in units of 2^-12 hits. Raises an error if the weight is out of range. */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
-/* Raises the error for an argument of an aggregate that is NULL. `filter` completes "FILTER (WHERE ... IS NOT NULL)". */
+/*
+ * Raises the error for an argument of an aggregate that is NULL. `filter` completes "FILTER (WHERE ... IS NOT NULL)".
+ */
 extern SB_NORETURN void tbf_refuse_null(const char *what, const char *filter);
 
 /* Raises the error for a counter that would overflow. */
@@ -128,7 +132,8 @@ extern void tbf_builder_must(sb_status status);
  * The same as sb_tbf_builder_begin(), _like(), _of(), _unite() and so on. They raise errors instead of returning
  * statuses.
  */
-extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized);
+extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of,
+										 bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
 
 /* A builder to merge filters, of which the first one says the parameters. It does not hold that filter yet. */
@@ -138,7 +143,10 @@ extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filt
 extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
 extern Datum tbf_builder_store(sb_tbf_builder *builder);
 
-/* The builder's bytes come after so many others, which the caller writes and reads. REQUIRES: the bytes to read have as many. */
+/*
+ * The builder's bytes come after so many others, which the caller writes and reads. REQUIRES: the bytes to read have as
+ * many.
+ */
 extern bytea *tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front);
 extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front);
 

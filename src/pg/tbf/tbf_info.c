@@ -43,7 +43,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 {
 	/* In the order of the OUT parameters in sql/install/20-tbf.sql. */
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
-		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, used_share, columns_};
+		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase,
+		  recurring_minimum, top, used_share, columns_};
 	TbfValue	tbf;
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};

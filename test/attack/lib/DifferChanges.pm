@@ -3,8 +3,8 @@
 #
 #   my ($what, @sql) = DifferChanges::rows($relation);        # INSERT, UPDATE, DELETE, MERGE, COPY
 #   my ($what, @sql) = DifferChanges::keep($relation);        # summaries, VACUUM, REINDEX, ...: no row changes
-#   my ($what, @sql) = DifferChanges::alter($relation);       # columns, partitions, TRUNCATE; {undo} of the relation mends the
-#                                                             # model if a statement fails
+#   my ($what, @sql) = DifferChanges::alter($relation);       # columns, partitions, TRUNCATE; {undo} of the
+#                                                             # relation mends the model if a statement fails
 #
 # What a transaction block may hold is what rows() gives, and transactional() for the rest.
 package DifferChanges;

@@ -2,8 +2,9 @@
 #
 #   my $question = DifferQueries::question($run, $relation, %option);
 #
-# Most of them have conditions that a bf index can answer, beside others that it cannot; the values are those of rows that
-# are there, of rows that never were, NULL, and special ones. Options: rls => a role for which row-level security holds.
+# Most of them have conditions that a bf index can answer, beside others that it cannot; the values are those of rows
+# that are there, of rows that never were, NULL, and special ones. Options: rls => a role for which row-level security
+# holds.
 package DifferQueries;
 
 use strict;
@@ -330,8 +331,8 @@ sub settings
 	# To start workers takes longer than most questions do without: a few of them are enough.
 	if (!$run->{no_workers} && chance(0.08))
 	{
-		# Without a cost, and with nothing that keeps its rows, a Gather is put under a nested loop, which starts workers for
-		# each row: a query may take a minute then.
+		# Without a cost, and with nothing that keeps its rows, a Gather is put under a nested loop, which starts
+		# workers for each row: a query may take a minute then.
 		push @settings, chance(0.3) ? ('parallel_setup_cost = 0', 'enable_material = on') : 'parallel_setup_cost = 10';
 		push @settings, 'max_parallel_workers_per_gather = 2', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 			'parallel_leader_participation = ' . pick('on', 'off');

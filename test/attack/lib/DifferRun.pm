@@ -1,15 +1,16 @@
-# DifferRun.pm: asks the same question with indexes and without, and keeps a history that repeats what led to a difference.
+# DifferRun.pm: asks the same question with indexes and without, and keeps a history that repeats what led to a
+# difference.
 #
 #   my $run = DifferRun->new(database => 'name', name => '010');
-#   my ($state, $message) = $run->act($session, 'a word for the counts', 'some SQL');   # SQLSTATE of class XX: a failure
+#   my ($state, $message) = $run->act($session, 'a word for the counts', 'some SQL');   # class XX: a failure
 #   $run->compare($session, @questions);                                              # see below
 #   $run->failed; $run->counts
 #
-# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. It is asked by differ(), a function in the database: once
-# with the settings, once with $off, which leave the planner nothing but sequential scans. Modes:
+# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. It is asked by differ(), a function in the
+# database: once with the settings, once with $off, which leave the planner nothing but sequential scans. Modes:
 #
-#   digest   the answer of each is a digest of all rows: their count and the sum of their hashes (EXECUTE ... INTO, which
-#            may run in parallel)
+#   digest   the answer of each is a digest of all rows: their count and the sum of their hashes
+#            (EXECUTE ... INTO, which may run in parallel)
 #   loop     the same by a portal, row by row
 #   cursor   the same by a cursor that goes forward and backward, and starts again in the middle
 #   value    the query has one value, which is the answer
@@ -233,7 +234,8 @@ sub new
 
 sub debug_parallel { return $_[0]{version} >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'; }
 
-# A session with everything loaded. auto_explain decides about nested statements when the outermost one begins, so it is on there.
+# A session with everything loaded. auto_explain decides about nested statements when the outermost one begins, so it is
+# on there.
 sub session
 {
 	my ($self, $name, %option) = @_;
@@ -339,7 +341,8 @@ sub quote
 	return "\$$tag\$$text\$$tag\$";
 }
 
-# Statements, and settings of DifferQueries::settings(), as one message to the server: a round trip takes long on a busy machine.
+# Statements, and settings of DifferQueries::settings(), as one message to the server: a round trip takes long on a busy
+# machine.
 sub message
 {
 	return join "\\;\n", map { s/; (?=SET )/\\; /gr } @_;

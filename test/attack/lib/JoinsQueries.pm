@@ -1,7 +1,7 @@
 # JoinsQueries.pm: random queries with joins, over the tables of JoinsSchema.
 #
-# A query is a hash: `sql` returns one text that does not depend on the order of rows; `join` says whether it should skip pages if the
-# keys are few.
+# A query is a hash: `sql` returns one text that does not depend on the order of rows; `join` says whether it should
+# skip pages if the keys are few.
 package JoinsQueries;
 
 use strict;

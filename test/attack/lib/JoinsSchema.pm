@@ -1,4 +1,5 @@
-# JoinsSchema.pm: random tables for joins that skip. A fact table is large and its keys lie together; dimensions have few keys.
+# JoinsSchema.pm: random tables for joins that skip. A fact table is large and its keys lie together; dimensions have
+# few keys.
 #
 # Every key is made of an integer, so that the same integer has equal values in columns of different types.
 package JoinsSchema;
@@ -9,7 +10,8 @@ use warnings;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Types whose values of the same integer are equal to each other; %s is the integer. Some dimensions get another type of the family.
+# Types whose values of the same integer are equal to each other; %s is the integer. Some dimensions get another type of
+# the family.
 my @families = (
 	[['int2', '%s::int2'], ['int4', '%s'], ['int8', '%s::int8']],
 	[['int4', '%s'], ['int8', '%s::int8'], ['whole', '%s']],

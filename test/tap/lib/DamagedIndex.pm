@@ -1,4 +1,5 @@
-# DamagedIndex.pm: tables with bf indexes whose files are damaged, and all calls that read them. For tests with a cluster of their own.
+# DamagedIndex.pm: tables with bf indexes whose files are damaged, and all calls that read them. For tests with a
+# cluster of their own.
 #
 #   DamagedIndex::prepare();                                   # starts that cluster
 #   my $db = StreambloomTap->new('name');
@@ -23,7 +24,8 @@ sub prepare
 	StreambloomTap::restart_own_cluster(autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
 }
 
-# "ends": what a command ends with: 'ok' or its SQLSTATE. "finds": whether the rows that an index finds are those that are there.
+# "ends": what a command ends with: 'ok' or its SQLSTATE. "finds": whether the rows that an index finds are those that
+# are there.
 my $functions = <<'SQL';
 CREATE FUNCTION ends(command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -116,8 +118,8 @@ sub stop
 	die "cannot stop the server: $err" if $code != 0;
 }
 
-# Runs all calls on a table, again and again; returns how many errors there were, and what is wrong. XX001 is wrong unless the core itself
-# checks what was damaged: the header of a page, the file's length.
+# Runs all calls on a table, again and again; returns how many errors there were, and what is wrong. XX001 is wrong
+# unless the core itself checks what was damaged: the header of a page, the file's length.
 sub wrongs
 {
 	my ($db, $t, $is_cores, $first, $last) = @_;

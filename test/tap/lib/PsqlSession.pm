@@ -1,7 +1,7 @@
 # PsqlSession.pm: a session that stays open, so that a test can have several at once: one psql behind two pipes.
 #
 #   my $one = PsqlSession->new('database');
-#   my ($answer, $state, $message) = $one->ask('SELECT 1');     # '00000' unless something failed, then the first SQLSTATE
+#   my ($answer, $state, $message) = $one->ask('SELECT 1');   # '00000', or the first SQLSTATE of a failure
 #   $one->send('UPDATE ...'); ...; ($answer, $state) = $one->answer;   # meanwhile others do something
 #
 # What is sent may hold any number of statements and lines of psql, also COPY with its data. One question may be under

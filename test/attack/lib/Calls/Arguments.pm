@@ -1,9 +1,10 @@
 # Calls::Arguments: for each type of argument a list of SQL expressions that are worth trying: NULL, empty, extreme,
-# infinite, huge and hostile ones. A type that a function of the catalogue takes and that has no list here fails the test.
+# infinite, huge and hostile ones. A type that a function of the catalogue takes and that has no list here fails the
+# test.
 #
-# An expression has its type, needs no table, and gives the same value each time. The first of a list is an ordinary value:
-# with the first of each list, or with those of %ordinary, every function has to succeed. Heavy ones take a large part of a
-# second or of the memory and are given seldom.
+# An expression has its type, needs no table, and gives the same value each time. The first of a list is an ordinary
+# value: with the first of each list, or with those of %ordinary, every function has to succeed. Heavy ones take a large
+# part of a second or of the memory and are given seldom.
 #
 # Some types stand for many ("any"): their lists are groups, each of one type, because a column of rows has one type.
 package Calls::Arguments;
@@ -26,7 +27,8 @@ my @times = ('2024-05-01 UTC', '-infinity', 'infinity', '4714-11-24 00:00:00+00 
 	'1999-12-31 23:59:59.999999 UTC', '2024-05-01 00:00:00.000001 UTC', '2024-05-02 UTC', '2024-06-01 UTC', '1900-01-01 UTC', '2100-01-01 UTC', '10000-01-01 UTC', '0001-01-01 UTC');
 my @texts = ('flat', 'extensible', 'multi_class', 'two_class', 'value_weighted', '', ' ', 'FLAT', 'x', "x''y", '\\\\x', '%s%n', 'é', '😀', 'flat ');
 
-# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried soon.
+# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried
+# soon.
 my %worst = (
 	'double precision' => ['1e-320', '1e-20', '0.9999999999999999', '1e30', '1.7976931348623157e308', 'NaN', 'Infinity'],
 	integer => [1, 0, 2147483647, -2147483648],
@@ -36,8 +38,8 @@ my %worst = (
 	'interval[]' => ['{}', '{178000000 years,-178000000 years}'],
 );
 
-# Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes, which
-# are what mutants are made of.
+# Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes,
+# which are what mutants are made of.
 my %filters = (
 	bf => [
 		'bf_add_all(bf_empty(100), ARRAY[1, 2, 3]::bigint[])', 'bf_empty(1)', 'bf_empty(20, 0.5)', 'bf_empty(60, 1e-6)',

@@ -4,11 +4,13 @@
 # A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. Some
 # hundred calls are sent to a session in one go, each statement of them by itself; the answers are watched, so that one
 # which does not end, although its statement_timeout has passed, is ended from outside. run() fills in:
-#   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it had
-#             to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so before
-#   ms        how long its longest statement took, without the time after the timeout in which the process was ready to run
-#             but had no processor
-#   suspect   why it should be repeated alone: what verdict() says, or 'memory' for those of some hundred calls that took too much
+#   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it
+#             had to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so
+#             before
+#   ms        how long its longest statement took, without the time after the timeout in which the process was ready to
+#             run but had no processor
+#   suspect   why it should be repeated alone: what verdict() says, or 'memory' for those of some hundred calls that
+#             took too much
 # alone() makes one call in a session of its own, and has also the text of the error and the memory taken.
 package Calls::Caller;
 

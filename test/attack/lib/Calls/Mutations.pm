@@ -1,5 +1,5 @@
-# Calls::Mutations: filters made of the bytes of valid ones: with changed bits, odd numbers in their headers, other payloads.
-# The server says which of them it takes as values; these are what the functions are called with.
+# Calls::Mutations: filters made of the bytes of valid ones: with changed bits, odd numbers in their headers, other
+# payloads. The server says which of them it takes as values; these are what the functions are called with.
 package Calls::Mutations;
 
 use strict;
