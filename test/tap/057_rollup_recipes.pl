@@ -1,6 +1,6 @@
-# Every statement that docs/rollups.md prints is run, in the order of the page, over the whole log of a blog, and each answer is compared
-# with exact SQL over the log. (039 replays logs with late hits, kills and folds.) The log is moved, so that its last hit was a moment ago: the
-# statements of the page ask for now().
+# Every statement that docs/rollups.md prints is run, in the order of the page, over the whole log of a blog, and each
+# answer is compared with exact SQL over the log. (039 replays logs with late hits, kills and folds.) The log is moved,
+# so that its last hit was a moment ago: the statements of the page ask for now().
 use strict;
 use warnings;
 
@@ -46,7 +46,8 @@ sub follow
 	}
 }
 
-# Rows of an answer that do not hold the exact hits, and items with more hits than others_to that it leaves out. by: columns that are compared.
+# Rows of an answer that do not hold the exact hits, and items with more hits than others_to that it leaves out.
+# by: columns that are compared.
 sub wrong
 {
 	my ($answer, $exact, $by) = @_;
