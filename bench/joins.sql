@@ -1,7 +1,7 @@
 -- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and JoinSkip and without.
 
 CREATE EXTENSION streambloom;
-CREATE TABLE measured (id int GENERATED ALWAYS AS IDENTITY, relation text, keys int, spread text, skips bool, buffers bigint, ms float8, workers bool, node bool);
+CREATE TABLE measured (id int GENERATED ALWAYS AS IDENTITY, relation text, keys int, spread text, skips bool, buffers bigint, rows_read numeric, ms float8, workers bool, node bool);
 
 -- A table with so many rows, in so many partitions or (0) in one piece. Each host is in one row.
 CREATE PROCEDURE make(relation text, partitions int, total bigint, rate float8) LANGUAGE plpgsql AS $$
@@ -25,31 +25,37 @@ BEGIN
 	COMMIT;
 END $$;
 
--- Two executions: one for the buffers, and one for the time, without what EXPLAIN ANALYZE measures and tests.
-CREATE FUNCTION run(query text, OUT buffers bigint, OUT ms float8, OUT workers bool, OUT node bool) LANGUAGE plpgsql AS $$
+-- Two executions: one for what EXPLAIN ANALYZE counts, and, if it is wanted, one for the time without what that measures and tests.
+-- rows_read are the rows of the large table that its scans returned or filtered out.
+CREATE FUNCTION run(query text, relation text, times bool, OUT buffers bigint, OUT rows_read numeric, OUT ms float8, OUT workers bool, OUT node bool) LANGUAGE plpgsql AS $$
 DECLARE
-	plan json;
+	plan jsonb;
 	began timestamptz := clock_timestamp();
 BEGIN
-	EXECUTE format('SELECT count(q.id) FROM (%s) q', query);
-	ms := extract(epoch FROM clock_timestamp() - began) * 1000;
+	IF times THEN
+		EXECUTE format('SELECT count(q.id) FROM (%s) q', query);
+		ms := extract(epoch FROM clock_timestamp() - began) * 1000;
+	END IF;
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	buffers := (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+	SELECT coalesce(sum(((n ->> 'Actual Rows')::numeric + coalesce((n ->> 'Rows Removed by Filter')::numeric, 0) +
+		coalesce((n ->> 'Rows Removed by Index Recheck')::numeric, 0)) * (n ->> 'Actual Loops')::numeric), 0) INTO rows_read
+	FROM jsonb_path_query(plan, 'strict $.** ? (exists (@."Relation Name"))') n WHERE starts_with(n ->> 'Relation Name', relation);
 	workers := plan::text LIKE '%"Workers Planned"%';
 	node := plan::text LIKE '%JoinSkip%';
 END $$;
 
 -- Rounds that alternate; the minima of both.
-CREATE PROCEDURE measure(relation text, keys int, spread text, rounds int) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE measure(relation text, keys int, spread text, rounds int, times bool) LANGUAGE plpgsql AS $$
 DECLARE
 	query text := format('SELECT l.* FROM %I l JOIN suspects s USING (host)', relation);
 BEGIN
 	FOR i IN 1 .. rounds LOOP
 		SET streambloom.enable_join_skip = on;
-		INSERT INTO measured (relation, keys, spread, skips, buffers, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, true, (r).* FROM (SELECT run(query) AS r OFFSET 0) x;
+		INSERT INTO measured (relation, keys, spread, skips, buffers, rows_read, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, true, (r).* FROM (SELECT run(query, relation, times) AS r OFFSET 0) x;
 		SET streambloom.enable_join_skip = off;
 		SET streambloom.prefer_chunk_skip = off;
-		INSERT INTO measured (relation, keys, spread, skips, buffers, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, false, (r).* FROM (SELECT run(query) AS r OFFSET 0) x;
+		INSERT INTO measured (relation, keys, spread, skips, buffers, rows_read, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, false, (r).* FROM (SELECT run(query, relation, times) AS r OFFSET 0) x;
 		RESET streambloom.prefer_chunk_skip;
 		COMMIT;
 	END LOOP;
@@ -57,10 +63,13 @@ BEGIN
 END $$;
 
 CREATE VIEW page (id, line) AS
-	SELECT 0, E'| table | keys | rows are in | buffers | with JoinSkip | ratio | ms | with JoinSkip | ratio | plan before, with |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |'
+	WITH m AS (SELECT min(id) AS id, relation, keys, spread, min(buffers) FILTER (WHERE NOT skips) AS before, min(buffers) FILTER (WHERE skips) AS buffers, min(rows_read) FILTER (WHERE NOT skips) AS rows_before,
+			min(rows_read) FILTER (WHERE skips) AS rows_read, min(ms) FILTER (WHERE NOT skips) AS ms_before, min(ms) FILTER (WHERE skips) AS ms,
+			CASE WHEN bool_or(workers) FILTER (WHERE NOT skips) THEN 'workers' ELSE 'serial' END || ', ' || CASE WHEN bool_or(workers) FILTER (WHERE skips) THEN 'workers' WHEN bool_or(node) FILTER (WHERE skips) THEN 'JoinSkip' ELSE 'serial' END AS plans
+		FROM measured GROUP BY relation, keys, spread)
+	SELECT 0, '| table | keys | rows are in | buffers | with JoinSkip | ratio | rows read | with JoinSkip |' || CASE WHEN count(ms) > 0 THEN ' ms | with JoinSkip | ratio |' ELSE '' END || E' plan before, with |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |' ||
+		CASE WHEN count(ms) > 0 THEN ' ---: | ---: | ---: |' ELSE '' END || ' --- |' FROM m
 	UNION ALL
-	SELECT min(id), format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s, %s |', relation, keys, spread, min(buffers) FILTER (WHERE NOT skips), min(buffers) FILTER (WHERE skips),
-		round(min(buffers) FILTER (WHERE skips)::numeric / min(buffers) FILTER (WHERE NOT skips), 3), round((min(ms) FILTER (WHERE NOT skips))::numeric, 1), round((min(ms) FILTER (WHERE skips))::numeric, 1),
-		round((min(ms) FILTER (WHERE skips) / min(ms) FILTER (WHERE NOT skips))::numeric, 3), CASE WHEN bool_or(workers) FILTER (WHERE NOT skips) THEN 'workers' ELSE 'serial' END,
-		CASE WHEN bool_or(workers) FILTER (WHERE skips) THEN 'workers' WHEN bool_or(node) FILTER (WHERE skips) THEN 'JoinSkip' ELSE 'serial' END)
-	FROM measured GROUP BY relation, keys, spread;
+	SELECT id, format('| %s | %s | %s | %s | %s | %s | %s | %s |', relation, keys, spread, before, buffers, round(buffers::numeric / before, 3), round(rows_before), round(rows_read)) ||
+		CASE WHEN ms IS NOT NULL THEN format(' %s | %s | %s |', round(ms_before::numeric, 1), round(ms::numeric, 1), round((ms / ms_before)::numeric, 3)) ELSE '' END || format(' %s |', plans)
+	FROM m;

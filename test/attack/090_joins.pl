@@ -125,6 +125,12 @@ SQL
 my %count;
 my @problems;
 
+# A busy machine takes longer, but compares enough to find what a run on an idle one finds.
+sub goes_on
+{
+	return @problems < 4 && (Attack::seconds_left(40) > 0 || ($count{comparisons} // 0) < 1500 && ($count{rounds} // 0) < 40);
+}
+
 sub settings
 {
 	my $role = shift;
@@ -167,7 +173,16 @@ sub ask
 		$count{'comparisons that skipped pages'}++ if $pages > 0;
 		$count{"skipped: $q->{kind}"}++ if $pages > 0;
 	}
-	if ($state eq 'lost' || $answered < @questions && $state !~ /^(?:40|25P02)/)
+	# A join of large results may take longer than the timeout on a busy machine: then it must take as long without the
+	# nodes.
+	if ($state eq '57014' && $answered < @questions)
+	{
+		my $q = $questions[$answered];
+		my (undef, $plain_state) = $session->ask("ROLLBACK;\nBEGIN ISOLATION LEVEL $isolation; $settings;\nSELECT answer(" . quote($q->{plain} // $q->{sql}) . ", 'off');\nROLLBACK");
+		push @problems, "timeout with the nodes only\n$q->{sql}\n$settings" if $plain_state ne '57014';
+		$count{'timeouts'}++;
+	}
+	elsif ($state eq 'lost' || $answered < @questions && $state !~ /^(?:40|25P02)/)
 	{
 		push @problems, "ended with $state $message after $answered of " . @questions . "\n" . ($questions[$answered] ? $questions[$answered]{sql} : '') . "\n$settings";
 	}
@@ -214,7 +229,7 @@ sub round
 	}
 	foreach my $batch (1 .. 8)
 	{
-		last if Attack::seconds_left(40) < 0 || @problems > 3;
+		last if !goes_on();
 		ask($session, settings($secured), \@history, map { question($schema, \@prepared) } 1 .. 30) or last;
 		foreach (1 .. pick(0, 1, 2, 3))
 		{
@@ -228,10 +243,7 @@ sub round
 	return;
 }
 
-while (Attack::seconds_left(40) > 0 && @problems < 4)
-{
-	round();
-}
+round() while goes_on();
 
 my $share = ($count{'comparisons that skipped pages'} // 0) / ($count{comparisons} || 1);
 diag(join ', ', map { "$_: $count{$_}" } sort keys %count);

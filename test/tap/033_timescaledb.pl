@@ -55,6 +55,32 @@ foreach my $setting ('on', 'off')
 }
 is($db->sql(StreambloomTap::parallel(2) . 'SELECT count(*) FROM hyper WHERE uid = 42'), 1, "a parallel plan");
 
+# Joins, as docs/neighbours.md says: with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write them
+# so that they do not.
+$db->sql('CREATE TABLE suspects AS SELECT unnest(ARRAY[42, 9000, -1]::bigint[]) AS uid; ANALYZE suspects');
+my $hash_joins = 'SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET max_parallel_workers_per_gather = 0; ' .
+	'PREPARE since(timestamptz) AS SELECT uid FROM hyper JOIN suspects USING (uid) WHERE at > $1;';
+my $join = 'SELECT uid FROM hyper JOIN suspects USING (uid)';
+my $both_off = 'SET timescaledb.enable_chunk_append = off; SET timescaledb.enable_constraint_aware_append = off;';
+foreach (
+	['no condition on time', '', $join, 1, '42 9000'],
+	['a constant of the type of the column', '', "$join WHERE at > '2024-01-04'", 1, '9000'],
+	['a custom plan', 'SET plan_cache_mode = force_custom_plan;', "EXECUTE since('2024-01-04')", 1, '9000'],
+	['a generic plan', 'SET plan_cache_mode = force_generic_plan;', "EXECUTE since('2024-01-04')", 0, '9000'],
+	['a date', '', "$join WHERE at > date '2024-01-04'", 0, '9000'],
+	['now()', '', "$join WHERE at < now() - interval '1 day'", 0, '42 9000'],
+	['a subquery', '', "$join WHERE at > (SELECT timestamptz '2024-01-04')", 0, '9000'],
+	['now() with ConstraintAwareAppend', 'SET timescaledb.enable_chunk_append = off;', "$join WHERE at < now() - interval '1 day'", 0, '42 9000'],
+	['now() without both nodes', $both_off, "$join WHERE at < now() - interval '1 day'", 1, '42 9000'],
+	['a date without both nodes', $both_off, "$join WHERE at > date '2024-01-04'", 1, '9000'])
+{
+	my ($name, $set, $query, $skips, $rows) = @$_;
+	my $plan = $db->sql("$hash_joins $set EXPLAIN (COSTS OFF) $query");
+	is(($plan =~ /JoinSkip/ ? 1 : 0) . ($plan =~ /(?:Chunk|ConstraintAware)Append/ ? 1 : 0), $skips ? '10' : '01', "the plan of a join, $name") or diag($plan);
+	is(join(' ', sort { $a <=> $b } split /\n/, $db->sql("$hash_joins $set $query")), $rows, "its rows, $name");
+}
+
+
 is($db->sql("SELECT count(*) FROM generate_series(0, 14399, 480) v, chunk_scan(NULL::day, 'uid', v)"), 30, 'chunk_scan of a partitioned table');
 is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::day, 'uid', 42) WHERE is_read"), 'day_0', 'which skips partitions');
 is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,

@@ -1,19 +1,19 @@
 /*
- * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range is
- * unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the same page are
- * added together, and up to four pages with one WAL record.
+ * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range
+ * is unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the
+ * same page are added together, and up to four pages with one WAL record.
  *
- * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
- * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
- * the state of a range must be looked at for each row, and never be remembered from one row to the next.
+ * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked at
+ * under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So the
+ * state of a range must be looked at for each row, and never be remembered from one row to the next.
  *
  * Ranges that have not begun have no placeholder yet, so the page needs no look. This is what makes rows in new pages
  * cheap. Whether a range has begun is known from the geometry, if nothing was published since that was read; and this
  * must be looked at for each row, after the row is in the heap.
  *
  * Each level is judged alone. From what one level says nothing follows for another one: that an item's bits are set on
- * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that is
- * summarized on level 1.
+ * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that
+ * is summarized on level 1.
  */
 #include "base/compat.h"
 
@@ -63,8 +63,8 @@ this_statement(Relation index, IndexInfo *indexInfo)
 }
 
 /*
- * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks one of them. Nobody
- * relies on a range that is full.
+ * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks
+ * one of them. Nobody relies on a range that is full.
  */
 static bool
 are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
@@ -90,15 +90,18 @@ typedef struct Pages
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
 
-/* Is something to be done on this page? REQUIRES: it is locked. */
+/*
+ * Is something to be done on this page? Not if its group was replaced since the geometry was read: the row was in the
+ * heap before that, so the summarizer of the new group finds it there. REQUIRES: the page is locked.
+ */
 static bool
 is_wanted(Relation index, const Pages *all, const BfPageAdditions *one)
 {
 	BlockNumber page = one->additions[0].line / all->group->positions;
-	BfFilterPage *content = bf_index_filter_page(index, bf_index_column_start(all->group, all->column) + page,
-												 BufferGetPage(one->buffer), all->group, all->column, page);
+	BfFilterPage *content = bf_index_filter_page_in_use(index, bf_index_column_start(all->group, all->column) + page,
+														BufferGetPage(one->buffer), all->group, all->column, page);
 
-	return are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+	return content != NULL && are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
 }
 
 /* Adds the items to the pages that have been collected, and begins to collect anew. */
@@ -181,7 +184,8 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	qsort_interruptible(additions, count, sizeof(BfAddition), compare_lines, NULL);
 	for (uint32 i = 0, end; i < count; i = end)
 	{
-		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
+		for (end = i + 1;
+			 end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
 			end++;
 		CHECK_FOR_INTERRUPTS();
 		collect_page(index, &pages, &additions[i], end - i);

@@ -102,7 +102,7 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 			BfGroup		last;
 
 			bf_index_find_group(geometry, group->level, of->covered - 1, &last);
-			bf_index_estimate_items(work->index, geometry, &last, column, before);
+			bf_index_estimate_items(work->index, geometry, &last, column, BF_PAGES_THAT_TELL, before);
 			of_column.items = before;
 			lines[column] = Max(lines[column], bf_index_lines_for(&of_column, last.ranges, group->ranges));
 		}
@@ -139,7 +139,7 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 	BfGroup		group = {.level = level, .columns = geometry->columns, .first_range = first, .lines = line_counts};
 	BfGroupLines lines;
 
-	if (!bf_index_reserve_entry(work->index))
+	if (!bf_index_reserve_entries(work->index, 1))
 		return false;
 	if (work->building && available > 0)
 	{
