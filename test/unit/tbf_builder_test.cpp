@@ -425,19 +425,20 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 }
 
 /*
- * Sums that nobody added would be stored with the first hit that comes, and so would the base of a filter that nobody added: without a
- * half-life there is no slack, and the base is 0.
+ * Sums that nobody added would be stored with the first hit that comes, and so would the base of a filter that nobody
+ * added: without a half-life there is no slack, and the base is 0.
  */
 TEST(TbfBuilder, SumsWithoutHitsAreRefused)
 {
-	constexpr size_t notes = SB_TBF_HEADER + 6 + 4 * 8; /* the totals that fell out, then three of each plane and a byte */
+	/* The totals that fell out, then three of each plane and a byte. */
+	constexpr size_t notes = SB_TBF_HEADER + 6 + 4 * 8;
 	constexpr size_t wide = 16;
 	Memory memory;
 	for (const int64_t half_life : {INT64_C(0), hour})
 	{
 		const Owned empty = begun(memory, planned(1, half_life, true), SB_TBF_SUMS_OF_ITEMS, true);
 		const Bytes good = sent(empty.get());
-		(void)arrived(memory, good);
+		(void) arrived(memory, good);
 		std::vector<size_t> places = {notes, notes + wide};
 		for (const size_t flag : {size_t{4}, size_t{5}}) /* merged?, fractions? */
 		{

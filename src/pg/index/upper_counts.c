@@ -1,7 +1,7 @@
 /*
  * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the
- * other, so of each level one range is under way at a time. Those of level 1 are counted from them, those of each level above
- * from what is left of the level below.
+ * other, so of each level one range is under way at a time. Those of level 1 are counted from them, those of each level
+ * above from what the level below has kept.
  */
 #include "index/upper_counts.h"
 
