@@ -28,7 +28,8 @@ SELECT format('CREATE TABLE parted_%s PARTITION OF parted FOR VALUES IN (%s) WIT
 INSERT INTO parted SELECT i, 1 + i / 1000 FROM generate_series(0, 19999) i;
 CREATE INDEX parted_bf ON parted USING bf (id) WITH (pages_per_range = 1);
 CREATE TABLE filters AS SELECT bf_agg(id, 1000000) AS f, tbf_agg(host, '2024-05-01 UTC', '7 days', 1, 1000000, 0.01) AS t FROM log;
-VACUUM ANALYZE log, parted, filters;
+CREATE TABLE lists AS SELECT bf_agg(i) AS f FROM generate_series(1, 1000) i;
+VACUUM ANALYZE log, parted, filters, lists;
 
 -- operation, the most pages that it may touch, the statement
 CREATE TEMP TABLE operation (n serial, name text, most bigint, statement text);
@@ -41,9 +42,10 @@ INSERT INTO operation (name, most, statement) VALUES
 	('the index, for a key of a jsonb', 23, 'SELECT * FROM log WHERE body @> ''{"user": 1234}'''),
 	('the index, when a row is inserted', 9, 'INSERT INTO log SELECT 60000, ''new'', ''new'', ''{}'''),
 	('a stored bf, asked for an item', 9, 'SELECT f @> 12345 FROM filters'),
+	('a stored list of 1,000 items, asked for an item', 6, 'SELECT f @> 12345 FROM lists'),
 	('a stored tbf, asked for a count', 13, 'SELECT tbf_count(t, ''host 7'', ''2024-05-01 UTC'') FROM filters'),
 	('partitions, for a value of one of them', 62, 'SELECT * FROM chunk_scan(NULL::parted, ''id'', 12345)');
 SELECT name, CASE WHEN pages <= most THEN 'as few as before' ELSE format('%s pages, not %s', pages, most) END AS pages
 FROM (SELECT *, pg_temp.pages(statement) AS pages FROM operation OFFSET 0) o ORDER BY n;
 
-DROP TABLE log, parted, filters;
+DROP TABLE log, parted, filters, lists;

@@ -114,3 +114,15 @@ ROLLBACK;
 SELECT a.aggfnoid::regprocedure AS aggregate, a.aggtranstype::regtype AS state, t.typtype <> 'p' AS ordinary, a.aggcombinefn <> 0 AS combines
 FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_type t ON t.oid = a.aggtranstype
 WHERE p.proargtypes[0] IN ('bf'::regtype, 'sbf'::regtype, 'ibf'::regtype, 'tbf'::regtype, 'abf'::regtype) ORDER BY a.aggfnoid::regprocedure::text COLLATE "C";
+
+-- how aggregates travel: for each design of a state what combines, sends and receives it, and whose state it is. An aggregate that loses one of these comes to
+-- stand in another line. (The order of items is part of what sbf, ibf, tbf_agg_in_order and abf by items say: nothing combines those.)
+SELECT aggtranstype::regtype AS state, aggcombinefn AS combines, nullif(aggserialfn::oid, 0)::regproc AS sends, nullif(aggdeserialfn::oid, 0)::regproc AS receives,
+	aggtransspace AS space, array_agg(DISTINCT proname ORDER BY proname) AS aggregates, count(*) AS signatures
+FROM aggregates GROUP BY 1, 2, 3, 4, 5 ORDER BY aggcombinefn::text COLLATE "C", 1, 3, 4, 5;
+
+-- combine functions of states that are internal get NULL when a worker has seen no row: they may not be strict, and what sends and receives has to be
+SELECT signature FROM aggregates
+WHERE (aggtranstype = 'internal'::regtype AND (SELECT proisstrict FROM pg_proc WHERE oid = aggcombinefn)) OR
+	EXISTS (SELECT FROM pg_proc WHERE oid IN (aggserialfn, aggdeserialfn) AND NOT proisstrict) OR
+	EXISTS (SELECT FROM pg_proc WHERE oid IN (aggtransfn, aggcombinefn, aggserialfn, aggdeserialfn, aggfinalfn) AND proparallel <> 's');

@@ -166,5 +166,43 @@ RESET enable_seqscan;
 -- A table that is a member of a UNION ALL has no table above it.
 SELECT asked FROM plans($$SELECT * FROM (SELECT id, tags FROM event UNION ALL SELECT id, tags FROM event WHERE id > 0) e WHERE tags @> '{req:20000}'$$);
 
+-- The advisor, the planner and the index agree on the pages of a look-up (sizes.c computes them for both): of a value that is not known when
+-- the query is planned, in a column whose values are all different. Where reading a page costs 1 and all else nothing, the cost is the pages.
+CREATE TABLE agreed (v integer) WITH (autovacuum_enabled = off);
+INSERT INTO agreed SELECT i FROM generate_series(1, 400000) i ORDER BY hashint4(i);
+ANALYZE agreed;
+SELECT pages_absent, pages_rare, bf_bytes, coalesce(substring(statement FROM 'WITH .*'), '') AS options FROM bf_index_advise('agreed') \gset
+CREATE INDEX agreed_v ON agreed USING bf (v) :options;
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+SET random_page_cost = 1;
+SET seq_page_cost = 1;
+SET cpu_tuple_cost = 0;
+SET cpu_index_tuple_cost = 0;
+SET cpu_operator_cost = 0;
+PREPARE look_up(integer) AS SELECT * FROM agreed WHERE v = $1;
+CREATE FUNCTION pages_read(value integer) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT * FROM agreed WHERE v = %s', value) INTO plan;
+	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::float8 + (plan #>> '{0,Plan,Shared Read Blocks}')::float8;
+END $$;
+CREATE FUNCTION pages_planned() RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) EXECUTE look_up(1)' INTO plan;
+	RETURN (plan #>> '{0,Plan,Total Cost}')::float8;
+END $$;
+SELECT levels, bytes FROM (SELECT count(*) AS levels, pg_relation_size('agreed_v') AS bytes FROM bf_index_stats('agreed_v')) s \gset
+SELECT :levels AS levels, :bf_bytes BETWEEN 0.8 * :bytes AND 1.25 * :bytes AS bytes_agree,
+	pages_planned() BETWEEN 0.8 * :pages_rare AND 1.25 * :pages_rare AS planner_and_advisor,
+	(SELECT avg(pages_read(i * 1999)) FROM generate_series(1, 200) i) BETWEEN 0.8 * :pages_rare AND 1.25 * :pages_rare AS a_value_that_is_there,
+	(SELECT avg(pages_read(-i)) FROM generate_series(1, 400) i) BETWEEN 0.7 * :pages_absent AND 1.35 * :pages_absent AS a_value_that_is_not;
+DEALLOCATE look_up;
+RESET ALL;
+SET search_path = estimates, public;
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

@@ -41,6 +41,11 @@ SELECT tbf_rollup_lists_items_agg('{a}'::text[], ARRAY[NULL::float8], 1, 1, 0, 3
 SELECT tbf_rollup_lists_items_agg(ARRAY['a', NULL]::text[], '{1,2}', 1, 1, 0, 3);
 SELECT tbf_rollup_lists_items_agg(ARRAY['1'::json], '{1}', 1, 1, 0, 3);
 
+CREATE TABLE two_types AS SELECT i % 3 AS a, 'text ' || i % 3 AS b FROM generate_series(1, 300) i;
+ANALYZE two_types;
+SELECT tbf_rollup_lists_items_agg(most_common_vals, most_common_freqs::float8[], 1, 1, 0, 3 ORDER BY attname) IS NULL FROM pg_stats WHERE tablename = 'two_types';
+DROP TABLE two_types;
+
 DROP FUNCTION differences;
 DROP VIEW exact;
 DROP TABLE lists;

@@ -58,8 +58,8 @@ start_cluster() {
 		work_mem = 32MB
 		maintenance_work_mem = 128MB
 		max_wal_size = 2GB
-		max_worker_processes = 8
-		max_parallel_workers = 4
+		max_worker_processes = 10
+		max_parallel_workers = 6
 		max_parallel_workers_per_gather = 2
 		max_locks_per_transaction = 1024
 		max_prepared_transactions = 20

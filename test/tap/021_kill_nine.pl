@@ -24,7 +24,6 @@ my $kills = $ENV{STREAMBLOOM_KILLS} // 12;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
 srand($seed);
 my $db = StreambloomTap->new('021');
-my $data = StreambloomTap::scratch() . '/data';
 my $file = StreambloomTap::scratch() . '/rows';
 
 StreambloomTap::write_file($file, join '', map { "$_\t" . ($_ * 7919 % 3000) . "\tcopied\n" } 1 .. 100);
@@ -118,27 +117,6 @@ my @mixes = (
 	['write', 'write', 'summarize', 'vacuum'], ['write', 'copy', 'summarize', 'checkpoint'], ['write', 'build'], ['write', 'copy', 'build concurrently'],
 	['write', 'write', 'copy', 'summarize', 'summarize'], ['write', 'vacuum', 'build', 'checkpoint']);
 
-# All processes of the server at once, as if the machine had gone.
-sub kill_server
-{
-	my @pids = split /\n/, $db->sql('SELECT pid FROM pg_stat_activity');
-	my ($postmaster) = StreambloomTap::read_file("$data/postmaster.pid") =~ /^(\d+)/;
-	kill 'KILL', $postmaster, @pids;
-	sleep(0.1);
-}
-
-sub start_server
-{
-	# What a process has left of the shared memory goes when it is gone.
-	foreach (1 .. 50)
-	{
-		my ($code) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', $data, '-w', '-l', "$data/server.log", 'start');
-		return if $code == 0;
-		sleep(0.2);
-	}
-	BAIL_OUT('the server does not start again: ' . substr(StreambloomTap::own_log(), -3000));
-}
-
 my ($rows, $indexes, $wrong) = (0, 0, '');
 my %in_the_middle;
 foreach my $round (1 .. $kills)
@@ -156,9 +134,9 @@ foreach my $round (1 .. $kills)
 SELECT DISTINCT upper(split_part(btrim(query), ' ', 1)) || CASE WHEN query ~ '_summar|summarize' THEN ' summarize' WHEN query ~ 'build|INDEX' THEN ' build' ELSE '' END
 FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 SQL
-	kill_server();
+	StreambloomTap::kill_own_cluster();
 	$_->close foreach @sessions;
-	start_server();
+	StreambloomTap::recover_own_cluster();
 
 	my $check = eval { $db->sql(<<'SQL') };
 SET enable_seqscan = off;

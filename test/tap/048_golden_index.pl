@@ -50,7 +50,7 @@ my $masked = $bytes;
 for (my $at = 0; $at < length($masked); $at += $page)
 {
 	substr($masked, $at, 10, "\0" x 10);                                                  # LSN and checksum
-	substr($masked, $at + 40, 16, "\0" x 16) if substr($masked, $at + 24, 4) eq 'BfFl';    # horizons of a filter page
+	substr($masked, $at + 48, 16, "\0" x 16) if substr($masked, $at + 24, 4) eq 'BfFl';    # horizons of a filter page
 }
 my $same = lines_of($masked) eq $golden;
 ok($same, 'the index is written as it was');

@@ -253,3 +253,78 @@ TEST(Sizes, LengthsOfRanges)
 	EXPECT_EQ(bf_index_size_that_tells(sizes, 4), 3);
 	EXPECT_EQ(bf_index_size_that_tells(sizes + 1, 2), 501.5);
 }
+
+TEST(Sizes, PagesOfALookUp)
+{
+	/* one group that covers the heap: its page, and the ranges that hold the item or say so */
+	const BfLevelToSearch single = {32, 125, 1, 2, 0.001};
+	BfPagesRead read = bf_index_pages_of_look_up(&single, 1, 4000);
+	EXPECT_DOUBLE_EQ(read.index, 1);
+	EXPECT_DOUBLE_EQ(read.heap, (2 + 123 * 0.001) * 32);
+	/* what no group covers is read */
+	read = bf_index_pages_of_look_up(&single, 1, 5000);
+	EXPECT_DOUBLE_EQ(read.heap, (2 + 123 * 0.001) * 32 + 1000);
+	EXPECT_DOUBLE_EQ(bf_index_pages_of_look_up(nullptr, 0, 5000).heap, 5000);
+	/* a level above saves groups below, but for those in its ranges that say yes, and the last one, which it lacks */
+	const BfLevelToSearch two[] = {{4, 12600, 101, 0, 0.001}, {500, 100, 1, 0, 0.01}};
+	read = bf_index_pages_of_look_up(two, 2, 50400);
+	EXPECT_NEAR(read.index, 1 + 100 * 0.01 + 1, 0.1);
+	EXPECT_NEAR(read.heap, (100 * 0.01 * 125 + 100) * 0.001 * 4, 0.1);
+}
+
+/* Two levels, many searches in which chance says which ranges hold the item and which say so in vain. */
+TEST(Sizes, PagesOfALookUpAreThoseOfASearch)
+{
+	constexpr int upper = 40, inside = 125, searches = 6000;
+	std::mt19937_64 random(7);
+	for (const int holding : {0, 1, 5, 200})
+		for (const double rate : {0.001, 0.05})
+		{
+			double index = 0, heap = 0, holding_above = 0;
+			for (int search = 0; search < searches / (1 + holding); search++)
+			{
+				std::vector<bool> holds(upper * inside);
+				for (int placed = 0; placed < holding;)
+				{
+					const size_t at = random() % holds.size();
+					placed += !holds[at];
+					holds[at] = true;
+				}
+				index++;
+				for (size_t range = 0; range < upper; range++)
+				{
+					const auto first = holds.begin() + static_cast<std::ptrdiff_t>(range * inside);
+					const bool has_it = std::find(first, first + inside, true) != first + inside;
+					holding_above += has_it;
+					if (!has_it && std::uniform_real_distribution<>(0, 1)(random) >= 0.01)
+						continue;
+					index++;
+					heap += static_cast<double>(std::count_if(first, first + inside, [&](bool here) {
+						return here || std::uniform_real_distribution<>(0, 1)(random) < rate;
+					}));
+				}
+			}
+			const double times = searches / (1 + holding);
+			const BfLevelToSearch levels[] = {{1, upper * inside, upper, static_cast<double>(holding), rate},
+											  {inside, upper, 1, holding_above / times, 0.01}};
+			const BfPagesRead read = bf_index_pages_of_look_up(levels, 2, upper * inside);
+			EXPECT_NEAR(read.index / (index / times), 1, 0.1) << holding << ' ' << rate;
+			EXPECT_NEAR(read.heap, heap / times, 0.15 * (heap / times) + 0.05) << holding << ' ' << rate;
+		}
+}
+
+TEST(Sizes, GroupsAreReplacedIfTheyAreManyTimesTooLarge)
+{
+	EXPECT_TRUE(bf_index_is_worth_replacing(400, 100));
+	EXPECT_FALSE(bf_index_is_worth_replacing(399, 100));
+	EXPECT_FALSE(bf_index_is_worth_replacing(8, 1)); /* little would be saved */
+	/* so a group that was replaced is not replaced again */
+	for (uint64_t needed = 1; needed < 1000; needed++)
+		EXPECT_FALSE(bf_index_is_worth_replacing(needed, needed));
+}
+
+TEST(Sizes, OnePositionOfTheLargestGroupFitsOnAPage)
+{
+	EXPECT_EQ(BF_POSITIONS(BF_INDEX_MAX_RANGES), 1u);
+	EXPECT_LE(BF_LINES_OFFSET(BF_INDEX_MAX_RANGES) + BF_INDEX_MAX_RANGES * SB_BF_LINE, BF_PAGE_SPACE);
+}

@@ -424,6 +424,46 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 	EXPECT_EQ(bytes, nullptr);
 }
 
+/*
+ * Sums that nobody added would be stored with the first hit that comes, and so would the base of a filter that nobody
+ * added: without a half-life there is no slack, and the base is 0.
+ */
+TEST(TbfBuilder, SumsWithoutHitsAreRefused)
+{
+	/* The totals that fell out, then three of each plane and a byte. */
+	constexpr size_t notes = SB_TBF_HEADER + 6 + 4 * 8;
+	constexpr size_t wide = 16;
+	Memory memory;
+	for (const int64_t half_life : {INT64_C(0), hour})
+	{
+		const Owned empty = begun(memory, planned(1, half_life, true), SB_TBF_SUMS_OF_ITEMS, true);
+		const Bytes good = sent(empty.get());
+		(void) arrived(memory, good);
+		std::vector<size_t> places = {notes, notes + wide};
+		for (const size_t flag : {size_t{4}, size_t{5}}) /* merged?, fractions? */
+		{
+			Bytes bytes = good;
+			sb_tbf_builder *out;
+			bytes[SB_TBF_HEADER + flag] = 1;
+			std::fill_n(&bytes[SB_TBF_HEADER + 6 + 2 * 8], 8, static_cast<unsigned char>(0xff)); /* oldest base: -1 */
+			EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &out), SB_BAD_HEADER) << flag;
+			EXPECT_EQ(out, nullptr);
+		}
+		for (size_t plane = 0; plane < SB_TBF_PLANES; plane++)
+			for (size_t i = 0; i < 3; i++)
+				places.push_back(notes + 2 * wide + plane * (3 * wide + 1) + i * wide);
+		for (const size_t place : places)
+			for (const size_t byte : {size_t{0}, wide - 1})
+			{
+				Bytes bytes = good;
+				sb_tbf_builder *out;
+				bytes[place + byte] = 1;
+				EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &out), SB_BAD_HEADER) << place;
+				EXPECT_EQ(out, nullptr);
+			}
+	}
+}
+
 /* ------------------------------------------------------------------ hot items */
 
 TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)

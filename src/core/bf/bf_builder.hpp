@@ -1,5 +1,5 @@
 /*
- * bf_builder.hpp: what the two files of the builder share.
+ * bf_builder.hpp: what the files of the builder share.
  */
 #ifndef STREAMBLOOM_BF_BUILDER_HPP
 #define STREAMBLOOM_BF_BUILDER_HPP
@@ -15,6 +15,14 @@ constexpr bool is_borrowed(sb_bf_form form)
 {
 	return form == SB_BF_BORROWS_HASHES || form == SB_BF_BORROWS_LINES || form == SB_BF_BORROWS_SPARSE_LINES;
 }
+
+inline bool sizes_itself(const sb_bf_builder *builder)
+{
+	return builder->plan.expected_items == 0;
+}
+
+/* Makes a builder that borrows its items one that owns them. */
+[[nodiscard]] sb_status own(sb_bf_builder *builder);
 
 /* Adds the pending items. (A builder that borrows its items has none.) After a failure they are still pending. */
 [[nodiscard]] sb_status settle(sb_bf_builder *builder);

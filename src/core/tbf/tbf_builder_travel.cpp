@@ -378,13 +378,21 @@ static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 	return sb_tbf_decode_header(bytes, SB_TBF_HEADER, sb_tbf_size(&header), &read) == SB_OK;
 }
 
+static bool nothing_is_noted(const tbf_sums &sums)
+{
+	bool nothing = !sums.merged && !sums.fractions && sums.dropped_total == 0 && sums.dropped_loss == 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		nothing &= sums.total[i] == 0 && sums.slack[i] == 0 && sums.loss[i] == 0;
+	return nothing;
+}
+
 /* Times and totals are such that what is stored of them is a valid filter, united with others too. */
 static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 {
 	const tbf_sums &sums = builder->sums;
 	const int64_t half_life = builder->plan.half_life;
-	if (!sums.any)
-		return SB_OK;
+	if (!sums.any) /* hits that come later are added to these */
+		return nothing_is_noted(sums) ? SB_OK : SB_BAD_HEADER;
 	if (half_life == 0)
 	{
 		/* what does not decay lies in the planes from -2 to 1, and never falls out */

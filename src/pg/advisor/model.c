@@ -201,37 +201,23 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 double
 bf_index_model_look_up(const BfModel *model, double holding)
 {
-	double		read = 0;
-	double		asked = 0;		/* ranges of the level above that are gone into */
-	double		uncovered = 1;	/* share of the table that no level above covers */
+	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS];
+	BfPagesRead read;
 
-	for (int level = model->levels - 1; level >= 0; level--)
+	for (int i = 0; i < model->levels; i++)
 	{
-		/* how many ranges of this level hold the value, and how many groups are visited */
-		double		ranges = model->ranges[level];
-		double		hold = level == 0 ? holding : ranges * (1 - pow(1 - 1 / Max(ranges, 1), holding));
-		double		visited;
-		double		groups;
+		const double ranges = model->ranges[i];
 
-		if (level == model->levels - 1)
-		{
-			visited = ranges;
-			groups = model->groups[level];
-		}
-		else
-		{
-			double		inside = model->length[level + 1] / model->length[level];
-
-			visited = Min(ranges, asked * inside + uncovered * ranges);
-			/* a range of the level above is a group of this one; what it does not cover is one part of the table */
-			groups = Min(model->groups[level], asked * Max(inside / BF_INDEX_MAX_RANGES, 1) +
-						 (uncovered > 0 ? Max(1, uncovered * ranges / BF_INDEX_MAX_RANGES) : 0));
-		}
-		read += groups;
-		asked = Min(ranges, Min(hold, ranges) + Max(visited - hold, 0) * model->rate[level]);
-		uncovered = Max(0, 1 - ranges * model->length[level] / model->heap_pages);
+		levels[i] = (BfLevelToSearch) {
+			.length = model->length[i],
+			.ranges = ranges,
+			.groups = model->groups[i],
+			.holding = i == 0 ? holding : ranges * (1 - pow(1 - 1 / Max(ranges, 1), holding)),
+			.rate = model->rate[i]
+		};
 	}
-	return read + Min(asked * model->length[0], model->heap_pages);
+	read = bf_index_pages_of_look_up(levels, model->levels, model->heap_pages);
+	return read.index + read.heap;
 }
 
 /* ------------------------------------------------------- the model of a B-tree */

@@ -89,6 +89,25 @@ sb_interval_infinity(const Interval *interval)
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
 #endif
 
+/*
+ * Does VACUUM give the end of this table's file back, as far as the table's options and, from 18 on, the settings say?
+ * That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files include the
+ * headers for them (utils/rel.h, commands/vacuum.h).
+ */
+#if PG_VERSION_NUM >= 190000
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate == PG_TERNARY_UNSET ? vacuum_truncate : \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate == PG_TERNARY_TRUE)
+#elif PG_VERSION_NUM >= 180000
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || !((StdRdOptions *) (heap)->rd_options)->vacuum_truncate_set ? vacuum_truncate : \
+	 ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate)
+#else
+#define sb_vacuum_truncates(heap) \
+	((heap)->rd_options == NULL || ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate)
+#endif
+
 /* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \

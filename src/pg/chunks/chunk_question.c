@@ -135,8 +135,8 @@ is_argument(Node *node)
 }
 
 /*
- * Can this column of an index answer the operator with this collation? It can if the operator is in the column's operator
- * family. An operator that is not immutable may find other rows when it is evaluated for them.
+ * Can this column of an index answer the operator with this collation? It can if the operator is in the column's
+ * operator family. An operator that is not immutable may find other rows when it is evaluated for them.
  */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
@@ -155,7 +155,8 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 		if (op_in_opfamily(operator, family))
 			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
 		known->function = get_opcode(operator);
-		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE ? strategy : InvalidStrategy;
+		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE ?
+			strategy : InvalidStrategy;
 	}
 	return known->strategy != InvalidStrategy;
 }
@@ -313,8 +314,9 @@ chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
 	foreach(cell, indexes)
 	{
 		/*
-		 * The index is not locked. While the table is, the index cannot be dropped (DROP INDEX CONCURRENTLY waits for the
-		 * table), and what is looked at here does not change. Its storage may be replaced; whoever reads that locks the index.
+		 * The index is not locked. While the table is, the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
+		 * the table), and what is looked at here does not change. Its storage may be replaced; whoever reads that locks
+		 * the index.
 		 */
 		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
 		List	   *keys = NIL;
@@ -340,5 +342,6 @@ chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
 void
 chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 {
-	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function, value);
+	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function,
+						   value);
 }

@@ -4,8 +4,8 @@
  * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), the same
  * with another operator of the column's operator class, or column IS NULL. For a boolean column the forms that the
  * planner makes of these count too (column, NOT column), and IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index
- * with the keys that it can be asked. The argument of a key is any expression without columns; the caller decides when to
- * evaluate it.
+ * with the keys that it can be asked. The argument of a key is any expression without columns; the caller decides when
+ * to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H

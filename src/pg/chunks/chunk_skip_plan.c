@@ -118,7 +118,9 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 
 /* ------------------------------------------------------------- the new node */
 
-/* Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further. */
+/*
+ * Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further.
+ */
 static bool
 scans_hypothetical_index(Plan *plan)
 {
@@ -144,8 +146,8 @@ scans_hypothetical_index(Plan *plan)
 
 /*
  * Can the rows of an Append or MergeAppend be read backward? PostgreSQL looks the indexes of index scans up in the
- * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical ones
- * (HypoPG). They are never executed, so any answer will do.
+ * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical
+ * ones (HypoPG). They are never executed, so any answer will do.
  */
 static bool
 can_be_read_backward(Plan *append)
@@ -451,7 +453,9 @@ note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 	}
 }
 
-/* The hook that is called for each table. PostgreSQL 19 has another one, which is called for whatever stands in FROM. */
+/*
+ * The hook that is called for each table. PostgreSQL 19 has another one, which is called for whatever stands in FROM.
+ */
 #if PG_VERSION_NUM >= 190000
 static build_simple_rel_hook_type previous_build_simple_rel;
 
@@ -490,13 +494,17 @@ look_at_relations(void)
 #endif
 
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
+plan_statement(Query *parse, const char *query_string, int cursor_options,
+			   ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
 
-	/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. It does not look below joins. */
+	/*
+	 * PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. It does not look below
+	 * joins.
+	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
 	planning = chunk_skip_enabled || join_skip_enabled ? &mine : NULL;

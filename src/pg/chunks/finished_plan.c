@@ -85,7 +85,8 @@ finished_make_node(FinishedStatement *finished, Plan *below)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, cell);
 		Node	   *value = (Node *) entry->expr;
-		Var		   *of_below = makeVar(OUTER_VAR, entry->resno, exprType(value), exprTypmod(value), exprCollation(value), 0);
+		Var		   *of_below = makeVar(OUTER_VAR, entry->resno, exprType(value), exprTypmod(value),
+									   exprCollation(value), 0);
 		Var		   *own = copyObject(of_below);
 
 		own->varno = INDEX_VAR;

@@ -69,7 +69,8 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 	Relation	heap;
 	ListCell   *cell;
 
-	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || table->indexlist == NIL || table->pages == 0)
+	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || table->indexlist == NIL ||
+		table->pages == 0)
 		return false;
 	foreach(cell, table->baserestrictinfo)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
@@ -93,7 +94,8 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 			expected = bf_index_expect(index, key->column, keys);
 			relation_close(index, AccessShareLock);
 			expectation->pages = table->pages;
-			expectation->left = Min(1, rows * Min(expected.pages_per_range, table->pages) / table->pages + expected.in_vain);
+			expectation->left = Min(1, rows * Min(expected.pages_per_range, table->pages) / table->pages +
+									expected.in_vain);
 			expectation->index_pages = expected.pages;
 			found = true;
 		}
@@ -137,7 +139,8 @@ expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 		RelOptInfo *child = list_nth(children, i);
 		Expectation of_child = {.pages = child->pages, .left = 1};
 
-		(void) expect_of_table(root, child, clause_for_child(root, clause, child, table), keys, rows / list_length(children), &of_child);
+		(void) expect_of_table(root, child, clause_for_child(root, clause, child, table), keys,
+							   rows / list_length(children), &of_child);
 		left += of_child.left * of_child.pages;
 		sum.pages += of_child.pages;
 		sum.index_pages += of_child.index_pages;
@@ -181,7 +184,8 @@ clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
 	parameter->paramtypmod = exprTypmod(inner);
 	parameter->paramcollid = exprCollation(inner);
 	parameter->location = -1;
-	return (Node *) make_opclause(operator, BOOLOID, false, (Expr *) outer, (Expr *) parameter, InvalidOid, comparison->inputcollid);
+	return (Node *) make_opclause(operator, BOOLOID, false, (Expr *) outer, (Expr *) parameter, InvalidOid,
+								  comparison->inputcollid);
 }
 
 /* Is this, or the first of what it consists of, a sequential scan? Other scans are not read by spans. */
@@ -291,8 +295,8 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 /* --------------------------------------------------------- paths with parameters */
 
 /*
- * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads two or
- * three pages of each.
+ * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads
+ * two or three pages of each.
  */
 #define PAGES_PER_QUESTION_AGAIN 2.5
 
@@ -312,7 +316,8 @@ is_answered(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const Param
 		if (!is_left && !bms_equal(of_join->right_relids, table->relids))
 			continue;
 		clause = clause_with_parameter(of_join, is_left);
-		if (clause != NULL && expect_of_table(root, child, clause_for_child(root, clause, child, table), 1, 1, &ignored))
+		if (clause != NULL && expect_of_table(root, child, clause_for_child(root, clause, child, table), 1, 1,
+											  &ignored))
 			return true;
 	}
 	return false;

@@ -110,7 +110,8 @@ may_be_noticed(const Plan *plan)
 	if (IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop))
 		more = ((const Join *) plan)->joinqual;
 	return contain_volatile_functions((Node *) plan->targetlist) || contain_volatile_functions((Node *) plan->qual) ||
-		contain_volatile_functions((Node *) more) || contain_subplans((Node *) plan->qual) || contain_subplans((Node *) more) ||
+		contain_volatile_functions((Node *) more) || contain_subplans((Node *) plan->qual) ||
+		contain_subplans((Node *) more) ||
 		contain_subplans((Node *) plan->targetlist);
 }
 
@@ -208,7 +209,8 @@ find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, 
 		answer->index = question->index;
 		answer->column = key->column;
 		answer->column_type = bf_index_item_type(index, key->column - 1);
-		answer->type = !OidIsValid(key->subtype) || IsPolymorphicType(key->subtype) ? answer->column_type : key->subtype;
+		answer->type = !OidIsValid(key->subtype) || IsPolymorphicType(key->subtype) ?
+			answer->column_type : key->subtype;
 		answer->collation = index->rd_indcollation[key->column - 1];
 	}
 	relation_close(index, AccessShareLock);
@@ -252,7 +254,8 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 		{
 			const QuestionKey *of_index = lfirst(inner);
 
-			if (!found && of_index->flags == 0 && equal(of_index->argument, argument) && !finished_is_cheap(scan, question->index))
+			if (!found && of_index->flags == 0 && equal(of_index->argument, argument) &&
+				!finished_is_cheap(scan, question->index))
 				found = find_hash(heap, question, of_index, answer);
 		}
 	}
@@ -280,7 +283,8 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 	int			set;
 
 	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || rte->tablesample != NULL ||
-		scan->plan.parallel_aware || sb_is_result_relation(finished->statement, scan->scanrelid) || may_be_noticed(&scan->plan))
+		scan->plan.parallel_aware || sb_is_result_relation(finished->statement, scan->scanrelid) ||
+			may_be_noticed(&scan->plan))
 		return false;
 	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR);
 	if (outer == NULL || !find_answer(key, scan, outer, &answer))
@@ -388,7 +392,8 @@ is_source(const HashJoin *join)
 {
 	const Plan *hash = innerPlan(join);
 
-	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) && !hash->parallel_aware &&
+	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) &&
+		!hash->parallel_aware &&
 		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED;
 }
 
@@ -399,7 +404,8 @@ add_join_keys(Plan *hash, const Source *source)
 	CustomScan *keys = finished_make_node(source->finished, outerPlan(hash));
 
 	keys->custom_exprs = source->expressions;
-	keys->custom_private = list_make4(list_make1_int(source->parameter), source->numbers, source->types, source->collations);
+	keys->custom_private = list_make4(list_make1_int(source->parameter), source->numbers, source->types,
+									  source->collations);
 	keys->methods = &join_keys_scan_methods;
 	/* The expressions may depend on more parameters than the rows. */
 	keys->scan.plan.extParam = bms_copy(hash->extParam);

@@ -200,7 +200,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 		}
 		count_items(geometry, items, have, counts);
 		count = bf_index_group_to_build(counts->columns, geometry->columns, have, lines);
-		if (!bf_index_reserve_entry(index))
+		if (!bf_index_reserve_entries(index, 1))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
 		write_group(index, items, count, counts, lines, horizon, &full);

@@ -13,8 +13,7 @@
  *
  * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index about.
  *
- * The index is searched from the highest level down, so the pages that it costs are those of the highest level, and on
- * each level below those of the groups that lie in ranges which may have the item.
+ * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *
  * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here whole
  * ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
@@ -204,51 +203,44 @@ share_in_vain(const Clause *clause, double rate)
 	return clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
 }
 
-/* Which share of a level's ranges does a search leave? */
-static double
-share_left(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows, double heap_pages)
+/* What a search meets on a level, by the condition that leaves the fewest ranges there. */
+static BfLevelToSearch
+level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows, double heap_pages)
 {
 	const LevelFigures *level = &figures->level[number];
 	double		ranges = Max(ceil(heap_pages / level->pages_per_range), 1);
-	double		share = 1;
+	BfLevelToSearch to_search = {
+		.length = level->pages_per_range,
+		.ranges = Min(level->covered, ranges),
+		.groups = level->groups,
+		.holding = ranges,
+		.rate = 1
+	};
+	double		least = 1;
 
 	for (int i = 0; i < count; i++)
 	{
 		const Clause *clause = &clauses[i];
-		double		rate = number == 0 ? figures->rates[clause->column] : figures->upper_rate;
+		double		holding = share_of_ranges(level, clause, rows, ranges);
+		double		rate = share_in_vain(clause, number == 0 ? figures->rates[clause->column] : figures->upper_rate);
 
-		share = Min(share, share_of_ranges(level, clause, rows, ranges) + share_in_vain(clause, rate));
-	}
-	return share;
-}
-
-/*
- * How many groups of all levels does a search visit? On a level those that lie in ranges which are left of the level above,
- * and those that no range of the level above covers.
- */
-static double
-groups_visited(const IndexFigures *figures, const Clause *clauses, int count, double rows, double heap_pages)
-{
-	double		visited = 0;
-	double		left = 1;		/* the share of the groups of this level that is visited */
-
-	for (int level = figures->levels - 1; level >= 0; level--)
-	{
-		double		groups = figures->level[level].groups;
-
-		visited += groups * left;
-		if (level > 0)
+		if (holding + rate < least)
 		{
-			double		below = Max(figures->level[level - 1].groups, 1);
-			double		covered = Min(1, figures->level[level].covered * figures->level[level].pages_per_range / heap_pages);
-			double		ranges = figures->level[level].covered * left *
-				share_left(figures, level, clauses, count, rows, heap_pages);
-
-			/* A range lies in one group of the level below, or across a border. */
-			left = Min(1, Min(ranges * 1.5, below) / below * covered + (1 - covered));
+			least = holding + rate;
+			to_search.holding = holding * ranges;
+			to_search.rate = rate;
 		}
 	}
-	return visited;
+	return to_search;
+}
+
+/* Which share of a level's ranges would a search leave that looked at all of them? */
+static double
+share_left(const BfLevelToSearch *level, double heap_pages)
+{
+	double		ranges = Max(ceil(heap_pages / level->length), 1);
+
+	return Min(1, level->holding / ranges + level->rate);
 }
 
 /* ------------------------------------------------------------------ the conditions */
@@ -418,18 +410,16 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 	List	   *useful = NIL;	/* the clauses */
 	int			count = 0;		/* of them */
 	int			asked;			/* about so many of them the index was asked */
+	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS];
 	double		priors[BF_INDEX_MAX_LEVELS];
 	BfEstimate	estimate;
-	double		items_searched = 0,
-				groups,
-				uncovered;
+	double		items_searched = 0;
 	IndexFigures figures;
 	Relation	opened = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
 	Relation	index;			/* NULL if it cannot be asked */
 	ListCell   *cell;
 
 	index = get_figures(info, opened, &figures) ? opened : NULL;
-	uncovered = Max(0, 1 - figures.level[0].covered * figures.level[0].pages_per_range / heap_pages);
 	foreach(cell, conditions)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
@@ -441,18 +431,23 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 	}
 	/* The indexes of other partitions, which may be asked in the place of this one, may have more levels. */
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
-		priors[level] = level < figures.levels ? share_left(&figures, level, clauses, count, rows, heap_pages) : priors[level - 1];
+	{
+		if (level < figures.levels)
+			levels[level] = level_to_search(&figures, level, clauses, count, rows, heap_pages);
+		priors[level] = level < figures.levels ? share_left(&levels[level], heap_pages) : priors[level - 1];
+	}
 	asked = bf_index_estimate(root, info, index, useful, priors, &estimate);
 	if (asked > 0 && asked == count)
 		expect_estimate(info, &estimate, expected);
 	else
 	{
-		groups = groups_visited(&figures, clauses, count, rows, heap_pages);
-		expected->share = Min(1, uncovered + (1 - uncovered) * priors[0]);
+		const BfPagesRead read = bf_index_pages_of_look_up(levels, figures.levels, heap_pages);
+
+		expected->share = Min(1, read.heap / heap_pages);
 		if (asked > 0)
 			expected->share = Min(expected->share, estimate.share);
-		expected->lookups = groups * items_searched;
-		expected->pages = Min(groups * Max(items_searched, 1), Max(info->pages, 1));
+		expected->lookups = read.index * items_searched;
+		expected->pages = Min(read.index * Max(items_searched, 1), Max(info->pages, 1));
 	}
 	if (opened != NULL)
 		index_close(opened, NoLock);

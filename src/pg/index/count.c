@@ -17,6 +17,9 @@
 /* A set begins with room for so many. */
 #define FIRST_ROOM 2048
 
+/* Many hashes are added in so many passes. */
+#define PASSES 64
+
 /* The hashes of a column whose last `zeros` bits are zero. */
 typedef struct Sample
 {
@@ -63,18 +66,25 @@ halve(Sample *sample, const sb_memory *memory)
 	pfree(hashes);
 }
 
+static void
+add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
+{
+	/* They may ascend, and a set that grows would have them all in its first slots. */
+	for (uint64 pass = 0; pass < PASSES; pass++)
+		for (uint64 i = pass; i < number; i += PASSES)
+		{
+			if (!belongs_to(sample, hashes[i]))
+				continue;
+			must_finish(sb_hash_set_add(&sample->set, memory, hashes[i]));
+			while (sample->set.count > MOST_COUNTED)
+				halve(sample, memory);
+		}
+}
+
 void
 bf_index_count_hashes(BfItemCount *count, int column, const uint64 *hashes, uint64 number)
 {
-	Sample	   *sample = &count->samples[column];
-
-	for (uint64 i = 0; i < number; i++)
-	{
-		if (belongs_to(sample, hashes[i]))
-			must_finish(sb_hash_set_add(&sample->set, &count->memory, hashes[i]));
-		if (sample->set.count > MOST_COUNTED)
-			halve(sample, &count->memory);
-	}
+	add_hashes(&count->samples[column], &count->memory, hashes, number);
 }
 
 void
@@ -88,13 +98,33 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 	}
 }
 
+/*
+ * Adds the hashes of a sample to another one and leaves it empty. What has fewer zeros has all that more zeros need, and where
+ * one of the two had to be halved, both together have to be, too.
+ */
+static void
+move_sample(Sample *from, Sample *to, const sb_memory *memory)
+{
+	uint64		number = from->set.count;
+	uint64	   *hashes = bf_index_take_set(&from->set);
+
+	while (to->zeros < from->zeros)
+		halve(to, memory);
+	add_hashes(to, memory, hashes, number);
+	pfree(hashes);
+}
+
 void
-bf_index_end_count(BfItemCount *count, double *counts)
+bf_index_end_count(BfItemCount *count, double *counts, BfItemCount *other)
 {
 	for (int column = 0; column < count->columns; column++)
 	{
-		counts[column] = ldexp((double) count->samples[column].set.count, count->samples[column].zeros);
-		sb_hash_set_release(&count->samples[column].set, &count->memory);
+		Sample	   *sample = &count->samples[column];
+
+		counts[column] = ldexp((double) sample->set.count, sample->zeros);
+		if (other != NULL)
+			move_sample(sample, &other->samples[column], &other->memory);
+		sb_hash_set_release(&sample->set, &count->memory);
 	}
 	pfree(count);
 }

@@ -8,13 +8,15 @@
 
 /*
  * Estimates how many different items rows have in each column, in little memory. bf_index_count_row() is the function for
- * bf_index_read_rows(), with the count as its argument. The end sets counts[] for each column, and frees the count.
+ * bf_index_read_rows(), with the count as its argument. The end sets counts[] for each column, and frees the count. Unless
+ * `other` is NULL it also adds the items to that one, which then has the estimate that it would have had if it had counted
+ * them itself: cheaper, since each comes once, and of many only some.
  */
 typedef struct BfItemCount BfItemCount;
 
 extern BfItemCount *bf_index_begin_count(int columns);
 extern void bf_index_count_row(const BfRowItems *items, void *argument);
 extern void bf_index_count_hashes(BfItemCount *count, int column, const uint64 *hashes, uint64 number);
-extern void bf_index_end_count(BfItemCount *count, double *counts);
+extern void bf_index_end_count(BfItemCount *count, double *counts, BfItemCount *other);
 
 #endif

@@ -84,8 +84,8 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
- * failed, if this is a probe or an estimate and the page is not what it should be.
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer if the group was replaced and its
+ * page belongs to another one now; or, and the search has failed, if this is a probe or an estimate and the page is not what it should be.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -127,7 +127,11 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		return descent->failed ? InvalidBuffer : buffer;
 	}
 	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
-	(void) bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, column, number);
+	if (bf_index_filter_page_in_use(descent->index, block, BufferGetPage(buffer), group, column, number) == NULL)
+	{
+		UnlockReleaseBuffer(buffer);
+		return InvalidBuffer;
+	}
 	if (hint != NULL)
 		*hint = (PageHint) {.block = block, .buffer = buffer};
 	return buffer;
@@ -174,6 +178,22 @@ is_covered(const Mask *mask, const Mask *by)
 	return rest == 0;
 }
 
+/* The items of a condition from `first` on may be in all ranges of the group: its pages were not asked about them. */
+static void
+allow_items(Descent *descent, int level, int number, uint32 first, const Mask *candidates, Mask *any)
+{
+	const Condition *condition = &descent->search->conditions[number];
+
+	set_first(any, BF_INDEX_MAX_RANGES);
+	for (uint32 i = first; i < condition->count; i++)
+	{
+		if (condition->by_keys != NULL)
+			condition->with[i] = *any;
+		if (condition->count <= MOST_CARRIED && level > 0)
+			note_item(descent, level, number, candidates, any, i);
+	}
+}
+
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
@@ -218,22 +238,20 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			CHECK_FOR_INTERRUPTS();
 			if (descent->most_opened > 0 && descent->opened >= descent->most_opened)
 			{
-				/* This item, and those behind it, may be anywhere. */
 				descent->unasked = true;
-				set_first(&any, BF_INDEX_MAX_RANGES);
-				for (; i < condition->count; i++)
-				{
-					if (condition->by_keys != NULL)
-						condition->with[i] = any;
-					if (carried && group->level > 0)
-						note_item(descent, group->level, number, candidates, &any, i);
-				}
+				allow_items(descent, group->level, number, i, candidates, &any);
 				break;
 			}
 			page = line / group->positions;
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
 				return;
+			if (!BufferIsValid(buffer))
+			{
+				set_first(&untrusted, BF_INDEX_MAX_RANGES);
+				allow_items(descent, group->level, number, i, candidates, &any);
+				break;
+			}
 			memset(&unread, 0, sizeof unread);
 			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted, &unread);
 		}

@@ -1,5 +1,5 @@
 /*
- * directory.c: adds groups to an index, and begins ranges.
+ * directory.c: adds groups to an index, replaces them, and begins ranges.
  *
  * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
@@ -13,6 +13,7 @@
 
 #include "index/geometry.h"
 #include "index/layout.h"
+#include "index/space.h"
 
 /* The block of a directory page, as the meta page has it now. REQUIRES: number < meta->directory_pages. */
 static BlockNumber
@@ -25,25 +26,30 @@ directory_block(Relation index, BfMetaPage *meta, uint32 number)
 	return block;
 }
 
-BlockNumber
-bf_index_first_free_block(Relation index)
-{
-	return bf_index_current_geometry(index)->end_block;
-}
-
 /* -------------------------------------------------------------- the meta page */
 
-/* A change of the meta page. The page is locked exclusively from begin_change() until end_change(). */
+/* Directory pages that one change may concern, beside the meta page. */
+#define MOST_PAGES_OF_CHANGE (MAX_GENERIC_XLOG_PAGES - 1)
+
+/*
+ * A change of the meta page, and perhaps of entries on directory pages, in one WAL record. The pages are locked
+ * exclusively from begin_change() and open_entry() until end_change().
+ */
 typedef struct Change
 {
 	Buffer		buffer;
 	GenericXLogState *xlog;
 	BfMetaPage *meta;			/* the changed page */
+	int			pages;			/* directory pages that are open */
+	uint32		number[MOST_PAGES_OF_CHANGE];
+	Buffer		directory[MOST_PAGES_OF_CHANGE];
+	void	   *entries[MOST_PAGES_OF_CHANGE];	/* on the changed pages */
 } Change;
 
 static void
 begin_change(Relation index, Change *change)
 {
+	change->pages = 0;
 	change->buffer = bf_index_read_page(index, 0);
 	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
 	change->xlog = GenericXLogStart(index);
@@ -58,6 +64,8 @@ end_change(Change *change)
 	bf_index_seal_meta_page(change->meta);
 	GenericXLogFinish(change->xlog);
 	UnlockReleaseBuffer(change->buffer);
+	for (int i = 0; i < change->pages; i++)
+		UnlockReleaseBuffer(change->directory[i]);
 }
 
 void
@@ -177,7 +185,7 @@ bf_index_new_page(Relation index, BlockNumber block)
 static void
 add_directory_page(Relation index, uint32 number)
 {
-	BlockNumber block = bf_index_first_free_block(index);
+	BlockNumber block = bf_index_find_space(index, 1);
 	Buffer		buffer;
 	GenericXLogState *xlog;
 	Change		change;
@@ -197,18 +205,19 @@ add_directory_page(Relation index, uint32 number)
 	end_change(&change);
 }
 
-bool
-bf_index_reserve_entry(Relation index)
+/* Sees to it that the directory has a page for entry `entry`. Returns false if it cannot be so long. */
+static bool
+make_room(Relation index, uint32 entry)
 {
-	const BfGeometry *geometry = bf_index_current_geometry(index);
-	uint32		on_meta = bf_index_entries_on_meta_page(geometry->columns),
+	const int	columns = bf_index_current_geometry(index)->columns;
+	uint32		on_meta = bf_index_entries_on_meta_page(columns),
 				number;
 	Buffer		buffer;
 	bool		is_there;
 
-	if (geometry->stretches < on_meta)
+	if (entry < on_meta)
 		return true;
-	number = (geometry->stretches - on_meta) / bf_index_entries_on_directory_page(geometry->columns);
+	number = (entry - on_meta) / bf_index_entries_on_directory_page(columns);
 	if (number >= BF_INDEX_MAX_DIRECTORY_PAGES)
 		return false;
 	buffer = bf_index_read_page(index, 0);
@@ -220,47 +229,62 @@ bf_index_reserve_entry(Relation index)
 	return true;
 }
 
-/* ------------------------------------------------------------------ publishing */
-
-/* The place of an entry, which is changed together with the meta page. */
-typedef struct EntryPlace
+bool
+bf_index_reserve_entries(Relation index, uint32 count)
 {
-	Buffer		buffer;			/* of the directory page; invalid: the entry is on the meta page */
-	BfStoredStretch *entry;
-} EntryPlace;
+	const uint32 stretches = bf_index_current_geometry(index)->stretches;
 
-/* Opens entry `number` for the change. An entry on a directory page gets into the same WAL record. */
-static void
-open_entry(Relation index, Change *change, uint32 number, EntryPlace *place)
-{
-	BfMetaPage *meta = change->meta;
-	uint32		on_meta = bf_index_entries_on_meta_page(meta->columns);
-	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
-	void	   *entries = bf_index_meta_entries(meta);
-
-	place->buffer = InvalidBuffer;
-	if (number >= on_meta)
-	{
-		uint32		page = (number - on_meta) / on_page;
-		BlockNumber block;
-
-		if (page >= meta->directory_pages)
-			bf_index_report_damage(index, 0, "its directory lacks a page");
-		block = directory_block(index, meta, page);
-		place->buffer = bf_index_read_page(index, block);
-		LockBuffer(place->buffer, BUFFER_LOCK_EXCLUSIVE);
-		entries = bf_index_directory_entries(index, block, GenericXLogRegisterBuffer(change->xlog, place->buffer, 0), page);
-		number = (number - on_meta) % on_page;
-	}
-	place->entry = bf_index_entry_at(entries, number, meta->columns);
+	Assert(count <= BF_MOST_ENTRIES_RESERVED);
+	for (uint32 i = 0; i < count; i++)
+		if (!make_room(index, stretches + i))
+			return false;
+	return true;
 }
 
-/* To be called after end_change(). */
-static void
-close_entry(EntryPlace *place)
+/* ------------------------------------------------------------------ publishing */
+
+/* Opens directory page `number` for the change, and returns its entries. */
+static void *
+open_directory_page(Relation index, Change *change, uint32 number)
 {
-	if (BufferIsValid(place->buffer))
-		UnlockReleaseBuffer(place->buffer);
+	const int	at = change->pages;
+	BlockNumber block;
+	Page		image;
+
+	for (int i = 0; i < change->pages; i++)
+		if (change->number[i] == number)
+			return change->entries[i];
+	Assert(at < MOST_PAGES_OF_CHANGE);
+	if (number >= change->meta->directory_pages)
+		bf_index_report_damage(index, 0, "its directory lacks a page");
+	block = directory_block(index, change->meta, number);
+	change->number[at] = number;
+	change->directory[at] = bf_index_read_page(index, block);
+	LockBuffer(change->directory[at], BUFFER_LOCK_EXCLUSIVE);
+	image = GenericXLogRegisterBuffer(change->xlog, change->directory[at], 0);
+	change->entries[at] = bf_index_directory_entries(index, block, image, number);
+	change->pages++;
+	return change->entries[at];
+}
+
+/* Opens entry `number` for the change. */
+static BfStoredStretch *
+open_entry(Relation index, Change *change, uint32 number)
+{
+	const int	columns = change->meta->columns;
+	uint32		on_meta = bf_index_entries_on_meta_page(columns);
+	uint32		on_page = bf_index_entries_on_directory_page(columns);
+
+	if (number < on_meta)
+		return bf_index_entry_at(bf_index_meta_entries(change->meta), number, columns);
+	number -= on_meta;
+	return bf_index_entry_at(open_directory_page(index, change, number / on_page), number % on_page, columns);
+}
+
+static void
+seal_entry(BfStoredStretch *entry, int columns)
+{
+	entry->checksum = bf_index_entry_checksum(entry, columns);
 }
 
 /* Can this group be the next one of the last stretch of its level, which may be NULL? */
@@ -273,37 +297,104 @@ lengthens(const BfGeometry *geometry, const BfStretch *last, const BfGroup *grou
 			   geometry->columns * sizeof(uint32)) == 0;
 }
 
+static void
+lengthen_entry(Relation index, Change *change, uint32 number, const BfGroup *group)
+{
+	BfStoredStretch *entry = open_entry(index, change, number);
+
+	if (entry->groups == 1)
+		entry->stride = group->first_block - entry->first_block;
+	entry->groups++;
+	seal_entry(entry, group->columns);
+}
+
+/* Writes entry `number`, which may be a new one: a stretch of this group alone. */
+static void
+write_entry(Relation index, Change *change, uint32 number, const BfGroup *group)
+{
+	BfStoredStretch *entry = open_entry(index, change, number);
+
+	memset(entry, 0, offsetof(BfStoredStretch, lines));
+	entry->first_range = group->first_range;
+	entry->groups = 1;
+	entry->ranges = group->ranges;
+	entry->level = group->level;
+	entry->first_block = group->first_block;
+	memcpy(entry->lines, group->lines, group->columns * sizeof(uint32));
+	seal_entry(entry, group->columns);
+	change->meta->stretches = Max(change->meta->stretches, number + 1);
+}
+
+/* Leaves so many groups in an entry, from group `first` of its stretch on. */
+static void
+trim_entry(Relation index, Change *change, uint32 number, uint32 first, uint32 groups)
+{
+	BfStoredStretch *entry = open_entry(index, change, number);
+
+	Assert(groups > 0 && first + groups <= entry->groups);
+	entry->first_range += first * entry->ranges;
+	entry->first_block += first * entry->stride;
+	entry->groups = groups;
+	if (groups == 1)
+		entry->stride = 0;
+	seal_entry(entry, change->meta->columns);
+}
+
 void
 bf_index_publish_group(Relation index, const BfGroup *group)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	const BfStretch *last = bf_index_last_stretch(geometry, group->level);
-	bool		longer = lengthens(geometry, last, group);
-	uint32		number = longer ? last->entry : geometry->stretches;
 	Change		change;
-	EntryPlace	place;
 
 	begin_change(index, &change);
-	open_entry(index, &change, number, &place);
-	if (longer)
+	if (lengthens(geometry, last, group))
+		lengthen_entry(index, &change, last->entry, group);
+	else
+		write_entry(index, &change, geometry->stretches, group);
+	change.meta->groups[group->level]++;
+	end_change(&change);
+}
+
+void
+bf_index_publish_replacement(Relation index, const BfGroup *group)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	const BfStretch *stretch = bf_index_stretch_of(geometry, group->level, group->first_range);
+	const bool	is_first_of_level = stretch == &geometry->stretch[geometry->level[group->level].first_stretch];
+	const uint32 place = (group->first_range - stretch->first_range) / stretch->ranges;
+	const uint32 behind = stretch->groups - place - 1;
+	uint32		number = geometry->stretches;
+	Change		change;
+
+	Assert(group->first_range == stretch->first_range + place * stretch->ranges && group->ranges == stretch->ranges);
+	begin_change(index, &change);
+	if (stretch->groups == 1)
+		write_entry(index, &change, stretch->entry, group);
+	else if (place == 0 && !is_first_of_level && lengthens(geometry, stretch - 1, group))
 	{
-		if (place.entry->groups == 1)
-			place.entry->stride = group->first_block - place.entry->first_block;
-		place.entry->groups++;
+		lengthen_entry(index, &change, stretch[-1].entry, group);
+		trim_entry(index, &change, stretch->entry, 1, behind);
 	}
 	else
 	{
-		memset(place.entry, 0, offsetof(BfStoredStretch, lines));
-		place.entry->first_range = group->first_range;
-		place.entry->groups = 1;
-		place.entry->ranges = group->ranges;
-		place.entry->level = group->level;
-		place.entry->first_block = group->first_block;
-		memcpy(place.entry->lines, group->lines, group->columns * sizeof(uint32));
-		change.meta->stretches = number + 1;
+		write_entry(index, &change, number++, group);
+		if (place > 0 && behind > 0)
+		{
+			BfGroup		rest;
+
+			bf_index_find_group(geometry, group->level, group->first_range + group->ranges, &rest);
+			write_entry(index, &change, number, &rest);
+			if (behind > 1)
+			{
+				BfStoredStretch *entry = open_entry(index, &change, number);
+
+				entry->groups = behind;
+				entry->stride = stretch->stride;
+				seal_entry(entry, group->columns);
+			}
+		}
+		trim_entry(index, &change, stretch->entry, place > 0 ? 0 : 1, place > 0 ? place : behind);
 	}
-	place.entry->checksum = bf_index_entry_checksum(place.entry, group->columns);
-	change.meta->groups[group->level]++;
 	end_change(&change);
-	close_entry(&place);
 }

@@ -1,5 +1,5 @@
 /*
- * directory.h: adding groups to an index, and letting ranges begin.
+ * directory.h: adding groups to an index, replacing them, and letting ranges begin.
  */
 #ifndef STREAMBLOOM_PG_INDEX_DIRECTORY_H
 #define STREAMBLOOM_PG_INDEX_DIRECTORY_H
@@ -8,11 +8,11 @@
 
 #include "storage/bufmgr.h"
 
-/* Makes room in the directory for the entry of one more group. Returns false if the directory is full. */
-extern bool bf_index_reserve_entry(Relation index);
-
-/* The first block behind all pages that are in use. */
-extern BlockNumber bf_index_first_free_block(Relation index);
+/*
+ * Makes room in the directory for so many new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for one
+ * that replaces another. Returns false if the directory is full.
+ */
+extern bool bf_index_reserve_entries(Relation index, uint32 count);
 
 /*
  * The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked
@@ -21,32 +21,39 @@ extern BlockNumber bf_index_first_free_block(Relation index);
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
- * Publishes a group whose pages are written, as the next one of its level. REQUIRES: bf_index_reserve_entry() was called
- * before first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
+ * Publishes a group whose pages are written, as the next one of its level. REQUIRES: bf_index_reserve_entries() was
+ * called before first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is
+ * new).
  */
 extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
 /*
- * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges become
- * placeholders. REQUIRES: as above; groups cover the ranges.
+ * Publishes a group whose pages are written in the place of the one with the same ranges. REQUIRES: as above; all
+ * ranges are unsummarized on the pages of both.
+ */
+extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
+
+/*
+ * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
+ * become placeholders. REQUIRES: as above; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone (seen_lines.c). To be called before
- * the heap is read. REQUIRES: as above.
+ * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone
+ * (seen_lines.c). To be called before the heap is read. REQUIRES: as above.
  */
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case if
- * nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
+ * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case
+ * if nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /*
- * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have rates from
- * `least` to `most` times the one asked for. REQUIRES: as above.
+ * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have
+ * rates from `least` to `most` times the one asked for. REQUIRES: as above.
  */
 extern void bf_index_note_in_vain(Relation index, double rate);
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);

@@ -1,9 +1,10 @@
 /*
  * geometry.c: the geometry of an index: its parameters, and where its groups lie.
  *
- * The geometry is cached in the relation cache. What it says of groups never changes; groups are only added. So
- * everything that a cached geometry says is right, but it may lack the newest groups. With each change the meta page
- * counts one publication more, so a writer sees whether it has the newest geometry.
+ * The geometry is cached in the relation cache. What it says of groups never changes, but groups are added, and may be
+ * replaced by smaller ones (replace.c). So a cached geometry may lack the newest groups, and may have old ones, on
+ * whose pages nobody relies any more; these pages may belong to other groups now. With each change the meta page counts
+ * one publication more, so a writer sees whether it has the newest geometry.
  */
 #include "index/geometry.h"
 
@@ -53,11 +54,13 @@ copy_directory_blocks(Relation index, BfMetaPage *meta)
 	uint32		on_meta = bf_index_entries_on_meta_page(meta->columns);
 	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
 	BlockNumber *blocks = palloc(Max(meta->directory_pages, 1) * sizeof(BlockNumber));
+	uint32		last;
 
 	if (meta->stretches > on_meta && (meta->stretches - on_meta - 1) / on_page >= meta->directory_pages)
 		bf_index_report_damage(index, 0, "its directory lacks a page");
-	/* the last one may have no entries yet */
-	if (meta->directory_pages > (meta->stretches < on_meta ? 0 : (meta->stretches - on_meta) / on_page + 1))
+	/* the last one may have no entries yet, since room is reserved for some */
+	last = meta->stretches + BF_MOST_ENTRIES_RESERVED - 1;
+	if (meta->directory_pages > (last < on_meta ? 0 : (last - on_meta) / on_page + 1))
 		bf_index_report_damage(index, 0, "its directory has too many pages");
 	memcpy(blocks, bf_index_directory(meta), meta->directory_pages * sizeof(BlockNumber));
 	return blocks;
@@ -72,10 +75,12 @@ copy_entries(Directory *directory, uint32 first, void *entries, uint32 count)
 	memcpy(entry_of(directory, first), entries, end - (char *) entries);
 }
 
-/* The entries on the meta page, which is locked, and then those on directory pages. */
+/*
+ * The entries on the meta page, which is locked, and then those on directory pages. The meta page stays locked: an
+ * entry is changed together with it.
+ */
 static void
-read_directory(Relation index, BfMetaPage *meta, Buffer meta_buffer, BlockNumber blocks, BlockNumber *end,
-			   Directory *directory)
+read_directory(Relation index, BfMetaPage *meta, BlockNumber blocks, BlockNumber *end, Directory *directory)
 {
 	uint32		here = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
 	uint32		pages = meta->directory_pages;
@@ -83,10 +88,10 @@ read_directory(Relation index, BfMetaPage *meta, Buffer meta_buffer, BlockNumber
 
 	directory->columns = meta->columns;
 	directory->stretches = meta->stretches;
-	directory->entries = palloc_extended((char *) bf_index_entry_at(NULL, Max(meta->stretches, 1), meta->columns) - (char *) NULL,
-										 MCXT_ALLOC_HUGE);
+	directory->entries =
+		palloc_extended((char *) bf_index_entry_at(NULL, Max(meta->stretches, 1), meta->columns) - (char *) NULL,
+						MCXT_ALLOC_HUGE);
 	copy_entries(directory, 0, bf_index_meta_entries(meta), here);
-	LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
 	for (uint32 page = 0; page < pages; page++)
 	{
 		BlockNumber block = page_blocks[page];
@@ -118,12 +123,11 @@ check_entry(Relation index, const BfGeometry *geometry, const BfStoredStretch *e
 }
 
 /*
- * Adds entry `number` of the directory to the geometry as the next stretch of its level, with at most `most` groups.
- * All of them must end within the first `blocks` blocks.
+ * Adds entry `number` of the directory to the geometry as the next stretch of its level. All of its groups must end
+ * within the first `blocks` blocks.
  */
 static void
-add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, uint32 number, uint32 most,
-			BlockNumber blocks)
+add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, uint32 number, BlockNumber blocks)
 {
 	BfLevel    *level = &geometry->level[entry->level];
 	BfStretch  *stretch = &geometry->stretch[level->first_stretch + level->stretches];
@@ -132,7 +136,7 @@ add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, 
 	uint64		end;
 
 	stretch->first_range = entry->first_range;
-	stretch->groups = Min(entry->groups, most);
+	stretch->groups = entry->groups;
 	stretch->ranges = entry->ranges;
 	stretch->positions = BF_POSITIONS(entry->ranges);
 	stretch->first_block = entry->first_block;
@@ -149,43 +153,59 @@ add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, 
 	if (stretch->first_block == 0 || (stretch->groups > 1 && stretch->stride < pages) || end > blocks)
 		bf_index_report_damage(index, 0, "the file is too short for its groups");
 	geometry->end_block = Max(geometry->end_block, (BlockNumber) end);
+	geometry->used_blocks += (BlockNumber) (stretch->groups * pages);
 	level->stretches++;
 	level->groups += stretch->groups;
 	level->covered += stretch->groups * stretch->ranges;
 }
 
-/* Puts the stretches into the geometry, level by level, up to the numbers of groups that are published. */
-static void
-add_stretches(Relation index, BfGeometry *geometry, const Directory *directory, const uint32 *groups,
-			  BlockNumber blocks)
+/* By their levels, and by their ranges there. Where two are alike, something is damaged, which check_entry() finds. */
+static int
+compare_entries(const void *a, const void *b, void *argument)
 {
+	const BfStoredStretch *x = entry_of(argument, *(const uint32 *) a),
+			   *y = entry_of(argument, *(const uint32 *) b);
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->first_range < y->first_range ? -1 : x->first_range > y->first_range;
+}
+
+/*
+ * Puts the stretches into the geometry, level by level. The entries of the directory are in the order in which they
+ * were made.
+ */
+static void
+add_stretches(Relation index, BfGeometry *geometry, Directory *directory, const uint32 *groups, BlockNumber blocks)
+{
+	uint32	   *order = palloc_extended(Max(directory->stretches, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	uint32		next = 0;
 
+	for (uint32 i = 0; i < directory->stretches; i++)
+		order[i] = i;
+	qsort_arg(order, directory->stretches, sizeof(uint32), compare_entries, directory);
 	for (int number = 0; number < BF_INDEX_MAX_LEVELS; number++)
 	{
 		BfLevel    *level = &geometry->level[number];
 
 		level->first_stretch = next;
-		for (uint32 i = 0; i < directory->stretches; i++)
+		for (; next < directory->stretches && entry_of(directory, order[next])->level == number; next++)
 		{
-			const BfStoredStretch *entry = entry_of(directory, i);
+			const BfStoredStretch *entry = entry_of(directory, order[next]);
 
-			if (entry->level != number)
-				continue;
 			check_entry(index, geometry, entry);
-			/* More may have been published since the meta page was read. */
-			if (level->groups == groups[number])
+			if (entry->groups > groups[number] - level->groups)
 				bf_index_report_damage(index, 0, "it has more groups than it counts");
-			add_stretch(index, geometry, entry, i, groups[number] - level->groups, blocks);
+			add_stretch(index, geometry, entry, order[next], blocks);
 		}
 		if (level->groups != groups[number] || level->begun > level->covered)
 			bf_index_report_damage(index, 0, "it has fewer groups than it counts");
-		next += level->stretches;
 		if (level->groups > 0)
 			geometry->levels = number + 1;
 	}
 	if (next != directory->stretches)
 		bf_index_report_damage(index, 0, "its groups do not follow each other");
+	pfree(order);
 }
 
 /* Sets the pointers into this chunk of memory. */
@@ -240,6 +260,8 @@ read_geometry(Relation index)
 	header.full_block = meta->full_block;
 	header.upper = meta->upper;
 	header.end_block = 1;
+	header.directory_pages = meta->directory_pages;
+	header.used_blocks = 1 + meta->directory_pages;
 	memcpy(columns, meta->column, meta->columns * sizeof(BfParameters));
 	memcpy(groups, meta->groups, sizeof groups);
 	bf_index_level_lengths(meta->pages_per_range, lengths);
@@ -249,8 +271,8 @@ read_geometry(Relation index)
 		header.level[level].begun = meta->begun[level];
 	}
 	blocks = RelationGetNumberOfBlocks(index);
-	read_directory(index, meta, buffer, blocks, &header.end_block, &directory);
-	ReleaseBuffer(buffer);
+	read_directory(index, meta, blocks, &header.end_block, &directory);
+	UnlockReleaseBuffer(buffer);
 
 	set_pointers(&header, directory.stretches);
 	geometry = palloc_extended(header.size, MCXT_ALLOC_HUGE);
@@ -265,8 +287,8 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. It is looked at for every row that is written. To save the search for its buffer, the buffer where
- * the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
+ * Pins the meta page. It is looked at for every row that is written. To save the search for its buffer, the buffer
+ * where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
  */
 static Buffer
 read_meta_page(Relation index)
@@ -306,14 +328,14 @@ bf_index_geometry(Relation index)
 }
 
 /*
- * The number of publications is read without a lock. This function is called for every row that is written, and the lock
- * would be half of its cost.
+ * The number of publications is read without a lock. This function is called for every row that is written, and the
+ * lock would be half of its cost.
  *
  * Why this is safe for a writer, which does nothing for a row on a level where the row's range has not begun: the
- * summarizer that begins the range later must find the row in the heap. The row is in the heap already. The barrier makes
- * sure that it was there before the number is read, and the summarizer locks the pages of the heap after it has raised
- * the number. If the number is read while it is being written, some byte differs from the old number; then the page is
- * read again under its lock.
+ * summarizer that begins the range later must find the row in the heap. The row is in the heap already. The barrier
+ * makes sure that it was there before the number is read, and the summarizer locks the pages of the heap after it has
+ * raised the number. If the number is read while it is being written, some byte differs from the old number; then the
+ * page is read again under its lock.
  */
 const BfGeometry *
 bf_index_current_geometry(Relation index)
@@ -381,6 +403,39 @@ bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup
 	group->positions = stretch->positions;
 	group->first_block = stretch->first_block + in_stretch * stretch->stride;
 	group->lines = &geometry->lines[number * geometry->columns];
+}
+
+const BfStretch *
+bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range)
+{
+	return &geometry->stretch[place_of(geometry, &geometry->level[level], range)];
+}
+
+bool
+bf_index_is_replaced(Relation index, const BfGroup *group)
+{
+	BfGeometry *geometry = read_geometry(index);
+	bool		replaced = false;
+
+	if (group->level < geometry->levels && group->first_range < geometry->level[group->level].covered)
+	{
+		BfGroup		now;
+
+		bf_index_find_group(geometry, group->level, group->first_range, &now);
+		replaced = now.first_block != group->first_block ||
+			memcmp(now.lines, group->lines, group->columns * sizeof(uint32)) != 0;
+	}
+	pfree(geometry);
+	return replaced;
+}
+
+BfFilterPage *
+bf_index_filter_page_in_use(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
+							BlockNumber number)
+{
+	if (!bf_index_is_filter_page(page, group, column, number) && bf_index_is_replaced(index, group))
+		return NULL;
+	return bf_index_filter_page(index, block, page, group, column, number);
 }
 
 const BfStretch *

@@ -34,9 +34,9 @@ typedef struct BfStretch
 } BfStretch;
 
 /*
- * The parameters of an index, and where its groups lie. What it says of groups never changes, so it is kept in the
- * relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last group that it
- * knows, a writer looks whether anything was published.
+ * The parameters of an index, and where its groups lie. It is kept in the relation cache. Groups may have been added
+ * since it was read: a reader reads the ranges behind the last group that it knows, a writer looks whether anything was
+ * published. Groups may have been replaced, too: bf_index_filter_page_in_use().
  */
 typedef struct BfGeometry
 {
@@ -48,6 +48,8 @@ typedef struct BfGeometry
 	int			most_levels;	/* that the index may have */
 	int			levels;			/* that have groups */
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
+	BlockNumber used_blocks;	/* of the groups, the directory and the meta page */
+	uint32		directory_pages;
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
 	double		least_in_vain;
@@ -77,7 +79,12 @@ bf_index_counts(const BfGeometry *geometry, int level, int column, const double 
 {
 	const BfParameters *parameters = bf_index_parameters(geometry, level, column);
 
-	return (BfCounts) {.items = items, .rate = parameters->false_positive_rate, .load = parameters->load, .hashes = parameters->hashes};
+	return (BfCounts) {
+		.items = items,
+		.rate = parameters->false_positive_rate,
+		.load = parameters->load,
+		.hashes = parameters->hashes
+	};
 }
 
 /* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */
@@ -90,8 +97,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are counted as of
- * the length that is the longest that will be chosen.
+ * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are
+ * counted as of the length that is the longest that will be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -116,6 +123,23 @@ extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
 /* Finds the group that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
 extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
+
+/*
+ * Was this group replaced since its geometry was read? Reads the geometry anew, and leaves the one in the relation
+ * cache as it is.
+ */
+extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
+
+/*
+ * The content of a filter page, or NULL if this is another page because the group was replaced since its geometry was
+ * read; otherwise it is an error. To be called by everybody who does not keep summarizers out. NULL means to a reader
+ * that nothing is known of the group's ranges, and to a writer that nothing is to be done.
+ */
+extern BfFilterPage *bf_index_filter_page_in_use(Relation index, BlockNumber block, Page page, const BfGroup *group,
+												 int column, BlockNumber number);
+
+/* The stretch that has this range of a level. REQUIRES: as above. */
+extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);
 
 /* The last stretch of a level; NULL if it has none. */
 extern const BfStretch *bf_index_last_stretch(const BfGeometry *geometry, int level);

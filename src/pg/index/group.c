@@ -16,6 +16,7 @@
 #include "index/heap.h"
 #include "index/layout.h"
 #include "index/sizes.h"
+#include "index/space.h"
 #include "index/wal.h"
 
 void
@@ -24,7 +25,8 @@ bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 rang
 	const BfStretch *stretch = bf_index_last_stretch(geometry, level);
 
 	if (stretch != NULL && stretch->ranges == ranges)
-		bf_index_settle_lines(lines, &geometry->lines[(stretch - geometry->stretch) * geometry->columns], geometry->columns);
+		bf_index_settle_lines(lines, &geometry->lines[(stretch - geometry->stretch) * geometry->columns],
+							  geometry->columns);
 }
 
 /* ----------------------------------------------------------------- in memory */
@@ -77,7 +79,10 @@ bf_index_free_lines(BfGroupLines *lines)
 			pfree(lines->area[column]);
 }
 
-/* The lines of a range in memory. They are together there, so that they stay in the processor's caches while items are added. */
+/*
+ * The lines of a range in memory. They are together there, so that they stay in the processor's caches while items are
+ * added.
+ */
 static inline unsigned char *
 lines_in_memory(const BfGroupLines *lines, int column, uint32 range)
 {
@@ -124,8 +129,8 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 }
 
 /*
- * Finds out which of the selected ranges are full in a column: those with the highest rates, as long as no more ranges of the group
- * are full than may be. states[] are those on the column's first page; NULL: the group is new.
+ * Finds out which of the selected ranges are full in a column: those with the highest rates, as long as no more ranges
+ * of the group are full than may be. states[] are those on the column's first page; NULL: the group is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
@@ -182,7 +187,8 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 				memset(line, 0, SB_BF_LINE);
 			else
 			{
-				const unsigned char *more = lines_in_memory(lines, column, range) + (Size) (first + position) * SB_BF_LINE;
+				const unsigned char *more =
+					lines_in_memory(lines, column, range) + (Size) (first + position) * SB_BF_LINE;
 
 				for (int i = 0; i < SB_BF_LINE; i++)
 					line[i] |= more[i];
@@ -193,14 +199,12 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 		content->horizon = Max(content->horizon, horizon);
 }
 
-void
-bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+/* Writes the pages of a group from its first block on, whatever these pages had before. */
+static void
+write_pages(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
 {
-	BlockNumber block = bf_index_first_free_block(index);
+	BlockNumber block = lines->group.first_block;
 
-	lines->group.first_block = block;
-	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
-		find_full_ranges(lines, column, NULL);
 	for (int column = 0; column < lines->group.columns; column++)
 		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
 		{
@@ -219,7 +223,62 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 			GenericXLogFinish(xlog);
 			UnlockReleaseBuffer(buffer);
 		}
+}
+
+void
+bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+{
+	lines->group.first_block = bf_index_find_space(index, bf_index_group_pages(&lines->group));
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
+		find_full_ranges(lines, column, NULL);
+	write_pages(index, lines, state, horizon);
 	bf_index_publish_group(index, &lines->group);
+}
+
+/*
+ * Makes all pages of a group those of a new one, on which all ranges are unsummarized: without lines, which takes
+ * little WAL.
+ */
+static void
+empty_pages(Relation index, const BfGroup *group)
+{
+	BlockNumber block = group->first_block;
+
+	for (int column = 0; column < group->columns; column++)
+		for (uint32 page = 0; page < bf_index_column_pages(group, column); page++, block++)
+		{
+			Buffer		buffer;
+			GenericXLogState *xlog;
+			Page		image;
+
+			CHECK_FOR_INTERRUPTS();
+			buffer = bf_index_read_page(index, block);
+			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+			(void) bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
+			xlog = GenericXLogStart(index);
+			image = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
+			bf_index_init_filter_page(image, column, group, page * group->positions);
+			GenericXLogFinish(xlog);
+			UnlockReleaseBuffer(buffer);
+		}
+}
+
+void
+bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines)
+{
+	BfGroupLines pages;
+	BfGroup		group = *old;
+
+	/*
+	 * Whoever has an old geometry comes to the pages of the old group until the end. So first nobody may rely on them
+	 * any more.
+	 */
+	empty_pages(index, old);
+	group.lines = lines;
+	group.first_block = bf_index_find_space(index, bf_index_group_pages(&group));
+	bf_index_make_lines(&pages, geometry, &group);
+	write_pages(index, &pages, BF_UNSUMMARIZED, 0);
+	bf_index_publish_replacement(index, &group);
 }
 
 /* Changes and logs one page. */
@@ -318,7 +377,10 @@ bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *st
 	const BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, 0);
-	memcpy(states, content->states, group->ranges);
+	content = bf_index_filter_page_in_use(index, block, BufferGetPage(buffer), group, column, 0);
+	if (content != NULL)
+		memcpy(states, content->states, group->ranges);
+	else
+		memset(states, BF_UNSUMMARIZED, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }

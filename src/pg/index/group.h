@@ -7,7 +7,10 @@
 #include "index/geometry.h"
 #include "index/heap.h"
 
-/* Lines of some ranges of a group in memory, range after range. Items are added to them, and they are written to its pages. */
+/*
+ * Lines of some ranges of a group in memory, range after range. Items are added to them, and they are written to its
+ * pages.
+ */
 typedef struct BfGroupLines
 {
 	BfGroup		group;
@@ -40,18 +43,24 @@ extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*
  * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized.
- * The group's first block is chosen here. REQUIRES: bf_index_reserve_entry() was called.
+ * The group's first block is chosen here. REQUIRES: bf_index_reserve_entries() was called.
  */
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /*
+ * Writes a group of the same ranges with filters of other sizes, and publishes it in the place of `old`. All ranges are
+ * unsummarized then, on the pages of both. REQUIRES: bf_index_reserve_entries() was called.
+ */
+extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines);
+
+/*
  * Brings the ranges of `lines` to a new state, on all pages of a group that exists:
  *   BF_PLACEHOLDER    their bits are cleared, and writers set bits from now on
- *   BF_SUMMARIZED     the bits in `lines` are added, and readers rely on them from now on; or if a range has far more items in a column
+ *   BF_SUMMARIZED     the bits in `lines` are added, and readers rely on them from now on; or if a range has far more
+ *   items in a column
  *                     than its filter was made for, the range becomes BF_FULL in this column
- *   BF_UNSUMMARIZED   writers and readers ignore them from now on
- * The first page of the group is the last to say that a range is summarized, and the first to say that it is not. So if
- * this page says "summarized", all pages do.
+ *   BF_UNSUMMARIZED   writers and readers ignore them from now on The first page of the group is the last to say that a
+ *   range is summarized, and the first to say that it is not. So if this page says "summarized", all pages do.
  */
 extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
@@ -59,7 +68,8 @@ extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeSt
 extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
 /*
- * The states of a group's ranges on the first page of a column. Those of column 0 are enough for summarizers, but not for readers or writers.
+ * The states of a group's ranges on the first page of a column. Those of column 0 are enough for summarizers, but not
+ * for readers or writers.
  */
 extern void bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *states);
 

@@ -1,20 +1,20 @@
 /*
- * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range is
- * unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the same page are
- * added together, and up to four pages with one WAL record.
+ * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range
+ * is unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the
+ * same page are added together, and up to four pages with one WAL record.
  *
- * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
- * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
- * the state of a range must be looked at for each row. What a statement remembers of lines and states (seen_lines.h) is used only
- * if nothing was published since, which is looked at for each row, too.
+ * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked at
+ * under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So the
+ * state of a range must be looked at for each row. What a statement remembers of lines and states (seen_lines.h) is
+ * used only if nothing was published since, which is looked at for each row, too.
  *
  * Ranges that have not begun have no placeholder yet, so the page needs no look. This is what makes rows in new pages
  * cheap. Whether a range has begun is known from the geometry, if nothing was published since that was read; and this
  * must be looked at for each row, after the row is in the heap.
  *
  * Each level is judged alone. From what one level says nothing follows for another one: that an item's bits are set on
- * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that is
- * summarized on level 1.
+ * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that
+ * is summarized on level 1.
  */
 #include "base/compat.h"
 
@@ -45,6 +45,7 @@ typedef struct Statement
 	BfAddition *additions;		/* the items of a column, with room for so many */
 	uint32		room;
 	BfKnownLines (*known)[BF_INDEX_MAX_LEVELS]; /* of each column */
+	BfKnownMemory *known_memory;
 } Statement;
 
 static Statement *
@@ -61,14 +62,15 @@ this_statement(Relation index, IndexInfo *indexInfo)
 		statement->room = 1;
 		statement->additions = MemoryContextAlloc(context, sizeof(BfAddition));
 		statement->known = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->known));
+		statement->known_memory = bf_index_begin_known(context);
 		indexInfo->ii_AmCache = statement;
 	}
 	return indexInfo->ii_AmCache;
 }
 
 /*
- * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks one of them. Nobody
- * relies on a range that is full.
+ * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks
+ * one of them. Nobody relies on a range that is full.
  */
 static bool
 are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
@@ -102,21 +104,24 @@ number_of(const Pages *all, const BfPageAdditions *one)
 	return one->additions[0].line / all->group->positions;
 }
 
-/* The content of a page. REQUIRES: it is locked. */
+/*
+ * The content of a page. NULL if its group was replaced since the geometry was read. Then nothing is to be done: the
+ * row was in the heap before that, so the summarizer of the new group finds it there. REQUIRES: the page is locked.
+ */
 static BfFilterPage *
 content_of(Relation index, const Pages *all, const BfPageAdditions *one)
 {
 	BlockNumber page = number_of(all, one);
 
-	return bf_index_filter_page(index, bf_index_column_start(all->group, all->column) + page, BufferGetPage(one->buffer), all->group,
-								all->column, page);
+	return bf_index_filter_page_in_use(index, bf_index_column_start(all->group, all->column) + page,
+									   BufferGetPage(one->buffer), all->group, all->column, page);
 }
 
-/* Is something to be done on this page? REQUIRES: it is locked. */
+/* Is something to be done on this page, which has this content (NULL: its group was replaced)? */
 static bool
-is_wanted(Relation index, const Pages *all, const BfPageAdditions *one)
+is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 {
-	return are_wanted(content_of(index, all, one), all->group, all->range, one->additions, one->count, all->hash_count);
+	return content != NULL && are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
 }
 
 /* Adds the items to the pages that have been collected, and begins to collect anew. */
@@ -124,18 +129,25 @@ static void
 add_to_pages(Relation index, Pages *all)
 {
 	BfPageAdditions wanted[MAX_GENERIC_XLOG_PAGES];
+	BfFilterPage *contents[MAX_GENERIC_XLOG_PAGES];
 	int			count = 0;
 
 	for (int i = 0; i < all->count; i++)
 		LockBuffer(all->pages[i].buffer, BUFFER_LOCK_EXCLUSIVE);
 	for (int i = 0; i < all->count; i++)
-		if (is_wanted(index, all, &all->pages[i]))
-			wanted[count++] = all->pages[i];
+	{
+		BfFilterPage *content = content_of(index, all, &all->pages[i]);
+
+		if (!is_wanted(all, content, &all->pages[i]))
+			continue;
+		contents[count] = content;
+		wanted[count++] = all->pages[i];
+	}
 	if (count > 0)
 		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
 	for (int i = 0; i < count && all->known != NULL; i++)
-		bf_index_know_additions(all->known, number_of(all, &wanted[i]), content_of(index, all, &wanted[i]), all->range,
-								wanted[i].additions, wanted[i].count);
+		bf_index_know_additions(all->known, number_of(all, &wanted[i]), contents[i], all->range, wanted[i].additions,
+								wanted[i].count);
 	for (int i = 0; i < all->count; i++)
 		UnlockReleaseBuffer(all->pages[i].buffer);
 	all->count = 0;
@@ -147,6 +159,7 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 {
 	BlockNumber page = additions[0].line / all->group->positions;
 	BfPageAdditions *one = &all->pages[all->count];
+	BfFilterPage *content;
 	bool		wanted;
 
 	if (all->known != NULL && bf_index_is_known(all->known, page, all->range, additions, count, all->hash_count))
@@ -162,9 +175,10 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	 * WAL record which added them is written.
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
-	wanted = is_wanted(index, all, one);
-	if (all->known != NULL)
-		bf_index_know_page(all->known, page, content_of(index, all, one));
+	content = content_of(index, all, one);
+	wanted = is_wanted(all, content, one);
+	if (all->known != NULL && content != NULL)
+		bf_index_know_page(all->known, page, content);
 	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
 	if (!wanted)
 		ReleaseBuffer(one->buffer);
@@ -194,7 +208,7 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
 	if (geometry->column[column].keys == BF_KEYS_INSIDE)
 		pages.known = bf_index_known_lines(&statement->known[column][group->level], geometry, group, column, range,
-										   GetMemoryChunkContext(statement));
+										   statement->known_memory);
 	if (count > statement->room)
 	{
 		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));
@@ -209,7 +223,8 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	qsort_interruptible(additions, count, sizeof(BfAddition), compare_lines, NULL);
 	for (uint32 i = 0, end; i < count; i = end)
 	{
-		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
+		for (end = i + 1;
+			 end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
 			end++;
 		CHECK_FOR_INTERRUPTS();
 		collect_page(index, &pages, &additions[i], end - i);

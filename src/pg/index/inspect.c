@@ -75,8 +75,8 @@ check_item(Check *check, const BfRow *row, uint64 hash, const BfGroup *group, in
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
-	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
+	content = bf_index_filter_page_in_use(check->index, block, BufferGetPage(buffer), group, column, page);
+	missing = content != NULL && content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
 		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), hash_count, hash);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
@@ -136,13 +136,17 @@ check_group(Check *check, const BfGroup *group)
 		for (BlockNumber page = 0; page < bf_index_column_pages(group, column); page++)
 		{
 			Buffer		buffer = bf_index_read_page(check->index, start + page);
+			const BfFilterPage *content;
 			uint8		states[BF_INDEX_MAX_RANGES];
 			bool		bad = false;
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			memcpy(states, bf_index_filter_page(check->index, start + page, BufferGetPage(buffer), group, column, page)->states,
-				   group->ranges);
+			content = bf_index_filter_page_in_use(check->index, start + page, BufferGetPage(buffer), group, column, page);
+			if (content != NULL)
+				memcpy(states, content->states, group->ranges);
+			else
+				memset(states, BF_UNSUMMARIZED, group->ranges);
 			UnlockReleaseBuffer(buffer);
 			for (uint32 i = 0; i < group->ranges; i++)
 				bad |= states[i] > BF_FULL ||
@@ -408,15 +412,15 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-		content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
-		summarized = content->states[range] == BF_SUMMARIZED;
+		content = bf_index_filter_page_in_use(index, start + page, BufferGetPage(buffer), group, column, page);
+		summarized = content != NULL && content->states[range] == BF_SUMMARIZED;
 		if (summarized && bf_index_is_before_horizon(viewer, content))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
 					 errdetail("The rows were deleted and then left out of a summary, but this snapshot is older than their deletion."),
 					 errhint("Try again in a new transaction, or when all older transactions have ended.")));
-		for (uint32 position = 0; position < group->positions; position++)
+		for (uint32 position = 0; summarized && position < group->positions; position++)
 		{
 			const unsigned char *from = bf_index_line(content, position, range);
 			unsigned char *line = to + (size_t) (page * group->positions + position) * SB_BF_LINE;

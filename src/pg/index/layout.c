@@ -310,6 +310,7 @@ bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 fi
 	content->ranges = group->ranges;
 	content->first_range = group->first_range;
 	content->first_line = first_line;
+	content->lines = group->lines[column];
 	set_content_size(page, states_size(group));
 }
 
@@ -320,7 +321,7 @@ bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber
 
 	return !PageIsNew(page) && content->magic == BF_FILTER_MAGIC && content->level == group->level &&
 		content->column == column && content->ranges == group->ranges && content->first_range == group->first_range &&
-		content->first_line == number * group->positions && has_filter_page_size(page, group);
+		content->first_line == number * group->positions && content->lines == group->lines[column] && has_filter_page_size(page, group);
 }
 
 BfFilterPage *

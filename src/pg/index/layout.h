@@ -1,12 +1,12 @@
 /*
  * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
  *
- * An index is a stack of up to four *levels* over the same heap. On each level a *range* is a fixed number of consecutive
- * pages of the heap: pages_per_range on level 0, and mostly 125 times as many as on the level below on the others.
- * Consecutive ranges of a level form a *group*. In a group all filters of one column have the same size, which is a
- * number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of all ranges of the group lies
- * together at *position* l, so that one page answers for one item in all ranges of the group. A group has a run of pages
- * for each column of the index.
+ * An index is a stack of up to four *levels* over the same heap. On each level a *range* is a fixed number of
+ * consecutive pages of the heap: pages_per_range on level 0, and mostly 125 times as many as on the level below on the
+ * others. Consecutive ranges of a level form a *group*. In a group all filters of one column have the same size, which
+ * is a number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of all ranges of the group
+ * lies together at *position* l, so that one page answers for one item in all ranges of the group. A group has a run of
+ * pages for each column of the index.
  *
  * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and written
  * under the lock of that one page. What a page says holds for its own positions only.
@@ -30,15 +30,15 @@
  *   BfStoredStretch entries                the first ones of the directory; the others are on directory pages
  *
  * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
- * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group that
- * is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many groups
- * there are.
+ * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group
+ * that is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many
+ * groups there are.
  *
  * What is written when the index is made never changes, with the exception of pages_per_range: if it was not given, it
  * is chosen when the first group is made. Of the rest, `publications`, `begun` and the numbers of groups only grow.
  *
- * Groups and directory pages lie in the order in which they were made, from block 1 on. A crash may leave pages behind
- * the last one; they are used again.
+ * Groups and directory pages lie from block 1 on, in any order. Pages between them that a replaced group has left, and
+ * pages behind the last one that a crash has left, are free (space.c).
  *
  * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
  * groups of each level follow each other, and that they end within the file.
@@ -46,6 +46,7 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
+#define BF_MOST_ENTRIES_RESERVED 2	/* at once, so the last directory page may be one that no entry needs yet */
 
 /* How items become bits: of one column on level 0, or of all columns on the levels above. */
 typedef struct BfParameters
@@ -64,9 +65,9 @@ typedef enum BfKeys
 } BfKeys;
 
 /*
- * What is known of the pages behind the ranges of level 0 that have begun. It is like the state of a range: a summarizer
- * first writes "placeholder"; then it looks at the length of the heap; and if there are no such pages, it writes "empty",
- * unless a writer has written "unknown" meanwhile, as everyone does who writes a row there.
+ * What is known of the pages behind the ranges of level 0 that have begun. It is like the state of a range: a
+ * summarizer first writes "placeholder"; then it looks at the length of the heap; and if there are no such pages, it
+ * writes "empty", unless a writer has written "unknown" meanwhile, as everyone does who writes a row there.
  */
 typedef enum BfBeyond
 {
@@ -82,20 +83,22 @@ typedef struct BfMetaPage
 	uint16		columns;
 	uint32		checksum;		/* CRC-32C of this struct, all columns included, with zeros in checksum */
 	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen when the first group is made */
-	uint64		publications;	/* grows before a range of any level becomes a placeholder, and when a group is added */
+	uint64		publications;	/* grows before ranges become placeholders, and after that, and when groups come */
 	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
 	uint16		directory_pages;
 	uint32		stretches;		/* entries of the directory */
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* of each level, that are published */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
-	float4		in_vain;		/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
+	/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
+	float4		in_vain;
 	float4		least_in_vain;	/* and the lowest */
 
 	/* the same of level 0, as multiples of the rate that was asked for; or 0 */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
-	uint32		full_ranges;	/* of level 0, that are full in a column, when they were counted last (refresh.c, build.c) */
+	/* of level 0, that are full in a column, when they were counted last (refresh.c, build.c) */
+	uint32		full_ranges;
 	BlockNumber full_block;		/* the first block of the first of these */
 	uint32		zero;
 	BfParameters upper;			/* of the levels above 0, for all columns */
@@ -144,6 +147,8 @@ typedef struct BfFilterPage
 	uint16		ranges;
 	uint32		first_range;	/* of the group */
 	uint32		first_line;
+	uint32		lines;			/* of a filter of this column: another group may have been here (replace.c) */
+	uint32		zero;
 	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
 	uint64		standby_horizon;	/* the same, but only for snapshots that were taken during recovery */
 	uint8		states[FLEXIBLE_ARRAY_MEMBER];
@@ -154,7 +159,7 @@ typedef enum BfRangeState
 	BF_UNSUMMARIZED = 0,		/* readers read the range; writers do nothing */
 	BF_PLACEHOLDER = 1,			/* it is being summarized, or a summarizer died: readers read it; writers set bits */
 	BF_SUMMARIZED = 2,			/* the bits are complete: readers rely on them; writers set bits */
-	BF_FULL = 3					/* far more items than the filters of the group were made for: readers read it; writers do nothing */
+	BF_FULL = 3					/* far more items than the filters were made for: readers read it; writers do nothing */
 } BfRangeState;
 
 /* NULL is an item like any other. This is its hash: a random number, which must never change. */

@@ -24,8 +24,8 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 	CHECK_FOR_INTERRUPTS();
 	buffer = bf_index_read_page(index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
-	for (uint32 range = 0; range < group->ranges; range++)
+	content = bf_index_filter_page_in_use(index, block, BufferGetPage(buffer), group, column, page);
+	for (uint32 range = 0; content != NULL && range < group->ranges; range++)
 	{
 		if (content->states[range] != BF_SUMMARIZED)
 			continue;
@@ -42,8 +42,8 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 }
 
 /*
- * The number of items of a range with so many lines, from the share of the bits that are set in some of them: a line of m
- * bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits set (Swamidass and Baldi 2007).
+ * The number of items of a range with so many lines, from the share of the bits that are set in some of them: a line of
+ * m bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits set (Swamidass and Baldi 2007).
  */
 static double
 items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
@@ -55,26 +55,25 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
 }
 
-/* So many pages of a column tell well enough how full a range is. Of many ranges a page has one line each. */
-#define PAGES_THAT_TELL 16
-
 void
-bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges)
+bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
+							BfRangeMeasure *ranges)
 {
 	BlockNumber pages = bf_index_column_pages(group, column);
-	BlockNumber read = Min(pages, PAGES_THAT_TELL);
+	BlockNumber read = Min(pages, most);
 
 	for (BlockNumber i = 0; i < read; i++)
 		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
 }
 
 void
-bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, double items[BF_INDEX_MAX_RANGES])
+bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, BlockNumber most,
+						double items[BF_INDEX_MAX_RANGES])
 {
 	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 	const int	hashes = bf_index_parameters(geometry, group->level, column)->hashes;
 
-	bf_index_measure_some_pages(index, group, column, hashes, ranges);
+	bf_index_measure_some_pages(index, group, column, hashes, most, ranges);
 	for (uint32 range = 0; range < group->ranges; range++)
 		items[range] = ranges[range].lines == 0 ? -1 : items_of(&ranges[range], group->lines[column], hashes);
 }
@@ -85,7 +84,7 @@ rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, in
 {
 	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 
-	bf_index_measure_some_pages(index, group, column, hashes, ranges);
+	bf_index_measure_some_pages(index, group, column, hashes, BF_PAGES_THAT_TELL, ranges);
 	return ranges[range].lines == 0 ? 0 : ranges[range].rates / ranges[range].lines;
 }
 
@@ -117,11 +116,14 @@ bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup
 		/* The first page names a candidate, which is then looked at more closely. */
 		bf_index_measure_page(index, group, column, 0, hashes, ranges);
 		for (uint32 i = 0; i < group->ranges; i++)
-			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst && ranges[i].rates / ranges[i].lines < end)
+		{
+			rate = ranges[i].lines > 0 ? ranges[i].rates / ranges[i].lines : 0;
+			if (rate > worst && rate < end)
 			{
-				worst = ranges[i].rates / ranges[i].lines;
+				worst = rate;
 				candidate = i;
 			}
+		}
 		if (candidate == group->ranges)
 			continue;
 		rate = rate_of_range(index, group, column, candidate, hashes);

@@ -21,24 +21,31 @@ typedef struct BfRangeMeasure
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
 
-/* The same of some pages of a column, which lie evenly in its run: enough to tell how full ranges are. */
-extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges);
+/* So many pages of a column tell well enough how full a range is. Of many ranges a page has one line each. */
+#define BF_PAGES_THAT_TELL 16
+
+/* The same of at most so many pages of a column, which lie evenly in its run. */
+extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
+										BfRangeMeasure *ranges);
 
 /*
- * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not summarized. Looks at some
- * pages of the column.
+ * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not
+ * summarized. Looks at most so many pages of the column.
  */
 extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
-									double items[BF_INDEX_MAX_RANGES]);
+									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above `bound` and below
- * `end`. Returns its rate, and the range counted within the group; or 0 if there is none.
+ * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above
+ * `bound` and below `end`. Returns its rate, and the range counted within the group; or 0 if there is none.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);
 
-/* The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not summarized. */
+/*
+ * The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not
+ * summarized.
+ */
 extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range);
 
 #endif

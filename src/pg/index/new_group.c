@@ -87,7 +87,7 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 
 		bf_index_read_items(work, geometry, Min(first, heap_blocks), Min(first + of->pages_per_range, heap_blocks),
 							bf_index_count_row, count);
-		bf_index_end_count(count, items);
+		bf_index_end_count(count, items, NULL);
 		for (int column = 0; column < geometry->columns; column++)
 			counts[column][i] = items[column];
 	}
@@ -102,7 +102,7 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 			BfGroup		last;
 
 			bf_index_find_group(geometry, group->level, of->covered - 1, &last);
-			bf_index_estimate_items(work->index, geometry, &last, column, before);
+			bf_index_estimate_items(work->index, geometry, &last, column, BF_PAGES_THAT_TELL, before);
 			of_column.items = before;
 			lines[column] = Max(lines[column], bf_index_lines_for(&of_column, last.ranges, group->ranges));
 		}
@@ -139,7 +139,7 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 	BfGroup		group = {.level = level, .columns = geometry->columns, .first_range = first, .lines = line_counts};
 	BfGroupLines lines;
 
-	if (!bf_index_reserve_entry(work->index))
+	if (!bf_index_reserve_entries(work->index, 1))
 		return false;
 	if (work->building && available > 0)
 	{

@@ -155,7 +155,7 @@ measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 		if (!closely && sum <= MEAN_TO_LOOK_AT * count && largest <= ONE_TO_LOOK_AT)
 			continue;
 		memset(ranges, 0, sizeof ranges);
-		bf_index_measure_some_pages(index, group, column, parameters->hashes, ranges);
+		bf_index_measure_some_pages(index, group, column, parameters->hashes, BF_PAGES_THAT_TELL, ranges);
 		for (uint32 i = 0; i < group->ranges; i++)
 			if (ranges[i].lines > 0)
 				rates[i] = Max(rates[i], ranges[i].rates / ranges[i].lines / parameters->false_positive_rate);

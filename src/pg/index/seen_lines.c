@@ -16,12 +16,63 @@
  */
 #include "index/seen_lines.h"
 
-/* The most bytes that are kept of a column and a level. */
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* The most bytes of lines that are kept of a column and a level. */
 #define MOST_KEPT (256 * 1024)
+
+/*
+ * What all statements of this session keep, of all their indexes: a COPY may write into a thousand partitions. It is at
+ * most work_mem.
+ */
+static Size kept_by_session = 0;
+
+/* A callback of the memory context, whose memory is still there. */
+static void
+end_known(void *argument)
+{
+	const BfKnownMemory *memory = argument;
+
+	kept_by_session -= memory->bytes;
+}
+
+BfKnownMemory *
+bf_index_begin_known(MemoryContext context)
+{
+	BfKnownMemory *memory = MemoryContextAllocZero(context, sizeof(BfKnownMemory));
+
+	memory->context = context;
+	memory->end.func = end_known;
+	memory->end.arg = memory;
+	MemoryContextRegisterResetCallback(context, &memory->end);
+	return memory;
+}
+
+static inline Size
+lacking(Size room, Size wanted)
+{
+	return wanted - Min(room, wanted);
+}
+
+/* The area, with room for so much. What was in it may be gone. */
+static void *
+with_room(BfKnownMemory *memory, void *area, Size *room, Size wanted)
+{
+	const Size	more = lacking(*room, wanted);
+
+	if (more == 0)
+		return area;
+	area = area == NULL ? MemoryContextAlloc(memory->context, wanted) : repalloc(area, wanted);
+	*room = wanted;
+	memory->bytes += more;
+	kept_by_session += more;
+	return area;
+}
 
 BfKnownLines *
 bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
-					 MemoryContext context)
+					 BfKnownMemory *memory)
 {
 	const uint32 lines = group->lines[column];
 	const uint32 at_once = Min(MOST_KEPT / SB_BF_LINE / lines, group->ranges);
@@ -44,16 +95,10 @@ bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGr
 	}
 	if (known->kept)
 		return known;
-	if (known->page_room < pages)
-	{
-		known->pages = known->pages == NULL ? MemoryContextAlloc(context, pages) : repalloc(known->pages, pages);
-		known->page_room = pages;
-	}
-	if (known->room < size)
-	{
-		known->lines = known->lines == NULL ? MemoryContextAlloc(context, size) : repalloc(known->lines, size);
-		known->room = size;
-	}
+	if (kept_by_session + lacking(known->page_room, pages) + lacking(known->room, size) > (Size) work_mem * 1024)
+		return NULL;
+	known->pages = with_room(memory, known->pages, &known->page_room, pages);
+	known->lines = with_room(memory, known->lines, &known->room, size);
 	memset(known->pages, false, pages);
 	known->kept = true;
 	return known;

@@ -9,6 +9,17 @@
 #include "index/layout.h"
 #include "index/wal.h"
 
+/* The memory of a statement for the lines of an index. */
+typedef struct BfKnownMemory
+{
+	MemoryContext context;
+	Size		bytes;
+	MemoryContextCallback end;
+} BfKnownMemory;
+
+/* Begins it in a context, with which it ends. What is kept there must not outlive the statement. */
+extern BfKnownMemory *bf_index_begin_known(MemoryContext context);
+
 /* The lines of some ranges of a group and a column. */
 typedef struct BfKnownLines
 {
@@ -19,18 +30,18 @@ typedef struct BfKnownLines
 	uint32		positions;		/* on a page */
 	bool		kept;			/* are lines kept, or only where the last row was? */
 	bool	   *pages;			/* which pages of the run were seen */
-	uint32		page_room;
+	Size		page_room;
 	unsigned char *lines;		/* those of the ranges at position 0, at position 1, ... */
 	Size		room;
 } BfKnownLines;
 
 /*
  * What is known of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is
- * kept for the first row of a statement among these ranges, nor if a filter is large. REQUIRES: the geometry is
- * current, and was read after the row was written into the heap.
+ * kept for the first row of a statement among these ranges, nor if a filter is large, nor if the session keeps
+ * work_mem already. REQUIRES: the geometry is current, and was read after the row was written into the heap.
  */
 extern BfKnownLines *bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group,
-										  int column, uint32 range, MemoryContext context);
+										  int column, uint32 range, BfKnownMemory *memory);
 
 /* Need nothing be done for these items, which belong on one page of the run? */
 extern bool bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions,

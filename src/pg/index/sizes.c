@@ -99,6 +99,46 @@ bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, 
 	return pages_per_range != 0 && (level == 1 ? heap_blocks / pages_per_range >= 2 : groups_below > FEW_GROUPS);
 }
 
+/* ------------------------------------------------------------------ a look-up */
+
+/*
+ * From the highest level down: on each level the groups are visited that lie in ranges which are left of the level
+ * above, and those in the part of the heap that no range of the level above covers.
+ */
+BfPagesRead
+bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_pages)
+{
+	BfPagesRead read = {0};
+	double		left = 0;		/* ranges of the level above */
+	double		uncovered = 1;	/* by the level above: a share of the heap */
+
+	for (int i = count - 1; i >= 0; i--)
+	{
+		const BfLevelToSearch *level = &levels[i];
+		const double ranges_of_group = level->groups > 0 ? GREATER(level->ranges / level->groups, 1) : 1;
+		double		visited = level->ranges;
+		double		groups = level->groups;
+		double		holding;
+
+		if (i < count - 1)
+		{
+			const double inside = levels[i + 1].length / level->length;
+
+			visited = LESSER(level->ranges, left * inside + uncovered * level->ranges);
+			groups = left * GREATER(inside / ranges_of_group, 1);
+			if (uncovered > 0)
+				groups += GREATER(uncovered * level->groups, 1);
+			groups = LESSER(groups, level->groups);
+		}
+		read.index += groups;
+		holding = LESSER(level->holding, visited);
+		left = holding + (visited - holding) * LESSER(level->rate, 1);
+		uncovered = GREATER(0, 1 - level->ranges * level->length / GREATER(heap_pages, 1));
+	}
+	read.heap = count == 0 ? heap_pages : LESSER(left * levels[0].length + uncovered * heap_pages, heap_pages);
+	return read;
+}
+
 /* ------------------------------------------------------------------- filters */
 
 /* A range is far above the others if it has this many times the items of the next one. */
@@ -288,6 +328,16 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 	memcpy(lines, before, (size_t) columns * sizeof(uint32_t));
 }
 
+/* A group is replaced if it is so many times as large as necessary, and if that saves so many pages. */
+#define MANY_TIMES_TOO_LARGE 4
+#define PAGES_WORTH_SAVING 32
+
+bool
+bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
+{
+	return pages >= MANY_TIMES_TOO_LARGE * needed && pages >= needed + PAGES_WORTH_SAVING;
+}
+
 /* -------------------------------------------------------------------- groups */
 
 /*
@@ -297,6 +347,7 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 
 _Static_assert(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
+_Static_assert(BF_POSITIONS(BF_INDEX_MAX_RANGES) >= 1, "a page has a position of the largest group");
 
 /* The largest group size that uses its pages well and is not larger than this. */
 static uint32_t

@@ -27,6 +27,7 @@
 #include "index/new_group.h"
 #include "index/owner.h"
 #include "index/range_length.h"
+#include "index/replace.h"
 #include "index/sizes.h"
 #include "index/summarize.h"
 
@@ -306,6 +307,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	if (task->block == InvalidBlockNumber)
 	{
 		done += summarize_upper_levels(work);
+		bf_index_replace_large_groups(work, heap_blocks, task->deleted);
 		bf_index_refresh_upper_levels(work, heap_blocks);
 		bf_index_refresh_level_0(work, heap_blocks);
 		look_beyond(work);

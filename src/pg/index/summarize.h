@@ -17,6 +17,7 @@ typedef struct BfTask
 	/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
 	bool		partial;
 	bool		in_vacuum;
+	bool		deleted;		/* rows may have gone since the ranges were summarized (replace.h) */
 	bool		shows_progress; /* in pg_stat_progress_create_index */
 } BfTask;
 
@@ -27,8 +28,8 @@ typedef struct BfTask
 
 /*
  * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have
- * become too full may be summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on the
- * heap, so that there is one summarizer at a time.
+ * become too full may be summarized anew (refresh.c), and groups that are many times too large replaced (replace.c),
+ * which is not counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 

@@ -1,6 +1,7 @@
 /*
  * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the
- * other, so of each level one range is under way at a time.
+ * other, so of each level one range is under way at a time. Those of level 1 are counted from them, those of each level
+ * above from what the level below has kept.
  */
 #include "index/upper_counts.h"
 
@@ -46,27 +47,36 @@ bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
 	return counts;
 }
 
+/* True if the range of a level that has this range of level 0 is counted: the heap fills it. */
+static bool
+is_counted(const LevelCounts *of, uint32 range)
+{
+	return of->factor != 0 && range / of->factor < of->ranges;
+}
+
 void
 bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 {
 	MemoryContext caller = MemoryContextSwitchTo(counts->context);
+	LevelCounts *lowest = &counts->level[1];
 
-	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
+		if (items->range % counts->level[level].factor == 0)
+			counts->level[level].count = bf_index_begin_count(counts->columns);
+	if (is_counted(lowest, items->range))
+		for (int column = 0; column < counts->columns; column++)
+			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
+	/* A range that ends gives its items to the one that it lies in. */
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];
-		uint32		range;
+		LevelCounts *above = level + 1 < BF_INDEX_MAX_LEVELS ? of + 1 : NULL;
 
-		if (of->factor == 0 || (range = items->range / of->factor) >= of->ranges)
-			continue;
-		if (items->range % of->factor == 0)
-			of->count = bf_index_begin_count(counts->columns);
-		for (int column = 0; column < counts->columns; column++)
-			bf_index_count_hashes(of->count, column, items->hashes[column], items->counts[column]);
-		if (items->range % of->factor == of->factor - 1)
-		{
-			bf_index_end_count(of->count, &of->items[(Size) range * counts->columns]);
-			of->count = NULL;
-		}
+		if (items->range % of->factor != of->factor - 1)
+			break;
+		bf_index_end_count(of->count, &of->items[(Size) (items->range / of->factor) * counts->columns],
+						   above != NULL && is_counted(above, items->range) ? above->count : NULL);
+		of->count = NULL;
 	}
 	MemoryContextSwitchTo(caller);
 }

@@ -7,12 +7,14 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/index.h"
+#include "commands/vacuum.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "base/compat.h"
 #include "index/group.h"
 #include "index/handler.h"
+#include "index/space.h"
 #include "index/summarize.h"
 
 /*
@@ -45,7 +47,8 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 IndexBulkDeleteResult *
 bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
-	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true};
+	/* Without dead rows VACUUM has not called bf_index_bulk_delete(). */
+	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true, .deleted = stats != NULL};
 	Relation	heap;
 	int64		done;
 
@@ -55,6 +58,8 @@ bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
 	done = bf_index_summarize(info->index, heap, &task);
+	if (sb_vacuum_truncates(heap))
+		bf_index_cut_off(info->index);
 	table_close(heap, AccessShareLock);
 	ereport(info->message_level,
 			(errmsg("index \"%s\": %lld ranges of the table were summarized", RelationGetRelationName(info->index), (long long) done)));

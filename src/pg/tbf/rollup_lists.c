@@ -158,6 +158,13 @@ tbf_rollup_lists_agg_add(PG_FUNCTION_ARGS)
 	over = PG_GETARG_FLOAT8(5);
 	if (lists == NULL)
 		lists = make_lists(context, ARR_ELEMTYPE(hot), PG_GET_COLLATION(), PG_GETARG_INT64(6));
+	/* A column of the type anyarray, as pg_stats has, may bring another type with each row. */
+	if (ARR_ELEMTYPE(hot) != lists->type->type_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("lists of hot items have items of different types: %s and %s",
+						format_type_be(lists->type->type_id), format_type_be(ARR_ELEMTYPE(hot))),
+				 errhint("Only lists of one roll-up can be added up.")));
 	if (lists->kept != NULL)
 		pfree(lists->kept);
 	lists->kept = NULL;

@@ -13,6 +13,7 @@ use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use POSIX qw(_exit);
 use Test::More;
+use Time::HiRes qw(sleep);
 
 my @databases;
 my @roles;
@@ -148,6 +149,29 @@ sub restart_own_cluster
 	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-m', 'fast',
 		'-l', "$own_cluster/server.log", $way);
 	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
+}
+
+# Kills all processes of that cluster at once, as if the machine had gone.
+sub kill_own_cluster
+{
+	my (undef, $pids) = psql('postgres', 'SELECT pid FROM pg_stat_activity');
+	my ($postmaster) = read_file("$own_cluster/postmaster.pid") =~ /^(\d+)/;
+
+	kill 'KILL', $postmaster, split /\n/, $pids;
+	sleep(0.1);
+}
+
+# Starts it when it was killed.
+sub recover_own_cluster
+{
+	# What a process has left of the shared memory goes when it is gone.
+	foreach (1 .. 50)
+	{
+		my ($code) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-l', "$own_cluster/server.log", 'start');
+		return if $code == 0;
+		sleep(0.2);
+	}
+	BAIL_OUT('the server does not start again: ' . substr(own_log(), -3000));
 }
 
 # A standby of that cluster, on the next port: returns the port. It streams, and is stopped in the end too.

@@ -1,0 +1,389 @@
+/*
+ * replace.c: groups whose filters are many times too large are replaced by smaller ones, for VACUUM and the SQL
+ * functions that summarize all.
+ *
+ * The sizes of a group's filters never change. But its first ranges may have been fuller than all later ones, or rows
+ * were deleted. Then another group is made for the same ranges:
+ *
+ * 1. On all pages of the old group the ranges become unsummarized. Nobody relies on these pages any more.
+ * 2. The pages of the new group are written, with all ranges unsummarized, on free pages (space.c).
+ * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
+ * 4. Its ranges are summarized, as those of any group are.
+ *
+ * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
+ * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). Both
+ * mean the same: a reader reads the ranges, a writer does nothing. (README.md, "Why no row can be lost".) A crash
+ * between the steps leaves a group whose ranges are unsummarized, and pages that are free.
+ */
+#include "index/replace.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/sizes.h"
+#include "index/space.h"
+
+/* At most this share of the heap is read for groups that are replaced, in one run; but one group in any case. */
+#define MOST_REPLACED 0.5
+
+/* How many pages of each column are looked at before a group is replaced by what its bits tell. */
+#define PAGES_THAT_PROVE 256
+
+/*
+ * So many ranges of a large group are read to find out whether its rows were deleted, if it has at least eight times as
+ * many.
+ */
+#define SAMPLED_RANGES 4
+#define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
+
+/* How many items each range of a group has in each column; negative: that is not known. */
+typedef struct GroupItems
+{
+	double		of[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
+} GroupItems;
+
+static void
+items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber pages,
+			  GroupItems *items)
+{
+	for (int column = 0; column < group->columns; column++)
+		bf_index_estimate_items(work->index, geometry, group, column, pages, items->of[column]);
+}
+
+/*
+ * Finds the lines that a group of these ranges needs in each column. Where at least half of the ranges are not known in
+ * a column, it keeps its lines: ranges that are to come, or are full, may need them. Returns the number of the group's
+ * pages.
+ */
+static uint64
+lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)
+{
+	uint64		pages = 0;
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		const BfCounts counts = bf_index_counts(geometry, group->level, column, items->of[column]);
+		uint32		known = 0;
+
+		for (uint32 i = 0; i < group->ranges; i++)
+			known += items->of[column][i] >= 0;
+		lines[column] = group->lines[column];
+		if (2 * known > group->ranges)
+			lines[column] = bf_index_lines_for(&counts, group->ranges, group->ranges);
+		pages += lines[column] / group->positions;
+	}
+	return pages;
+}
+
+/* ------------------------------------------------------------------- candidates */
+
+/* A group that may be replaced. */
+typedef struct LargeGroup
+{
+	int			level;
+	uint32		first_range;
+	uint64		saved;			/* about so many pages */
+	bool		by_bits;		/* its bits say so; or some ranges that were read */
+} LargeGroup;
+
+static int
+compare_large_groups(const void *a, const void *b)
+{
+	uint64		x = ((const LargeGroup *) a)->saved,
+				y = ((const LargeGroup *) b)->saved;
+
+	return x > y ? -1 : x < y;
+}
+
+/*
+ * Is the group many times too large by the bits on so many of its pages? Sets *saved to the pages that a smaller one
+ * saves.
+ */
+static bool
+is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
+				 uint64 *saved)
+{
+	const uint64 pages = bf_index_group_pages(group);
+	GroupItems *items;
+	uint32		lines[INDEX_MAX_KEYS];
+	uint64		needed;
+
+	/* Ranges that are to come may need the space. */
+	if (!bf_index_is_worth_replacing(pages, group->columns) ||
+		group->first_range + group->ranges > geometry->level[group->level].begun)
+		return false;
+	items = palloc(sizeof(GroupItems));
+	items_by_bits(work, geometry, group, most, items);
+	needed = lines_needed(geometry, group, items, lines);
+	pfree(items);
+	*saved = pages - Min(needed, pages);
+	return bf_index_is_worth_replacing(pages, needed);
+}
+
+/*
+ * Is a group of level 0 many times too large if all its ranges have lost as many items as some that are read? In each
+ * column the items that the bits tell are compared with those that are there.
+ */
+static bool
+is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
+				   uint64 *saved)
+{
+	const uint64 pages = bf_index_group_pages(group);
+	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+	double		there[INDEX_MAX_KEYS] = {0};
+	double		told[INDEX_MAX_KEYS] = {0};
+	GroupItems *items;
+	uint32		lines[INDEX_MAX_KEYS];
+	uint64		needed;
+
+	if (group->ranges < LEAST_SAMPLED_OF || !bf_index_is_worth_replacing(pages, group->columns) ||
+		(uint64) (group->first_range + group->ranges - 1) * pages_per_range >= heap_blocks)
+		return false;
+	items = palloc(sizeof(GroupItems));
+	items_by_bits(work, geometry, group, BF_PAGES_THAT_TELL, items);
+	for (uint32 i = 0; i < SAMPLED_RANGES; i++)
+	{
+		const uint32 range = (2 * i + 1) * group->ranges / (2 * SAMPLED_RANGES);
+		BfRangeItems found;
+
+		bf_index_read_range(work->reader, group->first_range + range, pages_per_range, heap_blocks, &found);
+		for (int column = 0; column < group->columns; column++)
+			if (items->of[column][range] >= 0)
+			{
+				there[column] += found.counts[column];
+				told[column] += items->of[column][range];
+			}
+		bf_index_free_items(&found);
+	}
+	for (int column = 0; column < group->columns; column++)
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (items->of[column][i] > 0 && told[column] > 0)
+				items->of[column][i] *= Min(1, there[column] / told[column]);
+	needed = lines_needed(geometry, group, items, lines);
+	pfree(items);
+	*saved = pages - Min(needed, pages);
+	return bf_index_is_worth_replacing(pages, needed);
+}
+
+/* ---------------------------------------------------------------- replacing one */
+
+/* The ranges of a group that are summarized, or are to be. */
+static void
+find_summarized(Relation index, const BfGroup *group, bool *ranges)
+{
+	uint8		states[BF_INDEX_MAX_RANGES];
+
+	bf_index_read_states(index, group, 0, states);
+	for (uint32 i = 0; i < group->ranges; i++)
+		ranges[i] = states[i] != BF_UNSUMMARIZED;
+}
+
+/* Summarizes these ranges of a group, some at a time. */
+static void
+summarize_ranges(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges)
+{
+	const uint32 at_once = bf_index_ranges_at_once(group, geometry->level[group->level].pages_per_range);
+
+	for (uint32 next = 0; next < group->ranges;)
+	{
+		BfGroupLines lines;
+
+		bf_index_make_lines(&lines, geometry, group);
+		for (; next < group->ranges && lines.selected < at_once; next++)
+			if (ranges[next])
+				bf_index_select_range(&lines, next);
+		if (lines.selected > 0)
+			bf_index_summarize_selected(work, geometry, &lines);
+		bf_index_free_lines(&lines);
+	}
+}
+
+/* Counts the items of these ranges of a group of level 0 in the heap. */
+static void
+count_items(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges,
+			BlockNumber heap_blocks, GroupItems *items)
+{
+	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+
+	for (uint32 i = 0; i < group->ranges; i++)
+	{
+		BfRangeItems found;
+
+		for (int column = 0; column < group->columns; column++)
+			items->of[column][i] = -1;
+		if (!ranges[i])
+			continue;
+		bf_index_read_range(work->reader, group->first_range + i, pages_per_range, heap_blocks, &found);
+		for (int column = 0; column < group->columns; column++)
+			items->of[column][i] = found.counts[column];
+		bf_index_free_items(&found);
+	}
+}
+
+/*
+ * Makes another group for the ranges of this one, and summarizes those that were. Returns false if the directory is
+ * full.
+ */
+static bool
+replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges,
+			  const uint32 *lines)
+{
+	BfGeometry *now;
+	BfGroup		replacement;
+
+	if (!bf_index_reserve_entries(work->index, BF_MOST_ENTRIES_RESERVED))
+		return false;
+	bf_index_replace_group(work->index, geometry, group, lines);
+	/* Other sessions read all ranges of the group as long as they have the old geometry. */
+	CacheInvalidateRelcache(work->index);
+	now = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	bf_index_find_group(now, group->level, group->first_range, &replacement);
+	summarize_ranges(work, now, &replacement, ranges);
+	pfree(now);
+	return true;
+}
+
+/* Replaces a group, if it is as large as it seemed. Returns how many pages of the heap were read for that. */
+static double
+replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	GroupItems *items = palloc(sizeof(GroupItems));
+	BfGroup		group;
+	bool		ranges[BF_INDEX_MAX_RANGES];
+	uint32		lines[INDEX_MAX_KEYS];
+	double		read = 0;
+	double		all;
+
+	bf_index_find_group(geometry, large->level, large->first_range, &group);
+	all = (double) group.ranges * geometry->level[group.level].pages_per_range;
+	find_summarized(work->index, &group, ranges);
+	if (large->by_bits)
+		items_by_bits(work, geometry, &group, PAGES_THAT_PROVE, items);
+	else
+	{
+		count_items(work, geometry, &group, ranges, heap_blocks, items);
+		read += all;
+	}
+	if (bf_index_is_worth_replacing(bf_index_group_pages(&group), lines_needed(geometry, &group, items, lines)))
+	{
+		if (replace_group(work, geometry, &group, ranges, lines))
+			read += all;
+	}
+	else if (!large->by_bits)
+	{
+		/* Next time the bits shall tell the same as the rows. */
+		summarize_ranges(work, geometry, &group, ranges);
+		read += all;
+	}
+	pfree(items);
+	pfree(geometry);
+	return read;
+}
+
+/* Replaces the groups that are many times too large, within the budget. */
+static void
+replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, double *left)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	LargeGroup *large;
+	uint32		groups = 0;
+	uint32		count = 0;
+
+	for (int level = 0; level < geometry->levels; level++)
+		groups += geometry->level[level].groups;
+	large = palloc_extended(Max(groups, 1) * sizeof(LargeGroup), MCXT_ALLOC_HUGE);
+	for (int level = 0; level < geometry->levels; level++)
+	{
+		BfGroup		group;
+
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+		{
+			LargeGroup	candidate = {.level = level, .first_range = range};
+
+			CHECK_FOR_INTERRUPTS();
+			bf_index_find_group(geometry, level, range, &group);
+			candidate.by_bits = is_large_by_bits(work, geometry, &group, BF_PAGES_THAT_TELL, &candidate.saved);
+			if (candidate.by_bits ||
+				(deleted && level == 0 && is_large_by_sample(work, geometry, &group, heap_blocks, &candidate.saved)))
+				large[count++] = candidate;
+		}
+	}
+	qsort(large, count, sizeof(LargeGroup), compare_large_groups);
+	for (uint32 i = 0; i < count && *left > 0; i++)
+		*left -= replace_large_group(work, &large[i], heap_blocks);
+	pfree(large);
+	pfree(geometry);
+}
+
+/* ------------------------------------------------------------------------ moving */
+
+/* Groups are moved to free pages if these are at least so many, and such a share of the file. */
+#define LEAST_FREE_PAGES 64
+#define LEAST_FREE_SHARE 0.25
+
+/* Finds the group that ends last in the file. Returns false if something else does. */
+static bool
+find_last_group(const BfGeometry *geometry, BfGroup *last)
+{
+	for (int level = 0; level < geometry->levels; level++)
+		for (uint32 range = 0; range < geometry->level[level].covered; range = last->first_range + last->ranges)
+		{
+			bf_index_find_group(geometry, level, range, last);
+			if (last->first_block + bf_index_group_pages(last) == geometry->end_block)
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Moves the last group in the file to free pages before it, if there are many. Returns how many pages of the heap were
+ * read for that.
+ */
+static double
+move_last_group(const BfSummarizer *work)
+{
+	const BlockNumber free = bf_index_free_pages(work->index);
+	BfGeometry *geometry;
+	BfGroup		group;
+	double		read = 0;
+
+	if (free < Max(LEAST_FREE_PAGES, LEAST_FREE_SHARE * RelationGetNumberOfBlocks(work->index)))
+		return 0;
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	if (find_last_group(geometry, &group) &&
+		bf_index_find_space(work->index, bf_index_group_pages(&group)) < group.first_block)
+	{
+		bool		ranges[BF_INDEX_MAX_RANGES];
+
+		find_summarized(work->index, &group, ranges);
+		if (replace_group(work, geometry, &group, ranges, group.lines))
+			read = (double) group.ranges * geometry->level[group.level].pages_per_range;
+	}
+	pfree(geometry);
+	return read;
+}
+
+void
+bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted)
+{
+	double		left = Max(1, heap_blocks * MOST_REPLACED);
+	double		read;
+
+	replace_groups(work, heap_blocks, deleted, &left);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		read = left > 0 ? move_last_group(work) : 0;
+		left -= read;
+	} while (read > 0);
+}

@@ -1,0 +1,19 @@
+/*
+ * replace.h: groups whose filters are many times too large are replaced.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_REPLACE_H
+#define STREAMBLOOM_PG_INDEX_REPLACE_H
+
+#include "index/refresh.h"
+
+/*
+ * Replaces groups that are many times too large (sizes.h), those that free the most pages first, by groups with smaller
+ * filters; and where a quarter of the file is free, moves groups from its end to free pages before them. The ranges of
+ * these groups are summarized anew, at most half of the heap's pages in a run, but one group in any case.
+ *
+ * The bits tell how many items a group has. `deleted`: rows may have gone, whose bits stay. Then some ranges of large
+ * groups on level 0 are read, and counted.
+ */
+extern void bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
+
+#endif
