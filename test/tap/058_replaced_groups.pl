@@ -148,6 +148,37 @@ subtest 'a session that knows the old group' => sub {
 	is_right('known', 'with writers');
 };
 
+# A statement remembers which bits it has seen. Its group is replaced, and moved to where the old one was.
+subtest 'a statement that goes on' => sub {
+	$db->sql("CALL make('slow')");
+	$db->sql(<<'SQL');
+CREATE TABLE slow_rows AS SELECT i, (ctid::text::point)[0]::int / 4 AS range FROM slow;
+CREATE FUNCTION wait() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_lock(58);
+	PERFORM pg_advisory_unlock(58);
+END $$;
+SQL
+	$db->sql('DELETE FROM slow WHERE i % 20 <> 0');
+	$db->sql('VACUUM (INDEX_CLEANUP off) slow');	# there is room in the pages, but the bits are as they were
+	my $before = $db->sql("SELECT pages('slow_bf')");
+	my $gate = PsqlSession->new($db->name);
+	$gate->sql('SELECT pg_advisory_lock(58)');
+	my $writer = PsqlSession->new($db->name);
+	my $range = $writer->sql('INSERT INTO slow VALUES (-1, tags(100000)) RETURNING (ctid::text::point)[0]::int / 4');
+	$writer->send(<<"SQL");
+INSERT INTO slow SELECT i, CASE WHEN n = 21 AND wait() IS NULL THEN NULL ELSE tags(i) END
+FROM (SELECT i, row_number() OVER (ORDER BY i) AS n FROM slow_rows WHERE range = $range AND i % 20 <> 0 LIMIT 30) at;
+SQL
+	$db->wait_until(q{SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)}, 'the statement to wait');
+	vacuum('slow', 3);
+	cmp_ok($db->sql("SELECT pages('slow_bf')"), '<', $before / 5, 'the group is replaced while the statement waits');
+	$gate->sql('SELECT pg_advisory_unlock(58)');
+	is(($writer->answer)[2], '', 'the statement has ended');
+	is($db->sql("SELECT count(*) FILTER (WHERE (ctid::text::point)[0]::int / 4 = $range) = count(*) FROM slow WHERE i > 0 AND i % 20 <> 0"), 't', 'its rows are in one range');
+	is($db->sql("SELECT lost('slow', 2000), bf_index_check('slow_bf') > 0"), '0|t', 'none of them is lost');
+};
+
 subtest 'writers, readers and VACUUM at once' => sub {
 	$db->sql("CALL make('busy')");
 	$db->sql(<<'SQL');
