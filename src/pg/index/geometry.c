@@ -8,7 +8,11 @@
  */
 #include "index/geometry.h"
 
+#include "access/xlog.h"
+#include "miscadmin.h"
 #include "port/atomics.h"
+#include "storage/sinval.h"
+#include "storage/standby.h"
 #include "utils/memutils.h"
 
 #include "index/layout.h"
@@ -317,6 +321,19 @@ read_into_cache(Relation index)
 	if (index->rd_amcache != NULL)
 		pfree(index->rd_amcache);
 	index->rd_amcache = copy;
+}
+
+void
+bf_index_outdate_geometries(Relation index)
+{
+	SharedInvalidationMessage message = {0};
+
+	message.rc.id = SHAREDINVALRELCACHE_ID;
+	message.rc.dbId = MyDatabaseId;
+	message.rc.relId = RelationGetRelid(index);
+	if (RelationNeedsWAL(index) && XLogStandbyInfoActive())
+		LogStandbyInvalidations(1, &message, false);
+	SendSharedInvalidMessages(&message, 1);
 }
 
 const BfGeometry *

@@ -138,6 +138,13 @@ extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, BlockNumber block, Page page, const BfGroup *group,
 												 int column, BlockNumber number);
 
+/*
+ * Sees to it that all sessions read the geometry anew when they open the index next, here and on standbys: at once, and
+ * also if this transaction fails. CacheInvalidateRelcache() tells only of what a transaction has committed, but groups
+ * that it has replaced stay so in any case.
+ */
+extern void bf_index_outdate_geometries(Relation index);
+
 /* The stretch that has this range of a level. REQUIRES: as above. */
 extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);
 
