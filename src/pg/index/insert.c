@@ -97,31 +97,31 @@ typedef struct Pages
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
 
-/* The number of a page within its run. */
-static BlockNumber
+/* Counted within the column's run of the group. */
+static inline BlockNumber
 number_of(const Pages *all, const BfPageAdditions *one)
 {
 	return one->additions[0].line / all->group->positions;
 }
 
-/*
- * The content of a page. NULL if its group was replaced since the geometry was read. Then nothing is to be done: the
- * row was in the heap before that, so the summarizer of the new group finds it there. REQUIRES: the page is locked.
- */
-static BfFilterPage *
-content_of(Relation index, const Pages *all, const BfPageAdditions *one)
-{
-	BlockNumber page = number_of(all, one);
-
-	return bf_index_filter_page_in_use(index, bf_index_column_start(all->group, all->column) + page,
-									   BufferGetPage(one->buffer), all->group, all->column, page);
-}
-
-/* Is something to be done on this page, which has this content (NULL: its group was replaced)? */
+/* Is something to be done on a page with this content? */
 static bool
 is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 {
-	return content != NULL && are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+	return are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+}
+
+/*
+ * Is it still to be done, now that the page is locked exclusively? It was the group's page a moment ago, so if it is
+ * another one now, the group was replaced. (The meta page must not be looked at with this lock.)
+ */
+static bool
+is_still_wanted(const Pages *all, const BfPageAdditions *one)
+{
+	Page		page = BufferGetPage(one->buffer);
+
+	return bf_index_is_filter_page(page, all->group, all->column, number_of(all, one)) &&
+		is_wanted(all, (BfFilterPage *) PageGetContents(page), one);
 }
 
 /* Adds the items to the pages that have been collected, and begins to collect anew. */
@@ -129,25 +129,19 @@ static void
 add_to_pages(Relation index, Pages *all)
 {
 	BfPageAdditions wanted[MAX_GENERIC_XLOG_PAGES];
-	BfFilterPage *contents[MAX_GENERIC_XLOG_PAGES];
 	int			count = 0;
 
 	for (int i = 0; i < all->count; i++)
 		LockBuffer(all->pages[i].buffer, BUFFER_LOCK_EXCLUSIVE);
 	for (int i = 0; i < all->count; i++)
-	{
-		BfFilterPage *content = content_of(index, all, &all->pages[i]);
-
-		if (!is_wanted(all, content, &all->pages[i]))
-			continue;
-		contents[count] = content;
-		wanted[count++] = all->pages[i];
-	}
+		if (is_still_wanted(all, &all->pages[i]))
+			wanted[count++] = all->pages[i];
 	if (count > 0)
 		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
 	for (int i = 0; i < count && all->known != NULL; i++)
-		bf_index_know_additions(all->known, number_of(all, &wanted[i]), contents[i], all->range, wanted[i].additions,
-								wanted[i].count);
+		bf_index_know_additions(all->known, number_of(all, &wanted[i]),
+								(BfFilterPage *) PageGetContents(BufferGetPage(wanted[i].buffer)), all->range,
+								wanted[i].additions, wanted[i].count);
 	for (int i = 0; i < all->count; i++)
 		UnlockReleaseBuffer(all->pages[i].buffer);
 	all->count = 0;
@@ -172,11 +166,12 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 
 	/*
 	 * Most items of a summarized range are there already. The share lock is enough to see that, and to know that the
-	 * WAL record which added them is written.
+	 * WAL record which added them is written. If the group was replaced since the geometry was read, nothing is to be
+	 * done: the row was in the heap before that, so the summarizer of the new group finds it there.
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
-	content = content_of(index, all, one);
-	wanted = is_wanted(all, content, one);
+	content = bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, page);
+	wanted = content != NULL && is_wanted(all, content, one);
 	if (all->known != NULL && content != NULL)
 		bf_index_know_page(all->known, page, content);
 	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
