@@ -127,7 +127,7 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		return descent->failed ? InvalidBuffer : buffer;
 	}
 	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
-	if (bf_index_filter_page_in_use(descent->index, block, BufferGetPage(buffer), group, column, number) == NULL)
+	if (bf_index_filter_page_in_use(descent->index, buffer, group, column, number) == NULL)
 	{
 		UnlockReleaseBuffer(buffer);
 		return InvalidBuffer;

@@ -8,7 +8,11 @@
  */
 #include "index/geometry.h"
 
+#include "access/xlog.h"
+#include "miscadmin.h"
 #include "port/atomics.h"
+#include "storage/sinval.h"
+#include "storage/standby.h"
 #include "utils/memutils.h"
 
 #include "index/layout.h"
@@ -319,6 +323,19 @@ read_into_cache(Relation index)
 	index->rd_amcache = copy;
 }
 
+void
+bf_index_outdate_geometries(Relation index)
+{
+	SharedInvalidationMessage message = {0};
+
+	message.rc.id = SHAREDINVALRELCACHE_ID;
+	message.rc.dbId = MyDatabaseId;
+	message.rc.relId = RelationGetRelid(index);
+	if (RelationNeedsWAL(index) && XLogStandbyInfoActive())
+		LogStandbyInvalidations(1, &message, false);
+	SendSharedInvalidMessages(&message, 1);
+}
+
 const BfGeometry *
 bf_index_geometry(Relation index)
 {
@@ -430,12 +447,23 @@ bf_index_is_replaced(Relation index, const BfGroup *group)
 }
 
 BfFilterPage *
-bf_index_filter_page_in_use(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
-							BlockNumber number)
+bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column, BlockNumber number)
 {
-	if (!bf_index_is_filter_page(page, group, column, number) && bf_index_is_replaced(index, group))
+	bool		replaced = false;
+
+	if (!bf_index_is_filter_page(BufferGetPage(buffer), group, column, number))
+	{
+		/*
+		 * It may be a page of the directory now. Whoever changes the directory locks the meta page first, then such a
+		 * page; so the meta page must not be waited for with this page locked.
+		 */
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		replaced = bf_index_is_replaced(index, group);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	}
+	if (replaced)
 		return NULL;
-	return bf_index_filter_page(index, block, page, group, column, number);
+	return bf_index_filter_page(index, BufferGetBlockNumber(buffer), BufferGetPage(buffer), group, column, number);
 }
 
 const BfStretch *

@@ -133,10 +133,18 @@ extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 /*
  * The content of a filter page, or NULL if this is another page because the group was replaced since its geometry was
  * read; otherwise it is an error. To be called by everybody who does not keep summarizers out. NULL means to a reader
- * that nothing is known of the group's ranges, and to a writer that nothing is to be done.
+ * that nothing is known of the group's ranges, and to a writer that nothing is to be done. REQUIRES: the buffer is
+ * locked for reading, and no other one is locked. In the case of NULL its lock was given back for a moment.
  */
-extern BfFilterPage *bf_index_filter_page_in_use(Relation index, BlockNumber block, Page page, const BfGroup *group,
-												 int column, BlockNumber number);
+extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
+												 BlockNumber number);
+
+/*
+ * Sees to it that all sessions read the geometry anew when they open the index next, here and on standbys: at once, and
+ * also if this transaction fails. CacheInvalidateRelcache() tells only of what a transaction has committed, but groups
+ * that it has replaced stay so in any case.
+ */
+extern void bf_index_outdate_geometries(Relation index);
 
 /* The stretch that has this range of a level. REQUIRES: as above. */
 extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);

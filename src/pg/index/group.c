@@ -377,7 +377,7 @@ bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *st
 	const BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page_in_use(index, block, BufferGetPage(buffer), group, column, 0);
+	content = bf_index_filter_page_in_use(index, buffer, group, column, 0);
 	if (content != NULL)
 		memcpy(states, content->states, group->ranges);
 	else

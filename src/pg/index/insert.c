@@ -90,18 +90,38 @@ typedef struct Pages
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
 
+/* Counted within the column's run of the group. */
+static inline BlockNumber
+number_of(const Pages *all, const BfPageAdditions *one)
+{
+	return one->additions[0].line / all->group->positions;
+}
+
 /*
- * Is something to be done on this page? Not if its group was replaced since the geometry was read: the row was in the
- * heap before that, so the summarizer of the new group finds it there. REQUIRES: the page is locked.
+ * Is something to be done on this page, which is locked for reading? Not if its group was replaced since the geometry
+ * was read: the row was in the heap before that, so the summarizer of the new group finds it there.
  */
 static bool
 is_wanted(Relation index, const Pages *all, const BfPageAdditions *one)
 {
-	BlockNumber page = one->additions[0].line / all->group->positions;
-	BfFilterPage *content = bf_index_filter_page_in_use(index, bf_index_column_start(all->group, all->column) + page,
-														BufferGetPage(one->buffer), all->group, all->column, page);
+	BfFilterPage *content =
+		bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, number_of(all, one));
 
 	return content != NULL && are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+}
+
+/*
+ * Is it still to be done, now that the page is locked exclusively? It was the group's page a moment ago, so if it is
+ * another one now, the group was replaced. (The meta page must not be looked at with this lock.)
+ */
+static bool
+is_still_wanted(const Pages *all, const BfPageAdditions *one)
+{
+	Page		page = BufferGetPage(one->buffer);
+
+	return bf_index_is_filter_page(page, all->group, all->column, number_of(all, one)) &&
+		are_wanted((BfFilterPage *) PageGetContents(page), all->group, all->range, one->additions, one->count,
+				   all->hash_count);
 }
 
 /* Adds the items to the pages that have been collected, and begins to collect anew. */
@@ -114,7 +134,7 @@ add_to_pages(Relation index, Pages *all)
 	for (int i = 0; i < all->count; i++)
 		LockBuffer(all->pages[i].buffer, BUFFER_LOCK_EXCLUSIVE);
 	for (int i = 0; i < all->count; i++)
-		if (is_wanted(index, all, &all->pages[i]))
+		if (is_still_wanted(all, &all->pages[i]))
 			wanted[count++] = all->pages[i];
 	if (count > 0)
 		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);

@@ -75,7 +75,7 @@ check_item(Check *check, const BfRow *row, uint64 hash, const BfGroup *group, in
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page_in_use(check->index, block, BufferGetPage(buffer), group, column, page);
+	content = bf_index_filter_page_in_use(check->index, buffer, group, column, page);
 	missing = content != NULL && content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
 		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), hash_count, hash);
 	UnlockReleaseBuffer(buffer);
@@ -142,7 +142,7 @@ check_group(Check *check, const BfGroup *group)
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_index_filter_page_in_use(check->index, start + page, BufferGetPage(buffer), group, column, page);
+			content = bf_index_filter_page_in_use(check->index, buffer, group, column, page);
 			if (content != NULL)
 				memcpy(states, content->states, group->ranges);
 			else
@@ -412,7 +412,7 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-		content = bf_index_filter_page_in_use(index, start + page, BufferGetPage(buffer), group, column, page);
+		content = bf_index_filter_page_in_use(index, buffer, group, column, page);
 		summarized = content != NULL && content->states[range] == BF_SUMMARIZED;
 		if (summarized && bf_index_is_before_horizon(viewer, content))
 			ereport(ERROR,

@@ -24,7 +24,7 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 	CHECK_FOR_INTERRUPTS();
 	buffer = bf_index_read_page(index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_index_filter_page_in_use(index, block, BufferGetPage(buffer), group, column, page);
+	content = bf_index_filter_page_in_use(index, buffer, group, column, page);
 	for (uint32 range = 0; content != NULL && range < group->ranges; range++)
 	{
 		if (content->states[range] != BF_SUMMARIZED)

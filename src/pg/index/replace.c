@@ -20,7 +20,6 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 
 #include "index/directory.h"
@@ -244,7 +243,7 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 		return false;
 	bf_index_replace_group(work->index, geometry, group, lines);
 	/* Other sessions read all ranges of the group as long as they have the old geometry. */
-	CacheInvalidateRelcache(work->index);
+	bf_index_outdate_geometries(work->index);
 	now = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	bf_index_find_group(now, group->level, group->first_range, &replacement);
 	summarize_ranges(work, now, &replacement, ranges);

@@ -11,7 +11,6 @@
 
 #include "catalog/storage.h"
 #include "storage/lmgr.h"
-#include "utils/inval.h"
 
 #include "index/layout.h"
 
@@ -127,7 +126,9 @@ bf_index_cut_off(Relation index)
 		return;
 	/*
 	 * Whoever opens the index next gets the new geometry with the lock: no old one leads behind the end of the file.
+	 * The file stays short even if VACUUM fails later. It may still have much to do, so nobody is to wait for its end.
 	 */
-	CacheInvalidateRelcache(index);
+	bf_index_outdate_geometries(index);
 	RelationTruncate(index, bf_index_current_geometry(index)->end_block);
+	UnlockRelation(index, AccessExclusiveLock);
 }

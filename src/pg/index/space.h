@@ -18,8 +18,8 @@ extern BlockNumber bf_index_find_space(Relation index, BlockNumber pages);
 extern BlockNumber bf_index_free_pages(Relation index);
 
 /*
- * Cuts free pages off the end of the file, if they are worth it and nobody uses the index at the moment. Others who
- * come then wait for the end of this transaction. For VACUUM. REQUIRES: as above.
+ * Cuts free pages off the end of the file, if they are worth it and nobody uses the index at the moment. For VACUUM.
+ * REQUIRES: as above.
  */
 extern void bf_index_cut_off(Relation index);
 
