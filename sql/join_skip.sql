@@ -227,5 +227,12 @@ SELECT skips('SELECT l.id FROM big l JOIN suspects s ON l.id + 1 = s.n');
 RESET ROLE;
 ALTER TABLE big DISABLE ROW LEVEL SECURITY;
 
+-- A deep plan: the nodes get numbers of their own, for which the plan was once searched twice at each of its levels.
+WITH RECURSIVE deep(depth, query) AS (
+	SELECT 0, 'SELECT host FROM suspects'
+	UNION ALL
+	SELECT depth + 1, format('SELECT host FROM (%s OFFSET 0) q WHERE host <> %L', query, depth) FROM deep WHERE depth < 40)
+SELECT skips(format('SELECT l.id FROM big l JOIN (%s) s USING (host)', query)) FROM deep WHERE depth = 40;
+
 DROP SCHEMA join_skip CASCADE;
 DROP ROLE join_skip_reader;

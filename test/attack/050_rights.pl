@@ -292,10 +292,8 @@ my %of_rollups = (
 		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
 		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
 		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
-		['tbf_rollup_count(regclass,text,timestampwithtimezone,text,jsonb)', "tbf_rollup_count($heat, 'page 1'::text, $at)"],
-		['tbf_rollup_count(regclass,anyelement,timestampwithtimezone,text,jsonb)', "tbf_rollup_count($heat, 'page 1'::varchar, $at)"],
-		['tbf_rollup_count_between(regclass,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_count_between($heat, 'page 1'::text, $span)"],
-		['tbf_rollup_count_between(regclass,anyelement,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_count_between($heat, 'page 1'::varchar, $span)"],
+		['tbf_rollup_count(regclass,anycompatible,timestampwithtimezone,text,jsonb)', "tbf_rollup_count($heat, 'page 1', $at)"],
+		['tbf_rollup_count_between(regclass,anycompatible,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_count_between($heat, 'page 1', $span)"],
 		['tbf_rollup_distinct(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_distinct($heat)"],
 		['tbf_rollup_filter(regclass,timestampwithtimezone,text,jsonb)', "tbf_rollup_filter($heat, $at)"],
 		['tbf_rollup_filter_between(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_filter_between($heat, $span)"],
@@ -452,7 +450,7 @@ is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHE
 # already.
 my $open = "l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))";
 my @looks_up = sort split /\n/, $db->sql("SELECT replace(p.oid::regprocedure::text, ' ', '') FROM $members WHERE $open");
-my @by_hand = sort 'tbf_rollup_count(regclass,anyelement,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anyelement,timestampwithtimezone,timestampwithtimezone,jsonb)',
+my @by_hand = sort 'tbf_rollup_count(regclass,anycompatible,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anycompatible,timestampwithtimezone,timestampwithtimezone,jsonb)',
 	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
 is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
 

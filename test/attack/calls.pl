@@ -20,7 +20,6 @@ use Test::More;
 # Megabytes that one call may take beyond what a new session has: merging tbf filters of the largest size takes 8 bytes
 # for each of 2^27 counters (docs/limits.md), and its arguments.
 my $memory = 1300;
-my %memory_of = (); # of callables that may take more, by label
 
 my $short = 50; # seconds; what is under way then takes some more
 our $batch = 500; # calls that are sent together
@@ -79,7 +78,7 @@ sub attack
 {
 	my ($catalogue, $arguments, $caller, $time_left) = @_;
 	# What has an argument of type internal is refused by the parser: a few calls show that.
-	my @targets = map { {callable => $_, calls => 0, seconds => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
+	my @targets = map { {callable => $_, calls => 0, seconds => 0, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
 		grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
 	foreach my $target (@targets)
 	{
@@ -108,7 +107,7 @@ sub attack
 		{
 			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;
 			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
-			push @batch, map { {target => $_, memory => $_->{memory}, is_heavy => 1, sql => heavy_call($_->{callable}, $arguments)} } splice @heavy_queue, 0, 3;
+			push @batch, map { {target => $_, is_heavy => 1, sql => heavy_call($_->{callable}, $arguments)} } splice @heavy_queue, 0, 3;
 		}
 		my $tries = @batch ? 0 : 10 * $batch;
 		while ($tries-- > 0 && @batch < $batch && @targets)
@@ -119,7 +118,7 @@ sub attack
 			# What has taken more than its share of the time waits.
 			next if $target->{is_bad} || ($target->{calls} > $target->{soon} && $target->{seconds} > $share * ($passed + 10));
 			$target->{calls}++;
-			push @batch, {target => $target, memory => $target->{memory}, sql => $target->{next}->()};
+			push @batch, {target => $target, sql => $target->{next}->()};
 		}
 		return @batch;
 	};
@@ -143,10 +142,10 @@ sub attack
 			my $label = $call->{target}{callable}{label};
 			next if $call->{target}{is_bad};
 			my $confirming = Time::HiRes::time();
-			my $failure = $caller->confirm($call->{sql}, $call->{memory});
+			my $failure = $caller->confirm($call->{sql});
 			$heavy_time += Time::HiRes::time() - $confirming if $call->{is_heavy};
 			next if !$failure && $call->{suspect} =~ /^timeout|memory/;
-			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql}, $call->{memory});
+			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql});
 			# Others before it may be to blame.
 			$failure //= {%$call, kind => "$call->{suspect}, but not alone"};
 			# The same fault is reported once. Faults that take long to show are not looked for again and again.
@@ -296,11 +295,11 @@ sub any_value
 # an array.
 sub is_due_to_arguments
 {
-	my ($caller, $arguments, $sql, $memory) = @_;
+	my ($caller, $arguments, $sql) = @_;
 	my @large = grep { index($sql, $_) >= 0 } $arguments->all_heavy;
 	my ($rows) = $sql =~ /FROM (\(VALUES .*\) v\(n[^()]*\))/;
 
-	return List::Util::any { $caller->verdict($caller->alone($_, $memory)) ne '' }
+	return List::Util::any { $caller->verdict($caller->alone($_)) ne '' }
 		'SELECT ' . join(', ', map { "$_ IS NULL" } @large), $rows ? "SELECT count(v) FROM $rows" : ();
 }
 

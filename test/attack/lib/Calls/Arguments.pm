@@ -106,7 +106,7 @@ my %of_rollups = (
 	'tbf_rollup_bucket_start(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
 	'tbf_rollup_bucket_end(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
 	'tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)' =>
-		["'attack.made_' || gen_random_uuid()", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
+		["'attack.made_' || translate(gen_random_uuid()::text, '-', '')", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
 	'tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)' =>
 		["'attack'", "quote_ident('made_' || gen_random_uuid())", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
 	'tbf_rollup_drop(regclass)' => ["'attack.lost_heat'"],

@@ -1,9 +1,9 @@
 # Calls::Caller: makes calls, many at a time, and says how each ended: SQLSTATE, milliseconds, memory of the server
 # process.
 #
-# A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. Some
-# hundred calls are sent to a session in one go, each statement of them by itself; the answers are watched, so that one
-# which does not end, although its statement_timeout has passed, is ended from outside. run() fills in:
+# A call is a hash; {sql} is one line for psql. Some hundred calls are sent to a session in one go, each statement of
+# them by itself; the answers are watched, so that one which does not end, although its statement_timeout has passed, is
+# ended from outside. run() fills in:
 #   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it
 #             had to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so
 #             before
@@ -38,7 +38,7 @@ sub verdict
 	return 'lost connection' if $call->{state} eq 'lost';
 	return 'timeout not heeded' if $call->{state} eq 'deaf';
 	return 'timeout late' if $call->{ms} > $self->{timeout} + $self->{late};
-	return 'memory' if $call->{state} eq '53200' || ($call->{growth} // 0) > ($call->{memory} // $self->{memory});
+	return 'memory' if $call->{state} eq '53200' || ($call->{growth} // 0) > $self->{memory};
 	return '';
 }
 
@@ -250,7 +250,7 @@ sub find_hungry
 		my %copy = (sql => $call->{sql});
 		$self->run_calls($session, [\%copy]);
 		my $growth = peak($session->{backend}) - $session->{base};
-		$call->{suspect} = 'memory' if $growth > ($call->{memory} // $self->{memory});
+		$call->{suspect} = 'memory' if $growth > $self->{memory};
 		if ($growth > $self->{memory} || $session->{is_over})
 		{
 			close_session($session);
@@ -263,8 +263,8 @@ sub find_hungry
 # One call in a session of its own, with all that is known of its error.
 sub alone
 {
-	my ($self, $sql, $memory, $times) = @_;
-	my @calls = map { +{sql => $sql, memory => $memory} } 1 .. $times // 1;
+	my ($self, $sql, $times) = @_;
+	my @calls = map { +{sql => $sql} } 1 .. $times // 1;
 	my ($session, $done) = (undef, 0);
 
 	while (!$done)
@@ -289,19 +289,19 @@ sub alone
 # late has to be late twice more.
 sub confirm
 {
-	my ($self, $sql, $memory) = @_;
+	my ($self, $sql) = @_;
 	my $result;
 
 	foreach my $repetition (1, 2)
 	{
-		$result = $self->alone($sql, $memory);
+		$result = $self->alone($sql);
 		$result->{kind} = $self->verdict($result);
 		last if $result->{kind} eq '';
 		return $result if $result->{kind} !~ /^timeout late/;
 	}
 	return $result if $result->{kind} ne '';
 	# Something may go wrong the second time only.
-	$result = $self->alone($sql, $memory, 2);
+	$result = $self->alone($sql, 2);
 	$result->{kind} = $self->verdict($result);
 	return $result->{kind} =~ /^(?:|timeout late|memory)$/ ? undef : $result;
 }
