@@ -54,15 +54,6 @@ sub standby_sql
 	return $db->sql($sql);
 }
 
-sub catch_up
-{
-	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
-	local $ENV{PGPORT} = $port;
-	return if eval { $db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn"); 1 };
-	diag("the standby does not come to $lsn; the end of its log:\n" . substr(StreambloomTap::standby_log(), -3000));
-	die "no standby\n";
-}
-
 # Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some
 # without.
 sub standby_reader
@@ -145,10 +136,10 @@ sub one_schema
 		$run->act($one, 'no key', "DROP INDEX IF EXISTS $relation->{name}_key");
 		$run->count("relations: $relation->{kind}");
 	}
-	catch_up();
+	$db->catch_up;
 	DifferParties::together($run, $schema, $length, "reader1:$port" => \&standby_reader, "reader2:$port" => \&standby_reader, writer => \&DifferParties::writer, changer => \&DifferParties::changer);
 	return if $run->failures;
-	catch_up();
+	$db->catch_up;
 	my $two = $run->session('quiet', port => $port);
 	$two->sql("SET search_path = $schema->{name}, public");
 	$run->compare($two, map({ DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}), map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 25);
@@ -182,7 +173,7 @@ subtest 'it becomes the primary' => sub {
 	# A transaction that was prepared before the promotion, and an index whose range was being summarized.
 	my ($relation) = @{$schema->{relations}};
 	$run->act($one, 'prepare', join ";\n", 'BEGIN', DifferSchema::insert($relation, 50, one => 1), "PREPARE TRANSACTION 'over'");
-	catch_up();
+	$db->catch_up;
 	my $indexes = $db->sql($check_all);
 	StreambloomTap::promote_standby();
 	is(standby_sql($check_all), $indexes, 'all its indexes are whole');

@@ -28,28 +28,21 @@ SQL
 my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 
-sub catch_up
-{
-	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
-	local $ENV{PGPORT} = $port;
-	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
-}
-
-catch_up();
+$db->catch_up;
 my $scan = "SELECT count(*) FROM chunk_scan(NULL::t, 'a', 7);";
 my @old = map { PsqlSession->new($db->name, port => $port) } 1 .. 2;
 $_->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1') foreach @old;
 $db->sql('GRANT SELECT ON t, t_1 TO PUBLIC; DELETE FROM t WHERE k = 2');
-catch_up();
+$db->catch_up;
 is(($old[0]->ask($scan))[0], 20, 'the rows of the snapshot');
 $old[0]->ask('COMMIT');
 $db->sql('BEGIN; TRUNCATE t_1; INSERT INTO t SELECT 1, 7 FROM generate_series(1, 3); COMMIT');
-catch_up();
+$db->catch_up;
 is(($old[1]->ask($scan))[1], '40001', 'a partition that was truncated since');
 is(($old[0]->ask($scan))[0], 3, 'a new snapshot');
 $old[0]->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 $db->sql('ALTER TABLE t DETACH PARTITION t_1');
-catch_up();
+$db->catch_up;
 is(($old[0]->ask($scan))[1], '40001', 'a partition that was detached since');
 
 {

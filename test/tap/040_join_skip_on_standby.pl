@@ -29,13 +29,6 @@ SQL
 my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 
-sub catch_up
-{
-	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
-	local $ENV{PGPORT} = $port;
-	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
-}
-
 my %joins = (
 	'an inner join' => 'SELECT l.id, l.host FROM facts l JOIN suspects s USING (host)',
 	'a table in one piece' => 'SELECT l.id, l.host FROM whole l JOIN suspects s USING (host)',
@@ -71,7 +64,7 @@ my $primary = begin($ENV{PGPORT});
 sub compare
 {
 	my ($when) = @_;
-	catch_up();
+	$db->catch_up;
 	my %with = rows_of($new, 'on');
 	is_deeply(\%with, {rows_of($new, 'off')}, "the rows of the standby, $when");
 	is_deeply(\%with, {rows_of($primary, 'off')}, "those of the primary, $when");

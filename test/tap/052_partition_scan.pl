@@ -54,29 +54,24 @@ foreach my $plan ('force_generic_plan', 'force_custom_plan')
 
 # A hot standby.
 my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
-my $catch_up = sub {
-	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
-	local $ENV{PGPORT} = $port;
-	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
-};
-$catch_up->();
+$db->catch_up;
 {
 	my $reader = PsqlSession->new($db->name, port => $port);
 	$reader->ask($on);
 	like(($reader->ask('EXPLAIN SELECT host FROM log WHERE uid = 700'))[0], qr/PartitionScan/, 'the node on a standby');
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'h0', 'its row');
 	$db->sql("UPDATE log SET host = 'changed' WHERE uid = 700; INSERT INTO log VALUES (299, 700, 'more')");
-	$catch_up->();
+	$db->catch_up;
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], "changed\nmore", 'what the primary has written since');
 	$db->sql("BEGIN; TRUNCATE log_17; INSERT INTO log VALUES (17, 700, 'after truncate'); COMMIT");
-	$catch_up->();
+	$db->catch_up;
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], "after truncate\nmore", 'and after TRUNCATE');
 	$db->sql('VACUUM FULL log_17; REINDEX TABLE log_299; ALTER TABLE log DETACH PARTITION log_17');
-	$catch_up->();
+	$db->catch_up;
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], 'more', 'after VACUUM FULL, REINDEX and DETACH');
 	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	$db->sql("UPDATE log SET host = 'new' WHERE uid = 700");
-	$catch_up->();
+	$db->catch_up;
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'more', 'an older snapshot');
 	$reader->ask('COMMIT');
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'new', 'and a new one');

@@ -175,23 +175,22 @@ sub recover_own_cluster
 }
 
 # A standby of that cluster, on the next port: returns the port. It streams, and is stopped in the end too.
-my $standby;
+my ($standby, $standby_port);
 
 sub start_standby
 {
 	my (%setting) = @_;
-	my $port = $ENV{PGPORT} + 1;
-
+	$standby_port = $ENV{PGPORT} + 1;
 	$standby = "$scratch/standby";
 	my ($code, $out, $err) = run_program('', server_program('pg_basebackup'), '-D', $standby, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
 	BAIL_OUT("pg_basebackup failed: $err") if $code != 0;
 	open(my $file, '>>', "$standby/postgresql.conf") or die "cannot write postgresql.conf: $!";
 	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
-	print $file "port = '$port'\n";
+	print $file "port = '$standby_port'\n";
 	close($file) or die "cannot write postgresql.conf: $!";
 	($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', '-l', "$standby/server.log", 'start');
 	BAIL_OUT("cannot start a standby: $err" . read_file("$standby/server.log")) if $code != 0;
-	return $port;
+	return $standby_port;
 }
 
 # The standby is one no longer.
@@ -217,6 +216,17 @@ sub wait_until
 	}
 	diag("waited in vain: $what");
 	die "waited in vain\n";
+}
+
+# Waits until the standby has done what the primary had written so far.
+sub catch_up
+{
+	my ($self) = @_;
+	my $lsn = $self->sql('SELECT pg_current_wal_insert_lsn()');
+	local $ENV{PGPORT} = $standby_port;
+	return if eval { $self->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn"); 1 };
+	diag("the standby does not come to $lsn; the end of its log:\n" . substr(standby_log(), -3000));
+	die "no standby\n";
 }
 
 # A new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
