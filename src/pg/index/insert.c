@@ -44,8 +44,8 @@ typedef struct Statement
 	BfRowItems	items;
 	BfAddition *additions;		/* the items of a column, with room for so many */
 	uint32		room;
-	BfKnownLines (*known)[BF_INDEX_MAX_LEVELS]; /* of each column */
-	BfKnownMemory *known_memory;
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* of each column */
+	BfSeenMemory *seen_memory;
 } Statement;
 
 static Statement *
@@ -61,8 +61,8 @@ this_statement(Relation index, IndexInfo *indexInfo)
 		bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
 		statement->room = 1;
 		statement->additions = MemoryContextAlloc(context, sizeof(BfAddition));
-		statement->known = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->known));
-		statement->known_memory = bf_index_begin_known(context);
+		statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
+		statement->seen_memory = bf_index_begin_seen(context);
 		indexInfo->ii_AmCache = statement;
 	}
 	return indexInfo->ii_AmCache;
@@ -92,7 +92,7 @@ typedef struct Pages
 	int			column;
 	uint32		range;			/* counted within its group */
 	int			hash_count;
-	BfKnownLines *known;		/* or NULL */
+	BfSeenLines *seen;		/* or NULL */
 	int			count;
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
@@ -138,8 +138,8 @@ add_to_pages(Relation index, Pages *all)
 			wanted[count++] = all->pages[i];
 	if (count > 0)
 		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
-	for (int i = 0; i < count && all->known != NULL; i++)
-		bf_index_know_additions(all->known, number_of(all, &wanted[i]),
+	for (int i = 0; i < count && all->seen != NULL; i++)
+		bf_index_see_additions(all->seen, number_of(all, &wanted[i]),
 								(BfFilterPage *) PageGetContents(BufferGetPage(wanted[i].buffer)), all->range,
 								wanted[i].additions, wanted[i].count);
 	for (int i = 0; i < all->count; i++)
@@ -156,7 +156,7 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	BfFilterPage *content;
 	bool		wanted;
 
-	if (all->known != NULL && bf_index_is_known(all->known, page, all->range, additions, count, all->hash_count))
+	if (all->seen != NULL && bf_index_was_seen(all->seen, page, all->range, additions, count, all->hash_count))
 		return;
 	*one = (BfPageAdditions) {
 		.buffer = bf_index_read_page(index, bf_index_column_start(all->group, all->column) + page),
@@ -172,8 +172,8 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, page);
 	wanted = content != NULL && is_wanted(all, content, one);
-	if (all->known != NULL && content != NULL)
-		bf_index_know_page(all->known, page, content);
+	if (all->seen != NULL && content != NULL)
+		bf_index_see_page(all->seen, page, content);
 	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
 	if (!wanted)
 		ReleaseBuffer(one->buffer);
@@ -202,8 +202,8 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 
 	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
 	if (geometry->column[column].keys == BF_KEYS_INSIDE)
-		pages.known = bf_index_known_lines(&statement->known[column][group->level], geometry, group, column, range,
-										   statement->known_memory);
+		pages.seen = bf_index_seen_lines(&statement->seen[column][group->level], geometry, group, column, range,
+										   statement->seen_memory);
 	if (count > statement->room)
 	{
 		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));

@@ -30,20 +30,20 @@ static Size kept_by_session = 0;
 
 /* A callback of the memory context, whose memory is still there. */
 static void
-end_known(void *argument)
+end_seen(void *argument)
 {
-	const BfKnownMemory *memory = argument;
+	const BfSeenMemory *memory = argument;
 
 	kept_by_session -= memory->bytes;
 }
 
-BfKnownMemory *
-bf_index_begin_known(MemoryContext context)
+BfSeenMemory *
+bf_index_begin_seen(MemoryContext context)
 {
-	BfKnownMemory *memory = MemoryContextAllocZero(context, sizeof(BfKnownMemory));
+	BfSeenMemory *memory = MemoryContextAllocZero(context, sizeof(BfSeenMemory));
 
 	memory->context = context;
-	memory->end.func = end_known;
+	memory->end.func = end_seen;
 	memory->end.arg = memory;
 	MemoryContextRegisterResetCallback(context, &memory->end);
 	return memory;
@@ -57,7 +57,7 @@ lacking(Size room, Size wanted)
 
 /* The area, with room for so much. What was in it may be gone. */
 static void *
-with_room(BfKnownMemory *memory, void *area, Size *room, Size wanted)
+with_room(BfSeenMemory *memory, void *area, Size *room, Size wanted)
 {
 	const Size	more = lacking(*room, wanted);
 
@@ -70,9 +70,9 @@ with_room(BfKnownMemory *memory, void *area, Size *room, Size wanted)
 	return area;
 }
 
-BfKnownLines *
-bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
-					 BfKnownMemory *memory)
+BfSeenLines *
+bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
+					 BfSeenMemory *memory)
 {
 	const uint32 lines = group->lines[column];
 	const uint32 at_once = Min(MOST_KEPT / SB_BF_LINE / lines, group->ranges);
@@ -82,72 +82,72 @@ bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGr
 
 	if (at_once == 0)
 		return NULL;
-	if (known->run != run || known->first_range != range - range % at_once ||
-		known->publications != geometry->publications)
+	if (seen->run != run || seen->first_range != range - range % at_once ||
+		seen->publications != geometry->publications)
 	{
-		known->publications = geometry->publications;
-		known->run = run;
-		known->first_range = range - range % at_once;
-		known->ranges = Min(at_once, group->ranges - known->first_range);
-		known->positions = group->positions;
-		known->kept = false;
+		seen->publications = geometry->publications;
+		seen->run = run;
+		seen->first_range = range - range % at_once;
+		seen->ranges = Min(at_once, group->ranges - seen->first_range);
+		seen->positions = group->positions;
+		seen->kept = false;
 		return NULL;
 	}
-	if (known->kept)
-		return known;
-	if (kept_by_session + lacking(known->page_room, pages) + lacking(known->room, size) > (Size) work_mem * 1024)
+	if (seen->kept)
+		return seen;
+	if (kept_by_session + lacking(seen->page_room, pages) + lacking(seen->room, size) > (Size) work_mem * 1024)
 		return NULL;
-	known->pages = with_room(memory, known->pages, &known->page_room, pages);
-	known->lines = with_room(memory, known->lines, &known->room, size);
-	memset(known->pages, false, pages);
-	known->kept = true;
-	return known;
+	seen->pages = with_room(memory, seen->pages, &seen->page_room, pages);
+	seen->lines = with_room(memory, seen->lines, &seen->room, size);
+	memset(seen->pages, false, pages);
+	seen->kept = true;
+	return seen;
 }
 
 static unsigned char *
-known_line(const BfKnownLines *known, uint32 line, uint32 range)
+seen_line(const BfSeenLines *seen, uint32 line, uint32 range)
 {
-	return known->lines + ((Size) line * known->ranges + range - known->first_range) * SB_BF_LINE;
+	return seen->lines + ((Size) line * seen->ranges + range - seen->first_range) * SB_BF_LINE;
 }
 
 bool
-bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions, uint32 count,
+bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range, const BfAddition *additions, uint32 count,
 				  int hash_count)
 {
-	if (!known->pages[page])
+	if (!seen->pages[page])
 		return false;
 	for (uint32 i = 0; i < count; i++)
-		if (!sb_bf_line_contains(known_line(known, additions[i].line, range), hash_count, additions[i].hash))
+		if (!sb_bf_line_contains(seen_line(seen, additions[i].line, range), hash_count, additions[i].hash))
 			return false;
 	return true;
 }
 
 void
-bf_index_know_page(BfKnownLines *known, uint32 page, BfFilterPage *content)
+bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content)
 {
-	for (uint32 position = 0; position < known->positions; position++)
+	for (uint32 position = 0; position < seen->positions; position++)
 	{
-		unsigned char *lines = known_line(known, page * known->positions + position, known->first_range);
+		unsigned char *lines = seen_line(seen, page * seen->positions + position, seen->first_range);
 
-		memcpy(lines, bf_index_line(content, position, known->first_range), (Size) known->ranges * SB_BF_LINE);
-		for (uint32 i = 0; i < known->ranges; i++)
+		memcpy(lines, bf_index_line(content, position, seen->first_range), (Size) seen->ranges * SB_BF_LINE);
+		for (uint32 i = 0; i < seen->ranges; i++)
 		{
-			uint8		state = content->states[known->first_range + i];
+			uint8		state = content->states[seen->first_range + i];
 
 			if (state == BF_UNSUMMARIZED || state == BF_FULL)
 				memset(lines + i * SB_BF_LINE, 0xff, SB_BF_LINE);
 		}
 	}
-	known->pages[page] = true;
+	seen->pages[page] = true;
 }
 
 void
-bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range,
+bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 						const BfAddition *additions, uint32 count)
 {
-	if (!known->pages[page])
+	if (!seen->pages[page])
 		return;
 	for (uint32 i = 0; i < count; i++)
-		memcpy(known_line(known, additions[i].line, range),
-			   bf_index_line(content, additions[i].line % known->positions, range), SB_BF_LINE);
+		memcpy(seen_line(seen, additions[i].line, range),
+			   bf_index_line(content, additions[i].line % seen->positions, range), SB_BF_LINE);
 }

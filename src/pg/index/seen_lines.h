@@ -10,21 +10,21 @@
 #include "index/wal.h"
 
 /* The memory of a statement for the lines of an index. */
-typedef struct BfKnownMemory
+typedef struct BfSeenMemory
 {
 	MemoryContext context;
 	Size		bytes;
 	MemoryContextCallback end;
-} BfKnownMemory;
+} BfSeenMemory;
 
 /* Begins it in a context, with which it ends. What is kept there must not outlive the statement. */
-extern BfKnownMemory *bf_index_begin_known(MemoryContext context);
+extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 
 /* The lines of some ranges of a group and a column. */
-typedef struct BfKnownLines
+typedef struct BfSeenLines
 {
 	uint64		publications;	/* that were counted when they were seen */
-	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing is known */
+	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing was seen */
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
 	uint32		positions;		/* on a page */
@@ -33,25 +33,25 @@ typedef struct BfKnownLines
 	Size		page_room;
 	unsigned char *lines;		/* those of the ranges at position 0, at position 1, ... */
 	Size		room;
-} BfKnownLines;
+} BfSeenLines;
 
 /*
- * What is known of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is
+ * What was seen of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is
  * kept for the first row of a statement among these ranges, nor if a filter is large, nor if the session keeps
  * work_mem already. REQUIRES: the geometry is current, and was read after the row was written into the heap.
  */
-extern BfKnownLines *bf_index_known_lines(BfKnownLines *known, const BfGeometry *geometry, const BfGroup *group,
-										  int column, uint32 range, BfKnownMemory *memory);
+extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
+										  int column, uint32 range, BfSeenMemory *memory);
 
 /* Need nothing be done for these items, which belong on one page of the run? */
-extern bool bf_index_is_known(const BfKnownLines *known, uint32 page, uint32 range, const BfAddition *additions,
+extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range, const BfAddition *additions,
 							  uint32 count, int hash_count);
 
 /* Keeps the lines of a page of the run. REQUIRES: the page is locked. */
-extern void bf_index_know_page(BfKnownLines *known, uint32 page, BfFilterPage *content);
+extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /* The same for those lines of a range on which these items belong, if the page was kept before. */
-extern void bf_index_know_additions(BfKnownLines *known, uint32 page, BfFilterPage *content, uint32 range,
+extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 									const BfAddition *additions, uint32 count);
 
 #endif
