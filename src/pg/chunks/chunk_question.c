@@ -345,3 +345,13 @@ chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function,
 						   value);
 }
+
+bool
+chunk_find_parameters(Node *node, Bitmapset **parameters)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
+	return expression_tree_walker(node, chunk_find_parameters, parameters);
+}

@@ -63,6 +63,12 @@ typedef struct ChunkFinder
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
 
+/*
+ * Adds the parameters in an argument that are set during the execution. It walks the argument; the caller need not look
+ * at what it returns.
+ */
+extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
+
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 

@@ -5,18 +5,6 @@
 #include "chunks/chunk_skip_state.h"
 
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
-
-/* Collects the parameters in an expression that are set during the execution. */
-static bool
-find_parameters(Node *node, Bitmapset **parameters)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
-	return expression_tree_walker(node, find_parameters, parameters);
-}
 
 /*
  * Can the argument be evaluated when the execution begins? This is so for constants, parameters of the statement, and
@@ -76,7 +64,7 @@ read_arguments(ChunkSkipState *state, List *expressions)
 		argument->expression = ExecInitExpr(lfirst(cell), &state->css.ss.ps);
 		argument->known = is_known(lfirst(cell), values);
 		state->late |= !argument->known;
-		find_parameters(lfirst(cell), &argument->parameters);
+		chunk_find_parameters(lfirst(cell), &argument->parameters);
 		state->parameters = bms_add_members(state->parameters, argument->parameters);
 	}
 }

@@ -92,17 +92,6 @@ argument_of(Expr *comparison)
 	return lsecond(IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args);
 }
 
-/* The parameters in an expression that are set during the execution. */
-static bool
-find_parameters(Node *node, Bitmapset **parameters)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
-	return expression_tree_walker(node, find_parameters, parameters);
-}
-
 /* The partitions stand in the range table, where they were locked before the snapshot was taken. */
 static void
 find_partitions(PartitionScanState *state, List *entries)
@@ -145,7 +134,7 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 		state->pruning_values = lappend(state->pruning_values, !has_value((Node *) comparison) ? NULL :
 										ExecInitExpr(argument_of(comparison), &state->css.ss.ps));
 		if (has_value((Node *) comparison))
-			find_parameters((Node *) argument_of(comparison), &state->parameters);
+			chunk_find_parameters((Node *) argument_of(comparison), &state->parameters);
 	}
 }
 
@@ -158,7 +147,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	(void) eflags;
 	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
 	state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
-	find_parameters((Node *) argument_of(state->comparison), &state->parameters);
+	chunk_find_parameters((Node *) argument_of(state->comparison), &state->parameters);
 	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
 	state->conditions.conditions = list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS);
 	state->conditions.columns = list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS);
