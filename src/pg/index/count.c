@@ -17,7 +17,7 @@
 /* A set begins with room for so many. */
 #define FIRST_ROOM 2048
 
-/* Many hashes are added in so many passes. */
+/* Hashes are added in at most so many passes. */
 #define PASSES 64
 
 /* The hashes of a column whose last `zeros` bits are zero. */
@@ -69,9 +69,11 @@ halve(Sample *sample, const sb_memory *memory)
 static void
 add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
 {
+	const uint64 passes = Min(number, PASSES);
+
 	/* They may ascend, and a set that grows would have them all in its first slots. */
-	for (uint64 pass = 0; pass < PASSES; pass++)
-		for (uint64 i = pass; i < number; i += PASSES)
+	for (uint64 pass = 0; pass < passes; pass++)
+		for (uint64 i = pass; i < number; i += passes)
 		{
 			if (!belongs_to(sample, hashes[i]))
 				continue;

@@ -103,9 +103,20 @@ compare_large_groups(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* Is the group many times too large for these items? Sets *saved to the pages that a smaller one saves. */
+static bool
+is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint64 *saved)
+{
+	const uint64 pages = bf_index_group_pages(group);
+	uint32		lines[INDEX_MAX_KEYS];
+	const uint64 needed = lines_needed(geometry, group, items, lines);
+
+	*saved = pages - Min(needed, pages);
+	return bf_index_is_worth_replacing(pages, needed);
+}
+
 /*
- * Is the group many times too large by the bits on so many of its pages? Sets *saved to the pages that a smaller one
- * saves.
+ * Is the group many times too large by the bits on so many of its pages?
  */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
@@ -113,8 +124,7 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 {
 	const uint64 pages = bf_index_group_pages(group);
 	GroupItems *items;
-	uint32		lines[INDEX_MAX_KEYS];
-	uint64		needed;
+	bool		is_large;
 
 	/* Ranges that are to come may need the space. */
 	if (!bf_index_is_worth_replacing(pages, group->columns) ||
@@ -122,10 +132,9 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 		return false;
 	items = palloc(sizeof(GroupItems));
 	items_by_bits(work, geometry, group, most, items);
-	needed = lines_needed(geometry, group, items, lines);
+	is_large = is_many_times_too_large(geometry, group, items, saved);
 	pfree(items);
-	*saved = pages - Min(needed, pages);
-	return bf_index_is_worth_replacing(pages, needed);
+	return is_large;
 }
 
 /*
@@ -141,8 +150,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 	double		there[INDEX_MAX_KEYS] = {0};
 	double		told[INDEX_MAX_KEYS] = {0};
 	GroupItems *items;
-	uint32		lines[INDEX_MAX_KEYS];
-	uint64		needed;
+	bool		is_large;
 
 	if (group->ranges < LEAST_SAMPLED_OF || !bf_index_is_worth_replacing(pages, group->columns) ||
 		(uint64) (group->first_range + group->ranges - 1) * pages_per_range >= heap_blocks)
@@ -167,10 +175,9 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 		for (uint32 i = 0; i < group->ranges; i++)
 			if (items->of[column][i] > 0 && told[column] > 0)
 				items->of[column][i] *= Min(1, there[column] / told[column]);
-	needed = lines_needed(geometry, group, items, lines);
+	is_large = is_many_times_too_large(geometry, group, items, saved);
 	pfree(items);
-	*saved = pages - Min(needed, pages);
-	return bf_index_is_worth_replacing(pages, needed);
+	return is_large;
 }
 
 /* ---------------------------------------------------------------- replacing one */

@@ -256,34 +256,30 @@ tbf_rollup_lists_agg_items(PG_FUNCTION_ARGS)
 }
 
 static Datum
-array_of_sums(RollupLists *lists, bool over)
+finished_sums(FunctionCallInfo fcinfo, bool over)
 {
-	Datum	   *sums = MemoryContextAllocHuge(CurrentMemoryContext, (Size) Max(lists->kept_count, 1) * sizeof(Datum));
+	RollupLists *lists = finished_lists(fcinfo);
+	Datum	   *sums;
 
+	if (lists == NULL)
+		PG_RETURN_NULL();
+	sums = MemoryContextAllocHuge(CurrentMemoryContext, (Size) Max(lists->kept_count, 1) * sizeof(Datum));
 	for (int i = 0; i < lists->kept_count; i++)
 		sums[i] = Float8GetDatum(over ? lists->kept[i]->over : lists->kept[i]->from);
-	return PointerGetDatum(construct_array(sums, lists->kept_count, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-										   TYPALIGN_DOUBLE));
+	PG_RETURN_ARRAYTYPE_P(construct_array(sums, lists->kept_count, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+										  TYPALIGN_DOUBLE));
 }
 
 SB_FUNCTION(tbf_rollup_lists_agg_from);
 Datum
 tbf_rollup_lists_agg_from(PG_FUNCTION_ARGS)
 {
-	RollupLists *lists = finished_lists(fcinfo);
-
-	if (lists == NULL)
-		PG_RETURN_NULL();
-	return array_of_sums(lists, false);
+	return finished_sums(fcinfo, false);
 }
 
 SB_FUNCTION(tbf_rollup_lists_agg_over);
 Datum
 tbf_rollup_lists_agg_over(PG_FUNCTION_ARGS)
 {
-	RollupLists *lists = finished_lists(fcinfo);
-
-	if (lists == NULL)
-		PG_RETURN_NULL();
-	return array_of_sums(lists, true);
+	return finished_sums(fcinfo, true);
 }
