@@ -177,7 +177,7 @@ SQL
 	is(($writer->answer)[2], '', 'the statement has ended');
 	is($db->sql("SELECT count(*) FILTER (WHERE (ctid::text::point)[0]::int / 4 = $range) = count(*) FROM slow WHERE i > 0 AND i % 20 <> 0"), 't', 'its rows are in one range');
 	is($db->sql("SELECT lost('slow', 2000), bf_index_check('slow_bf') > 0"), '0|t', 'none of them is lost');
-	# The lines of the old group have other items: only some of those that were written meanwhile would seem to be there.
+	# The old lines have other items: only some of those that were written meanwhile would seem to be there.
 	is($db->sql(<<'SQL'), '960|0', 'by none of their elements');
 SET enable_seqscan = off;
 SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM slow WHERE tags @> ARRAY[tag]))
