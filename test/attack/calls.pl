@@ -146,6 +146,7 @@ sub attack
 			$heavy_time += Time::HiRes::time() - $confirming if $call->{is_heavy};
 			next if !$failure && $call->{suspect} =~ /^timeout|memory/;
 			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql});
+			next if $failure && $failure->{kind} eq 'memory' && is_due_to_copies($caller, $call->{sql}, $failure->{growth});
 			# Others before it may be to blame.
 			$failure //= {%$call, kind => "$call->{suspect}, but not alone"};
 			# The same fault is reported once. Faults that take long to show are not looked for again and again.
@@ -301,6 +302,17 @@ sub is_due_to_arguments
 
 	return List::Util::any { $caller->verdict($caller->alone($_)) ne '' }
 		'SELECT ' . join(', ', map { "$_ IS NULL" } @large), $rows ? "SELECT count(v) FROM $rows" : ();
+}
+
+# PL/pgSQL has a large result four times: in both variables, as it came, and as the copy that is about to be assigned.
+# Does the call alone take as little as that allows?
+sub is_due_to_copies
+{
+	my ($caller, $sql, $growth) = @_;
+	my ($variable, $call) = $sql =~ Calls::Forms::of_plpgsql() or return 0;
+	my $alone = $caller->alone("DO \$do\$ DECLARE $variable; BEGIN PERFORM ($call) IS NULL; END \$do\$");
+
+	return $caller->verdict($alone) eq '' && $growth <= 4 * $alone->{growth} + (64 << 20);
 }
 
 # A call with a large value for at least one argument.

@@ -198,6 +198,9 @@ sub in_plpgsql
 	return "DO \$do\$ DECLARE v $callable->{result} := $start; w $callable->{result}; BEGIN FOR i IN 1 .. 3 LOOP w := v; v := $call; END LOOP; END \$do\$";
 }
 
+# What finds the declaration of the variable and the call in what in_plpgsql() made.
+sub of_plpgsql { return qr/^DO \$do\$ DECLARE (v .*?); w \S+; BEGIN FOR i IN 1 \.\. 3 LOOP w := v; v := (.*); END LOOP; END \$do\$$/s; }
+
 # Of a table that parallel workers read, with different arguments in its rows.
 sub in_parallel
 {
