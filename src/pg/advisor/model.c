@@ -117,7 +117,8 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
 			{
 				double		known = column->items_from_start[level];
-				double		power = log(Max(distinct / known, 1)) / log(Max(sample->heap_blocks / (double) lengths[level], 1.001));
+				double		power = log(Max(distinct / known, 1)) /
+					log(Max(sample->heap_blocks / (double) lengths[level], 1.001));
 
 				return known * pow(pages / lengths[level], Min(power, 1));
 			}
@@ -127,8 +128,8 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 }
 
 /*
- * The number of distinct values in so many pages. The beginning of the table may be unlike the rest; in the mean over all of it they are
- * at least as many as they would be if each were in one such part only.
+ * The number of distinct values in so many pages. The beginning of the table may be unlike the rest; in the mean over
+ * all of it they are at least as many as they would be if each were in one such part only.
  */
 static double
 distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -192,7 +193,8 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 		model->ranges[level] = sample->heap_blocks / lengths[level];
 		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
 		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
-		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) * pages_of_group(items, BF_INDEX_UPPER_FPR, BF_INDEX_MAX_RANGES);
+		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) *
+			pages_of_group(items, BF_INDEX_UPPER_FPR, BF_INDEX_MAX_RANGES);
 		if (rest > 0)
 			model->pages += pages_of_group(items, BF_INDEX_UPPER_FPR, (uint32) rest);
 	}
@@ -312,10 +314,11 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The values that are in one unit only stand for all values that are not in several: more of them than in the sample, each
-		 * with as many rows.
+		 * The values that are in one unit only stand for all values that are not in several: more of them than in the
+		 * sample, each with as many rows.
 		 */
-		double		more = Max(1, (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
+		double		more = Max(1,
+							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
 
 		model.bytes += model.single_bytes * kept * more;
 		model.tuples += model.single_tuples * kept * more;

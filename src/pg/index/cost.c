@@ -3,20 +3,21 @@
  *
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
- * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their order, the
- * rows of one are in about the share s of the ranges; statistics tell how far they do, and the more they do, the less it is divided by
- * that, as for BRIN. The smallest of the three estimates is used.
+ * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
+ * order, the rows of one are in about the share s of the ranges; statistics tell how far they do, and the more they
+ * do, the less it is divided by that, as for BRIN. The smallest of the three estimates is used.
  *
- * Of keys inside values that are not known, the statistics know nothing. A key is taken to be one of those that the column has: if a
- * range has n of N different keys, one of them is in n / N of the ranges in the mean, where the size of the filters of all levels
- * tells n and N.
+ * Of keys inside values that are not known, the statistics know nothing. A key is taken to be one of those that the
+ * column has: if a range has n of N different keys, one of them is in n / N of the ranges in the mean, where the size
+ * of the filters of all levels tells n and N.
  *
- * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index about.
+ * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index
+ * about.
  *
  * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *
- * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here whole
- * ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
+ * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here
+ * whole ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
  */
 #include "base/compat.h"
 
@@ -67,8 +68,8 @@ typedef struct IndexFigures
 } IndexFigures;
 
 /*
- * The figures of an index that does not exist: an extension such as hypopg pretends that it does. They are those of level
- * 0 that it would have.
+ * The figures of an index that does not exist: an extension such as hypopg pretends that it does. They are those of
+ * level 0 that it would have.
  */
 static void
 invent_figures(IndexOptInfo *info, IndexFigures *figures)
@@ -139,12 +140,13 @@ are_figures_cached(const IndexOptInfo *info, Relation index)
 {
 	const BfGeometry *geometry = index->rd_amcache;
 
-	return geometry != NULL && (double) geometry->level[0].covered * geometry->level[0].pages_per_range >= info->rel->pages;
+	return geometry != NULL &&
+		(double) geometry->level[0].covered * geometry->level[0].pages_per_range >= info->rel->pages;
 }
 
 /*
- * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which must not be
- * asked anything more: its scan raises the error.
+ * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which
+ * must not be asked anything more: its scan raises the error.
  */
 static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
@@ -171,13 +173,14 @@ typedef struct Clause
 	double		items;			/* that are searched for */
 	double		required;		/* so many of them must be in a value, all together; 0: one is enough */
 	double		selectivity;
-	double		keys_of_heap;	/* the number of different keys of the column; 0 if the statistics know better, or nobody does */
-	double		correlation;	/* of the column's values with their places in the table, 0 to 1; 0 if that is not known */
+	double		keys_of_heap;	/* different keys of the column; 0 if the statistics know better, or nobody does */
+	double		correlation;	/* of values with their places in the table, 0 to 1; 0 if it is not known */
 } Clause;
 
 /*
- * How many keys inside a value a row is taken to have. It is not known; the words of a log's line are some ten to twenty. With k
- * keys in each row a range has k times as many items as rows, so equal ones lie together k times as closely.
+ * How many keys inside a value a row is taken to have. It is not known; the words of a log's line are some ten to
+ * twenty. With k keys in each row a range has k times as many items as rows, so equal ones lie together k times as
+ * closely.
  */
 #define KEYS_OF_A_ROW 8
 
@@ -186,12 +189,14 @@ static double
 share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, double ranges)
 {
 	double		strewn = 1 - pow(1 - 1 / ranges, clause->selectivity * rows);
-	double		together = clause->selectivity * figures->distinct[clause->column] / (clause->by_keys ? KEYS_OF_A_ROW : 1);
+	double		together = clause->selectivity * figures->distinct[clause->column] /
+			(clause->by_keys ? KEYS_OF_A_ROW : 1);
 
 	if (clause->correlation > 0)
 		together = Min(together, clause->selectivity / clause->correlation + clause->items / ranges);
 	if (clause->keys_of_heap > 0)
-		together = Min(together, Max(clause->items - clause->required, 1) * figures->distinct[clause->column] / clause->keys_of_heap);
+		together = Min(together, Max(clause->items - clause->required, 1) *
+					   figures->distinct[clause->column] / clause->keys_of_heap);
 	/* At least one range: the planner cannot know that a value does not occur. */
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
@@ -205,7 +210,8 @@ share_in_vain(const Clause *clause, double rate)
 
 /* What a search meets on a level, by the condition that leaves the fewest ranges there. */
 static BfLevelToSearch
-level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows, double heap_pages)
+level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows,
+				double heap_pages)
 {
 	const LevelFigures *level = &figures->level[number];
 	double		ranges = Max(ceil(heap_pages / level->pages_per_range), 1);
@@ -249,8 +255,9 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 #define KEYS_EXPECTED 2
 
 /*
- * How many different keys does a column have in the whole table? If there are levels, the number of keys of a range grows with its
- * length as it does between the highest two. If there is one level, its ranges tell how many keys they have in common. 0: that is not known.
+ * How many different keys does a column have in the whole table? If there are levels, the number of keys of a range
+ * grows with its length as it does between the highest two. If there is one level, its ranges tell how many keys they
+ * have in common. 0: that is not known.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)
@@ -296,11 +303,12 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 }
 
 /*
- * Finds out what a condition on keys inside values asks for. Returns false if any value may satisfy it, as far as its keys say.
- * The index is NULL if it does not exist.
+ * Finds out what a condition on keys inside values asks for. Returns false if any value may satisfy it, as far as its
+ * keys say. The index is NULL if it does not exist.
  */
 static bool
-estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression, Clause *clause)
+estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression,
+			  Clause *clause)
 {
 	bool		is_array = IsA(expression, ScalarArrayOpExpr);
 	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
@@ -331,13 +339,17 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 	class = bf_index_make_key_class(index, clause->column, CurrentMemoryContext);
 	count = bf_index_key_arguments(&key, &queries);
 	search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext),
-									   get_op_opfamily_strategy(operator, info->opfamily[clause->column]), queries, count);
+									   get_op_opfamily_strategy(operator, info->opfamily[clause->column]), queries,
+									   count);
 	clause->items = search->count;
 	clause->required = pg_popcount64(search->required);
 	return search->kind != BF_FINDS_ANYTHING;
 }
 
-/* How far the values of a column of the index stand in the table in their order: the absolute value of their correlation. */
+/*
+ * How far the values of a column of the index stand in the table in their order: the absolute value of their
+ * correlation.
+ */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
@@ -364,7 +376,8 @@ correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /* Looks at a condition. Returns false if the index cannot rule out any range by it. */
 static bool
-get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, const IndexClause *from, Clause *clause)
+get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, const IndexClause *from,
+		   Clause *clause)
 {
 	/* with the column of the index on the left */
 	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
@@ -404,7 +417,8 @@ expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *
 
 /* Finds out about a search by what is known of the index, by statistics, and by asking. */
 static void
-expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double rows, double heap_pages, Expected *expected)
+expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double rows, double heap_pages,
+	   Expected *expected)
 {
 	Clause	   *clauses = palloc(Max(list_length(conditions), 1) * sizeof(Clause));
 	List	   *useful = NIL;	/* the clauses */

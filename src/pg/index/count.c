@@ -1,6 +1,6 @@
 /*
- * count.c: estimates how many different items rows have, in little memory, whatever their number is: of many items only those
- * are counted whose hashes end with some zeros.
+ * count.c: estimates how many different items rows have, in little memory, whatever their number is: of many items
+ * only those are counted whose hashes end with some zeros.
  */
 #include "index/count.h"
 
@@ -101,8 +101,8 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 }
 
 /*
- * Adds the hashes of a sample to another one and leaves it empty. What has fewer zeros has all that more zeros need, and where
- * one of the two had to be halved, both together have to be, too.
+ * Adds the hashes of a sample to another one and leaves it empty. What has fewer zeros has all that more zeros need,
+ * and where one of the two had to be halved, both together have to be, too.
  */
 static void
 move_sample(Sample *from, Sample *to, const sb_memory *memory)

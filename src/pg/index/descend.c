@@ -2,10 +2,10 @@
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
- * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not in
- * it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the level
- * below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group of level
- * 0 everything is read.
+ * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not
+ * in it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the
+ * level below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group
+ * of level 0 everything is read.
  */
 #include "index/search.h"
 
@@ -42,8 +42,8 @@ set_first(Mask *mask, uint32 ranges)
 }
 
 /*
- * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full are added to *untrusted
- * too: they are not summarized, or may lack rows.
+ * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full
+ * are added to *untrusted too: they are not summarized, or may lack rows.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
@@ -56,7 +56,8 @@ add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Ma
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
 	{
-		untrusted->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED && content->states[i] != BF_FULL) << i % 64;
+		untrusted->words[i / 64] |=
+			(uint64) (content->states[i] != BF_SUMMARIZED && content->states[i] != BF_FULL) << i % 64;
 		unread->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
 	}
 }
@@ -84,8 +85,9 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer if the group was replaced and its
- * page belongs to another one now; or, and the search has failed, if this is a probe or an estimate and the page is not what it should be.
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer if the group was
+ * replaced and its page belongs to another one now; or, and the search has failed, if this is a probe or an estimate
+ * and the page is not what it should be.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -197,12 +199,14 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
- * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which has the line of the
- * item for all ranges of the group; items are sorted by line, so that each page is read once. A range stays if it may have one of the
- * items (`any`); if the items are keys, triConsistent decides in the end from those that each range may have (condition->with).
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which
+ * has the line of the item for all ranges of the group; items are sorted by line, so that each page is read once. A
+ * range stays if it may have one of the items (`any`); if the items are keys, triConsistent decides in the end from
+ * those that each range may have (condition->with).
  *
- * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On levels above 0, what
- * is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits the snapshot may not rely: they stay.
+ * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On
+ * levels above 0, what is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits
+ * the snapshot may not rely: they stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)
@@ -253,7 +257,8 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 				break;
 			}
 			memset(&unread, 0, sizeof unread);
-			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted, &unread);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted,
+						  &unread);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
 		mask = unread;
@@ -263,7 +268,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
-		/* Once all ranges may hold one of the items, the others can rule none out. Above level 0 it matters which ones. */
+		/* Once all ranges may hold one of the items, the others rule none out. Above level 0 it matters which ones. */
 		if (condition->by_keys == NULL && group->level == 0 && is_covered(candidates, &any))
 			break;
 		if (condition->by_keys != NULL)
@@ -293,7 +298,8 @@ is_done(const Descent *descent)
 {
 	if (descent->few != NULL)
 		return descent->failed || !bf_index_are_few(descent->few);
-	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
+	return descent->failed ||
+		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
@@ -359,7 +365,8 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
 
 void
-bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items, Mask *candidates)
+bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items,
+					 Mask *candidates)
 {
 	BfSearch   *search = descent->search;
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
@@ -435,8 +442,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 }
 
 /*
- * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a range;
- * items[] says for each condition what may be there.
+ * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a
+ * range; items[] says for each condition what may be there.
  */
 static void
 search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)
@@ -492,7 +499,8 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 	for (int level = 1; level < levels; level++)
 		if (search->level[level].found == NULL)
 		{
-			search->level[level].found = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range, MCXT_ALLOC_HUGE);
+			search->level[level].found = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range,
+																	MCXT_ALLOC_HUGE);
 			search->level[level].below = MemoryContextAllocExtended(search->context, of_range, MCXT_ALLOC_HUGE);
 		}
 }

@@ -163,7 +163,10 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /* ----------------------------------------------------------------- without errors */
 
-/* Is this an error because of which there is no estimate? All others end the statement: it was cancelled, or has no memory. */
+/*
+ * Is this an error because of which there is no estimate? All others end the statement: it was cancelled, or has no
+ * memory.
+ */
 static bool
 is_no_estimate(int sqlerrcode)
 {
@@ -233,8 +236,8 @@ find_answer(const List *all, const Answer *wanted)
 }
 
 /*
- * Were enough other partitions of the table asked the same, and this one was asked nothing? Then *mean becomes the mean of their
- * answers; it is not known if none of them knew one.
+ * Were enough other partitions of the table asked the same, and this one was asked nothing? Then *mean becomes the
+ * mean of their answers; it is not known if none of them knew one.
  */
 static bool
 were_others_asked(const List *all, const Answer *wanted, Answer *mean)
@@ -297,8 +300,8 @@ ask(void *argument)
 {
 	Question   *question = argument;
 
-	question->is_known = bf_index_walk(question->index, question->heap_blocks, question->keys, question->count, question->priors,
-									   &question->estimate);
+	question->is_known = bf_index_walk(question->index, question->heap_blocks, question->keys, question->count,
+									   question->priors, &question->estimate);
 }
 
 /* May an index of this table be asked at all? */
@@ -310,13 +313,14 @@ may_ask(PlannerInfo *root, const IndexOptInfo *info)
 
 /* Asks an index. The answer is kept for the rest of the statement. */
 static const Answer *
-ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfComparison *comparisons, int count, const double *priors,
-		Answer *wanted)
+ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfComparison *comparisons, int count,
+		const double *priors, Answer *wanted)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	ScanKeyData *keys = palloc(count * sizeof(ScanKeyData));
-	Question	question = {.index = index, .heap_blocks = info->rel->pages, .keys = keys, .count = count, .priors = priors};
+	Question	question = {.index = index, .heap_blocks = info->rel->pages, .keys = keys, .count = count,
+							.priors = priors};
 	Answers    *known;
 	Answer	   *answer;
 
@@ -368,7 +372,8 @@ find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, cons
 		for (int i = 0; i < info->nkeycolumns && alike; i++)
 			alike = candidate->opfamily[i] == info->opfamily[i] &&
 				candidate->indexcollations[i] == info->indexcollations[i] &&
-				bf_known_column_of_parent(root, candidate, parent, i) == bf_known_column_of_parent(root, info, parent, i);
+				bf_known_column_of_parent(root, candidate, parent, i) ==
+					bf_known_column_of_parent(root, info, parent, i);
 		if (alike && equal(candidate->indexprs, info->indexprs))
 			return candidate;
 	}
@@ -385,7 +390,8 @@ find_partitions(const PlannerInfo *root, Index parent)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
 
-		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION && rel->pages > 0 &&
+		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION &&
+			rel->pages > 0 &&
 			!IS_DUMMY_REL(rel) && bf_known_topmost_table(root, rel) == parent)
 			partitions = lappend(partitions, rel);
 	}
@@ -393,12 +399,12 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do: partitions are
- * planned in the order of their bounds, and rows that are alike often have times that are close.
+ * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do:
+ * partitions are planned in the order of their bounds, and rows that are alike often have times that are close.
  */
 static void
-ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, const double *priors,
-			   const Answer *wanted)
+ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,
+			   const double *priors, const Answer *wanted)
 {
 	List	   *partitions = find_partitions(root, wanted->parent);
 	const int	all = list_length(partitions);
@@ -424,8 +430,8 @@ ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *
 }
 
 int
-bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
-				  BfEstimate *estimate)
+bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
+				  const double *priors, BfEstimate *estimate)
 {
 	BfComparison *comparisons;
 	int			count;
@@ -464,7 +470,8 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 	Answer		wanted = {.index = info->indexoid};
 	Answer		mean;
 
-	if (info->rel->reloptkind != RELOPT_OTHER_MEMBER_REL || list_length(clauses) > INDEX_MAX_KEYS || !may_ask(root, info) ||
+	if (info->rel->reloptkind != RELOPT_OTHER_MEMBER_REL || list_length(clauses) > INDEX_MAX_KEYS ||
+		!may_ask(root, info) ||
 		list_length(answers_of(root)->all) < MOST_CHILDREN)
 		return false;
 	count = get_comparisons(root, info, clauses, comparisons);
@@ -493,7 +500,8 @@ find_common(List *all, const Common *wanted)
 
 		if (common->index == wanted->index && common->column == wanted->column)
 			return common;
-		if (wanted->parent != 0 && common->parent == wanted->parent && common->of_parent == wanted->of_parent && common->share >= 0)
+		if (wanted->parent != 0 && common->parent == wanted->parent && common->of_parent == wanted->of_parent &&
+			common->share >= 0)
 		{
 			children++;
 			mean.share += common->share;

@@ -278,7 +278,8 @@ typedef struct StateCounts
 } StateCounts;
 
 static void
-count_states(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap, StateCounts *counts)
+count_states(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap,
+			 StateCounts *counts)
 {
 	const BfLevel *in = &geometry->level[level];
 	BfGroup		group;
@@ -323,7 +324,8 @@ put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int le
 		values[i++] = Int32GetDatum(level);
 		nulls[i] = geometry->level[level].pages_per_range == 0;
 		values[i++] = Int32GetDatum(geometry->level[level].pages_per_range);
-		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED] + states.of[BF_PLACEHOLDER] + states.of[BF_SUMMARIZED] + states.of[BF_FULL]);
+		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED] + states.of[BF_PLACEHOLDER] + states.of[BF_SUMMARIZED] +
+									states.of[BF_FULL]);
 		values[i++] = Int64GetDatum(states.of[BF_SUMMARIZED]);
 		values[i++] = Int64GetDatum(states.of[BF_PLACEHOLDER]);
 		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED]);
@@ -417,7 +419,8 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 		if (summarized && bf_index_is_before_horizon(viewer, content))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
+					 errmsg("index \"%s\" lacks rows that this query's snapshot may see",
+							RelationGetRelationName(index)),
 					 errdetail("The rows were deleted and then left out of a summary, but this snapshot is older than their deletion."),
 					 errhint("Try again in a new transaction, or when all older transactions have ended.")));
 		for (uint32 position = 0; summarized && position < group->positions; position++)
@@ -466,7 +469,8 @@ unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, 
 		if (group.lines[column] != header.line_count)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
+					 errmsg("the ranges of index \"%s\" have filters of different sizes",
+							RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
 		if (!add_lines_of_range(index, &group, column, range - group.first_range, viewer, lines))
 			return (Datum) 0;

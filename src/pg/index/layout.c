@@ -106,14 +106,15 @@ keys_of_column(Relation index, int column)
 }
 
 /*
- * The rate on the levels above 0. Where a query has many keys, all of which a range must have, each of them may be wrong more often: the
- * filters are half as large, and a new row changes fewer of their pages.
+ * The rate on the levels above 0. Where a query has many keys, all of which a range must have, each of them may be
+ * wrong more often: the filters are half as large, and a new row changes fewer of their pages.
  */
 static double
 upper_rate(const BfMetaPage *meta)
 {
 	for (int column = 0; column < meta->columns; column++)
-		if (meta->column[column].keys != BF_KEYS_INSIDE || meta->column[column].false_positive_rate < BF_INDEX_MANY_KEY_FPR)
+		if (meta->column[column].keys != BF_KEYS_INSIDE ||
+			meta->column[column].false_positive_rate < BF_INDEX_MANY_KEY_FPR)
 			return BF_INDEX_UPPER_FPR;
 	return BF_INDEX_UPPER_MANY_KEY_FPR;
 }
@@ -161,8 +162,11 @@ bf_index_meta_page(Relation index, Page page)
 				 errhint("Please REINDEX it.")));
 	good = meta->columns == IndexRelationGetNumberOfKeyAttributes(index) &&
 		meta->pages_per_range <= BF_INDEX_MAX_PAGES_PER_RANGE && meta->levels >= 1 &&
-		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY && meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
-		meta->least_in_vain_below >= 0 && meta->least_in_vain_below <= meta->in_vain_below && meta->least_in_vain >= 0 && meta->least_in_vain <= meta->in_vain && meta->in_vain <= 1 && is_in_range(&meta->upper);
+		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY &&
+		meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
+		meta->least_in_vain_below >= 0 && meta->least_in_vain_below <= meta->in_vain_below &&
+		meta->least_in_vain >= 0 && meta->least_in_vain <= meta->in_vain && meta->in_vain <= 1 &&
+		is_in_range(&meta->upper);
 	for (int column = 0; good && column < meta->columns; column++)
 		good = is_in_range(&meta->column[column]);
 	if (!good)
@@ -321,7 +325,8 @@ bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber
 
 	return !PageIsNew(page) && content->magic == BF_FILTER_MAGIC && content->level == group->level &&
 		content->column == column && content->ranges == group->ranges && content->first_range == group->first_range &&
-		content->first_line == number * group->positions && content->lines == group->lines[column] && has_filter_page_size(page, group);
+		content->first_line == number * group->positions && content->lines == group->lines[column] &&
+		has_filter_page_size(page, group);
 }
 
 BfFilterPage *
