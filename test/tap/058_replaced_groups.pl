@@ -261,7 +261,7 @@ SQL
 	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
 	$reader->send('CALL read(0, 0)');
 	my ($smallest, $largest) = (1e9, 0);
-	# Readers and writers can keep VACUUM from it for some rounds: dead rows are still seen, or new ones come in their place.
+	# Readers and writers can keep VACUUM from it for some rounds: readers still see dead rows, writers fill their place.
 	foreach my $round (1 .. 40)
 	{
 		$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
@@ -319,6 +319,8 @@ subtest 'the server is killed in the middle' => sub {
 		my $found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, pages('killed_bf') < $before") } // $@;
 		$wrong .= "round $round: $found\n" if $found !~ /^0\|t\|([tf])$/;
 		$seen{$1}++ if $found =~ /([tf])$/;
+		# What the writer has put in the place of the dead rows could need the filters as they were.
+		$db->sql("DELETE FROM killed WHERE i >= $least");
 		vacuum('killed', 3);
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;
 		$wrong .= "round $round, after VACUUM: $found\n" if $found ne '0|t|t';
