@@ -261,7 +261,7 @@ SQL
 	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
 	$reader->send('CALL read(0, 0)');
 	my ($smallest, $largest) = (1e9, 0);
-	# Readers and writers can keep VACUUM from it for some rounds: readers still see dead rows, writers fill their place.
+	# It can take more rounds: readers still see dead rows, or writers put others in their place.
 	foreach my $round (1 .. 40)
 	{
 		$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
