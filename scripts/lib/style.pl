@@ -6,25 +6,18 @@
 #
 # Lines of C and C++ end by column 120, a tab counted as four, unless a string keeps them from it: messages stay in one
 # line, so that they can be found. Of Perl only comments are looked at, since test data and SQL in it have long lines.
-#
-# scripts/lib/style-later lists files that do not keep to the columns yet. Nothing is said of them until they do: then
-# they have to leave the list. With --list the files with faults are written instead, as the list wants them.
 use strict;
 use warnings;
 use open qw(:std :encoding(UTF-8));
 
 use File::Find;
 
-my $list = @ARGV && $ARGV[0] eq '--list' ? shift : '';
 my ($folder) = @ARGV;
 my $bad = 0;
-my (%later, %faulty);
 
 sub complain
 {
 	my ($file, $line, $what) = @_;
-	$faulty{$file} = 1;
-	return if $later{$file} || $list;
 	print "$file:$line: $what\n";
 	$bad++;
 }
@@ -61,21 +54,5 @@ sub look_at
 	complain($name, $number, 'no end of line') if $number > 0 && $last !~ /\n\z/;
 }
 
-if (open(my $names, '<', "$folder/scripts/lib/style-later"))
-{
-	chomp(my @names = <$names>);
-	%later = map { $_ => 1 } @names;
-}
 find({wanted => sub { look_at($File::Find::name) if -f && !-l }, no_chdir => 1}, map { "$folder/$_" } qw(src sql test scripts bench docs));
-if ($list) { print "$_\n" foreach sort keys %faulty; }
-else
-{
-	foreach my $file (sort keys %later)
-	{
-		next if $faulty{$file};
-		print "$file: has no fault any more: take it out of scripts/lib/style-later\n";
-		$bad++;
-	}
-}
-print "Mend this, or let the list say so: scripts/lib/style.pl --list . >scripts/lib/style-later\n" if $bad;
 exit($bad > 0 ? 1 : 0);

@@ -168,10 +168,12 @@ SB_NODISCARD sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint6
 double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOEXCEPT;
 
 /*
- * The same at the end of a generation, when the rate is highest: slice i has had min(i + 1, k) generations of items,
- * and one that has had all k has `load` items for each bit, so that its fill is 1 - e^-load. If block_bits is not 0,
- * the slices are cut into blocks of so many bits: the mean over blocks, whose loads differ (the load of a block is
- * taken as normal, and as the same for all its slices, which gives a little more than the truth).
+ * sb_abf_rate() at the end of a generation, when the rate is highest. Slice i then holds the items of min(i + 1, k)
+ * generations. A slice with the items of k generations has `load` items for each bit, so its fill is 1 - e^-load.
+ *
+ * If block_bits is not 0, the slices are cut into blocks of so many bits, whose loads differ. The result is the mean
+ * of the rates of the blocks. It takes the load of a block to be normally distributed, and to be the same in all
+ * slices, which makes the result a little too high.
  */
 double		sb_abf_rate_of_load(int hash_count, int generations, double load, int block_bits) SB_NOEXCEPT;
 

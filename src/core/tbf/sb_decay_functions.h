@@ -16,9 +16,11 @@ extern "C" {
  * list it: exponential, sliding window, polynomial, polyexponential, chordal and polygonal.
  *
  * Ages and lengths are microseconds. An age below 0 is taken as 0; SB_DECAY_FOREVER is infinite and gives the limit.
- * Every length (half-life, width, scale) is 1 .. SB_DECAY_MAX_LENGTH. Weights lie in 0 .. 1, do not rise with age but
- * by an ulp of rounding (for sb_decay_polyexponential() see there), and are at most an ulp or so below the exact ones.
- * A parameter out of its range gives NaN; nothing else does.
+ * Every length (half-life, width, scale) is 1 .. SB_DECAY_MAX_LENGTH.
+ *
+ * Weights lie in 0 .. 1. They do not rise with age, except by rounding, in the last bit; sb_decay_polyexponential()
+ * says how it differs. They are too low by rounding only, by about one unit of the last bit. The result is NaN if and
+ * only if a parameter is out of its range.
  */
 #define SB_DECAY_MAX_LENGTH (INT64_C(1) << 60)	/* 36,500 years */
 #define SB_DECAY_FOREVER INT64_MAX

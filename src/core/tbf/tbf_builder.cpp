@@ -223,9 +223,11 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 }
 
 /*
- * What could not be added for lack of memory or time stays pending. Hits that overflow are dropped with their batch.
+ * Adds the pending hits. Those that cannot be added, because there is no memory or the caller wants to stop, stay
+ * pending. If a hit overflows its counter, the whole batch is dropped.
  *
- * This and the two others that are not inlined keep sb_tbf_builder_add_hit() short: it is called for each row.
+ * This function, begin_run() and add_at_once() are not inlined, because sb_tbf_builder_add_hit() is called for each
+ * row, and is faster if it stays short.
  */
 [[gnu::noinline]] static sb_status add_pending(sb_tbf_builder *builder)
 {

@@ -240,7 +240,7 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 	forget_sums(builder);
 	builder->form = sums_form::items;
 
-	/* room first: in the order of hashes items would pile up in a set that grows as it goes */
+	/* The set has room for all items before the first is inserted. See make_room_for(). */
 	const uint64_t capacity = hash_set_capacity_for(items.borrowed.count + 1);
 	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
 	if (status != SB_OK)
@@ -256,8 +256,10 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 /* ------------------------------------------------------------------ uniting */
 
 /*
- * Room first: in the order of slots items would pile up in a set that grows as it goes. And only for those that are
- * new, so that the form depends on the number of distinct items alone.
+ * Makes room in the builder's set for the items of `other`, before any of them is inserted. They come in the order of
+ * their hashes. If the set grew while they are inserted, they would fill its beginning first, and searches there would
+ * be long. Items that the set has already are not counted, so that the form of the builder depends only on the number
+ * of distinct items.
  */
 static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {

@@ -31,7 +31,7 @@ namespace {
 /* Bytes on their way out: a block that grows. */
 class outgoing
 {
-  public:
+public:
 	outgoing(const sb_memory *memory, size_t in_front, size_t most) : memory_(memory), most_(most), used_(in_front) {}
 
 	/* Room for so much more. SB_TOO_LARGE: used() is how much there would be. */
@@ -72,7 +72,7 @@ class outgoing
 		block_ = nullptr;
 	}
 
-  private:
+private:
 	const sb_memory *memory_;
 	size_t most_;
 	size_t used_;
@@ -85,9 +85,10 @@ class outgoing
 		if (larger == nullptr)
 			return SB_NO_MEMORY;
 		const unsigned char *from = block_;
-		const sb_status status = from == nullptr ? SB_OK : in_pieces(used_, bytes_at_once, [=](size_t first, size_t count) {
-			std::memcpy(larger + first, from + first, count);
-		});
+		sb_status status = SB_OK;
+		if (from != nullptr)
+			status = in_pieces(used_, bytes_at_once,
+							   [=](size_t first, size_t count) { std::memcpy(larger + first, from + first, count); });
 		release();
 		block_ = larger;
 		room_ = room;
@@ -104,7 +105,8 @@ static void send_notes(outgoing *out, const sb_tbf_builder *builder)
 	const tbf_sums &sums = builder->sums;
 	sb_tbf_encode_header(&builder->plan, out->end());
 	out->took(SB_TBF_HEADER);
-	for (bool flag : {builder->self_sized, builder->filters != nullptr, builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
+	for (bool flag : {builder->self_sized, builder->filters != nullptr, builder->form == sums_form::cells, sums.any,
+					  sums.merged, sums.fractions})
 		out->flag(flag);
 	for (int64_t number : {sums.newest_plane, sums.newest_half_life, sums.oldest_base, sums.newest})
 		out->number(static_cast<uint64_t>(number));
@@ -220,8 +222,8 @@ static sb_status send_builder(outgoing *out, sb_tbf_builder *builder)
 	return status == SB_OK && builder->filters != nullptr ? send_builder(out, builder->filters) : status;
 }
 
-sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most, void **bytes,
-								   size_t *size) noexcept
+sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most,
+								   void **bytes, size_t *size) noexcept
 {
 	outgoing out(to, in_front, most);
 	*bytes = nullptr;
@@ -247,7 +249,7 @@ namespace {
 /* Bytes that came. Of what is missing it reads zeros, and remembers that. */
 class incoming
 {
-  public:
+public:
 	incoming(const unsigned char *data, size_t size) : at_(data), left_(size) {}
 
 	const unsigned char *bytes(uint64_t count)
@@ -289,7 +291,7 @@ class incoming
 		return wrong_flag_ ? SB_BAD_HEADER : SB_OK;
 	}
 
-  private:
+private:
 	const unsigned char *at_;
 	size_t left_;
 	bool truncated_ = false;
@@ -346,12 +348,13 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	}
 	if (sb_status status = in->status(); status != SB_OK)
 		return status;
-	if (!is_near(sums->newest_half_life) || !is_near(sums->oldest_base) || sums->newest_plane < -furthest / SB_TBF_PLANE ||
-		sums->newest_plane > furthest / SB_TBF_PLANE)
+	if (!is_near(sums->newest_half_life) || !is_near(sums->oldest_base) ||
+		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
 	const bool owns_items = builder->form == sums_form::borrowed;
-	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && owns_items : !builder->self_sized || !owns_items;
+	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && owns_items :
+														  !builder->self_sized || !owns_items;
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
 						  (sums->any || !any_plane);
 	return could_be ? SB_OK : SB_BAD_HEADER;
@@ -400,8 +403,8 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
 		for (sb_u128 slack : sums.slack)
 			may_fall_out |= slack != 0;
-		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 || sums.newest_plane > 1 ||
-			sums.newest_half_life != 0)
+		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 ||
+			sums.newest_plane > 1 || sums.newest_half_life != 0)
 			return SB_BAD_HEADER;
 	}
 	else if (floor_divide(sums.newest, half_life) > sums.newest_half_life)
@@ -409,7 +412,8 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 	if (!could_be_stored(builder, sums.newest_half_life))
 		return SB_BAD_HEADER;
 	/* the lowest base at which merged filters can be stored (choose_base()) */
-	const int64_t oldest = std::clamp(sums.oldest_base, sums.newest_half_life - SB_TBF_MAX_SPREAD, sums.newest_half_life);
+	const int64_t oldest = std::clamp(sums.oldest_base, sums.newest_half_life - SB_TBF_MAX_SPREAD,
+									  sums.newest_half_life);
 	return !sums.merged || could_be_stored(builder, oldest) ? SB_OK : SB_BAD_HEADER;
 }
 
@@ -518,7 +522,8 @@ static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filte
 	if (status == SB_OK && builder->plan.top != 0)
 		status = receive_list(in, builder);
 	if (status == SB_OK)
-		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) : receive_items(in, builder, plane);
+		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) :
+													 receive_items(in, builder, plane);
 	return status;
 }
 
@@ -542,12 +547,14 @@ static sb_status receive_filters(incoming *in, sb_tbf_builder *builder)
 	if (status != SB_OK)
 		return status;
 	const sb_tbf_builder *filters = builder->filters;
-	const bool could_be = !more && builder->self_sized && is_exact(&builder->plan) && filters->form == sums_form::cells &&
-						  !filters->self_sized && filters->plan.top == 0;
-	return could_be && sb_tbf_plan_merge(&builder->plan, &filters->plan, &united, &difference) == SB_OK ? SB_OK : SB_BAD_HEADER;
+	const bool could_be = !more && builder->self_sized && is_exact(&builder->plan) &&
+						  filters->form == sums_form::cells && !filters->self_sized && filters->plan.top == 0;
+	return could_be && sb_tbf_plan_merge(&builder->plan, &filters->plan, &united, &difference) == SB_OK ? SB_OK :
+																										  SB_BAD_HEADER;
 }
 
-sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size, sb_tbf_builder **out) noexcept
+sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
+									 sb_tbf_builder **out) noexcept
 {
 	incoming in(static_cast<const unsigned char *>(bytes), size);
 	bool filters = false;

@@ -50,7 +50,8 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 }
 
 /*
- * A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its.
+ * The result has a list of hot items only if both builders have one. It has as many items as the shorter of the two
+ * lists, because the shorter list has the larger bound of the error.
  */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {

@@ -11,6 +11,8 @@
 #include "base/bits.hpp"
 #include "streambloom.h"
 
+#include <algorithm>
+
 namespace streambloom {
 
 constexpr uint32_t sample_every = 512;
@@ -34,6 +36,18 @@ struct gathered
 	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
 	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
 };
+
+inline uint64_t bytes_for(uint64_t bits)
+{
+	return (bits + 7) / 8;
+}
+
+/* Bytes of a block before its bitmap: its levels, and samples of how many counters come before. */
+inline uint64_t head_size(uint32_t cells, int levels)
+{
+	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
+	return 3 + static_cast<uint64_t>(levels) + 2 * static_cast<uint64_t>(std::max(levels - 1, 0)) + 2 * samples;
+}
 
 /* Bytes of a block so packed: none if all its counters are zero. */
 uint64_t packed_size(uint32_t cells, const levels &l);

@@ -1,5 +1,5 @@
 /*
- * attempt.c: runs code whose errors are an answer.
+ * attempt.c: runs code in a subtransaction, and returns its error instead of raising it.
  */
 #include "base/compat.h"
 

@@ -1,5 +1,5 @@
 /*
- * attempt.h: runs code whose errors are an answer, and not the end of the query.
+ * attempt.h: runs code in a subtransaction, and returns its error instead of raising it, if the caller expects it.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ATTEMPT_H
 #define STREAMBLOOM_PG_INDEX_ATTEMPT_H

@@ -42,6 +42,7 @@
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/items.h"
+#include "index/key_search.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"

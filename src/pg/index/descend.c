@@ -16,7 +16,7 @@
 
 #include "index/geometry.h"
 #include "index/horizon.h"
-#include "index/keys.h"
+#include "index/key_search.h"
 #include "index/layout.h"
 #include "index/scan.h"
 

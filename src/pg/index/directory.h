@@ -52,10 +52,15 @@ extern void bf_index_publish_placeholders(Relation index);
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /*
- * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have
- * rates from `least` to `most` times the one asked for. REQUIRES: as above.
+ * Notes down that summarizing a range of a level above 0 anew has left it with this false-positive rate, so that ranges
+ * with about this rate are not summarized anew in vain. REQUIRES: as above.
  */
 extern void bf_index_note_in_vain(Relation index, double rate);
+
+/*
+ * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES: as
+ * above.
+ */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
 /* The ranges of level 0 that are full in a column. */

@@ -5,15 +5,15 @@
  * Such a class has the support functions of a GIN operator class, with GIN's numbers and signatures (PostgreSQL's
  * documentation, "GIN Extensibility"): extractValue takes a value apart into keys, extractQuery does the same with what
  * is searched for, and triConsistent says whether a value can match a query if some keys are not in it and the others
- * may be. A Bloom filter knows just that.
+ * may be. A Bloom filter knows just that (key_search.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEYS_H
 #define STREAMBLOOM_PG_INDEX_KEYS_H
 
 #include "base/compat.h"
 
-#include "access/stratnum.h"
 #include "catalog/pg_opclass.h"
+#include "fmgr.h"
 #include "utils/rel.h"
 
 #include "base/item.h"
@@ -34,7 +34,17 @@
 extern bool bf_index_opclass_form(Oid opclass, FormData_pg_opclass *form);
 
 /* The support functions of a column's operator class, and how keys are hashed. */
-typedef struct BfKeyClass BfKeyClass;
+typedef struct BfKeyClass
+{
+	FmgrInfo	extract_value;
+	FmgrInfo	extract_query;
+	FmgrInfo	consistent;		/* triConsistent if the class has it */
+	bool		is_ternary;
+	Oid			collation;		/* that is passed to them */
+	Oid			key_type;
+	Oid			key_collation;	/* with which keys are hashed */
+	bytea	   *options;		/* of the class, which its functions can ask for; NULL if it has none */
+} BfKeyClass;
 
 /* Are the items of this column keys? */
 extern bool bf_index_has_keys(Relation index, int column);
@@ -72,44 +82,5 @@ extern bool bf_index_compares_as_hashed(Oid compare_function, Oid key_type);
 
 /* The keys of a value. Sets *nulls to NULL if none of them is NULL. */
 extern Datum *bf_index_extract_keys(const BfKeyClass *keys, Datum value, int32 *count, bool **nulls);
-
-/*
- * A search: what an operator looks for, taken apart into keys. With several queries (= ANY, LIKE ANY) a value matches
- * if it matches one of them.
- */
-typedef enum BfKeySearchKind
-{
-	BF_FINDS_NOTHING,			/* no value matches */
-	BF_FINDS_ANYTHING,			/* the keys say nothing: any value may match */
-	BF_FINDS_BY_KEYS
-} BfKeySearchKind;
-
-typedef struct BfKeySearch
-{
-	BfKeySearchKind kind;
-	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
-	uint64	   *hashes;			/* ascending, each one there once */
-	/* a bit for each of the first 64: no value matches that lacks it. More may be required */
-	uint64		required;
-	struct KeyQuery *queries;
-	uint32		query_count;
-	struct Remembered *remembered;
-} BfKeySearch;
-
-/* Searches with more keys than this are carried out one level at a time only, unless some keys are enough for them. */
-#define BF_FEW_KEYS 64
-
-/*
- * Takes queries apart, in the current memory context, which must live as long as the result; so must the queries.
- * REQUIRES: the operator with this strategy number is in the class.
- */
-extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNumber strategy,
-											  const Datum *queries, uint32 query_count);
-
-/*
- * Can a value match if, of the search's hashes, it has at most those for which present[] is true? At worst the answer
- * is true.
- */
-extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
 #endif

@@ -1,0 +1,361 @@
+/*
+ * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator classes,
+ * and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out
+ * parameters are preset, and how a class without triConsistent is asked.
+ *
+ * GIN knows of a key whether it is in a row. Here a key is either certainly not in any row of a range, which the
+ * functions are told as GIN_FALSE, or it may be in some, which is GIN_MAYBE. A key is never told to be GIN_TRUE. A
+ * range is left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is
+ * not known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
+ */
+#include "index/key_search.h"
+
+#include "access/gin.h"
+#include "miscadmin.h"
+
+/* ------------------------------------------------------------------------ one query */
+
+/* The hash of a key is not known. */
+#define NO_HASH UINT32_MAX
+
+/* A query, with what the functions of the operator class want to see of it. */
+typedef struct KeyQuery
+{
+	const BfKeyClass *keys;
+	StrategyNumber strategy;
+	Datum		query;
+	int32		count;			/* of its keys */
+	Datum	   *values;
+	bool	   *nulls;
+	Pointer    *extra;
+	uint32	   *place;			/* of each key: its hash among those of the search, or NO_HASH */
+	GinTernaryValue *check;
+	bool	   *is_there;		/* for a class without triConsistent */
+} KeyQuery;
+
+/* With more keys that may be there than this, a class without triConsistent is not asked; GIN does the same. */
+#define MOST_MAYBE_KEYS 4
+
+/* Does consistent say no, whichever of the keys that may be there are there? One of them must be. */
+static bool
+consistent_says_no(KeyQuery *query)
+{
+	uint32		maybe[MOST_MAYBE_KEYS];
+	int			count = 0;
+
+	for (int32 i = 0; i < query->count; i++)
+	{
+		query->is_there[i] = false;
+		if (query->check[i] == GIN_FALSE)
+			continue;
+		if (count == MOST_MAYBE_KEYS)
+			return false;
+		maybe[count++] = i;
+	}
+	/* from 1: at least one of them is there */
+	for (int which = 1; which < 1 << count; which++)
+	{
+		bool		recheck = true;
+
+		for (int i = 0; i < count; i++)
+			query->is_there[maybe[i]] = (which >> i & 1) != 0;
+		if (DatumGetBool(FunctionCall8Coll((FmgrInfo *) &query->keys->consistent, query->keys->collation,
+										   PointerGetDatum(query->is_there), UInt16GetDatum(query->strategy),
+										   query->query,
+										   UInt32GetDatum(query->count), PointerGetDatum(query->extra),
+										   PointerGetDatum(&recheck), PointerGetDatum(query->values),
+										   PointerGetDatum(query->nulls))))
+			return false;
+	}
+	return true;
+}
+
+/* Can a value match that has only those keys of which check[] says that they may be there? */
+static bool
+can_match(KeyQuery *query)
+{
+	if (!query->keys->is_ternary)
+		return !consistent_says_no(query);
+	return DatumGetGinTernaryValue(FunctionCall7Coll((FmgrInfo *) &query->keys->consistent, query->keys->collation,
+													 PointerGetDatum(query->check), UInt16GetDatum(query->strategy),
+													 query->query, UInt32GetDatum(query->count),
+													 PointerGetDatum(query->extra), PointerGetDatum(query->values),
+													 PointerGetDatum(query->nulls))) != GIN_FALSE;
+}
+
+/*
+ * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only
+ * one that gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so:
+ * with none they are not asked.
+ */
+static bool
+can_match_with(KeyQuery *query, const bool *present)
+{
+	bool		any = false;
+
+	for (int32 i = 0; i < query->count; i++)
+	{
+		query->check[i] = query->place[i] == NO_HASH || present[query->place[i]] ? GIN_MAYBE : GIN_FALSE;
+		any |= query->check[i] == GIN_MAYBE;
+	}
+	return any && can_match(query);
+}
+
+/*
+ * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room. Notes
+ * down in query->place[] where they are.
+ */
+static BfKeySearchKind
+take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, uint32 *room)
+{
+	int32		mode = GIN_SEARCH_MODE_DEFAULT;
+	bool	   *partial = NULL;
+
+	query->values = (Datum *)
+		DatumGetPointer(FunctionCall7Coll((FmgrInfo *) &query->keys->extract_query, query->keys->collation,
+										  query->query,
+										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
+										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
+										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));
+	/* Values without any key match too, or all do. */
+	if (mode != GIN_SEARCH_MODE_DEFAULT)
+		return BF_FINDS_ANYTHING;
+	if (query->values == NULL || query->count <= 0)
+		return BF_FINDS_NOTHING;
+	if (query->nulls == NULL)
+		query->nulls = palloc_extended(query->count * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	query->place = palloc_extended(query->count * sizeof(uint32), MCXT_ALLOC_HUGE);
+	query->check = palloc_extended(query->count * sizeof(GinTernaryValue), MCXT_ALLOC_HUGE);
+	query->is_there = palloc_extended(query->count * sizeof(bool), MCXT_ALLOC_HUGE);
+	for (int32 i = 0; i < query->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		query->place[i] = NO_HASH;
+		if (query->nulls[i] || (partial != NULL && partial[i]))
+			continue;
+		if (*have == *room)
+		{
+			*room = Max(64, *room * 2);
+			*hashes = *hashes == NULL ? palloc(*room * sizeof(uint64)) : repalloc_huge(*hashes, *room * sizeof(uint64));
+		}
+		query->place[i] = *have;
+		(*hashes)[(*have)++] = item_hash(hasher, query->values[i]);
+	}
+	return BF_FINDS_BY_KEYS;
+}
+
+/* ------------------------------------------------------------------------ a search */
+
+/*
+ * What was found out for a set of keys that may be there, one bit each. Neighboring ranges often have the same ones of
+ * the keys that are looked for.
+ */
+#define MOST_REMEMBERED 64
+
+struct Remembered
+{
+	uint64		pattern;
+	bool		is_known;
+	bool		can_match;
+};
+
+/* With more keys than this it is not found out which ones are required. */
+#define MOST_KEYS_TRIED 1024
+
+static bool
+any_can_match(BfKeySearch *search, const bool *present)
+{
+	for (uint32 i = 0; i < search->query_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (can_match_with(&search->queries[i], present))
+			return true;
+	}
+	return false;
+}
+
+bool
+bf_index_key_search_can_match(BfKeySearch *search, const bool *present)
+{
+	struct Remembered *remembered;
+	uint64		pattern = 0;
+
+	if (search->remembered == NULL)
+		return any_can_match(search, present);
+	for (uint32 i = 0; i < search->count; i++)
+		pattern |= (uint64) present[i] << i;
+	remembered = &search->remembered[(pattern ^ pattern >> 6 ^ pattern >> 17 ^ pattern >> 37) % MOST_REMEMBERED];
+	if (!remembered->is_known || remembered->pattern != pattern)
+		*remembered = (struct Remembered) {
+			.pattern = pattern,
+			.is_known = true,
+			.can_match = any_can_match(search, present)
+		};
+	return remembered->can_match;
+}
+
+/* A hash, and where it was before it was sorted. */
+typedef struct HashPlace
+{
+	uint64		hash;
+	uint32		place;
+} HashPlace;
+
+static int
+compare_hash_places(const void *a, const void *b, void *argument)
+{
+	uint64		x = ((const HashPlace *) a)->hash,
+				y = ((const HashPlace *) b)->hash;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Tells the keys where their hashes are now: hash i is at place[i]; NO_HASH if it is not looked for any more. */
+static void
+renumber(BfKeySearch *search, const uint32 *place)
+{
+	for (uint32 i = 0; i < search->query_count; i++)
+		for (int32 k = 0; k < search->queries[i].count; k++)
+			if (search->queries[i].place[k] != NO_HASH)
+				search->queries[i].place[k] = place[search->queries[i].place[k]];
+}
+
+/* Orders the hashes, leaves each one there once, and changes the places of the keys accordingly. */
+static void
+sort_hashes(BfKeySearch *search)
+{
+	HashPlace  *sorted = palloc_extended(Max(search->count, 1) * sizeof(HashPlace), MCXT_ALLOC_HUGE);
+	uint32	   *place = palloc_extended(Max(search->count, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	uint32		count = 0;
+
+	for (uint32 i = 0; i < search->count; i++)
+		sorted[i] = (HashPlace) {.hash = search->hashes[i], .place = i};
+	qsort_interruptible(sorted, search->count, sizeof(HashPlace), compare_hash_places, NULL);
+	for (uint32 i = 0; i < search->count; i++)
+	{
+		if (count == 0 || search->hashes[count - 1] != sorted[i].hash)
+			search->hashes[count++] = sorted[i].hash;
+		place[sorted[i].place] = count - 1;
+	}
+	search->count = count;
+	renumber(search, place);
+	pfree(place);
+	pfree(sorted);
+}
+
+/* Finds out without which hashes no value matches. Returns how many they are; their numbers are in required[]. */
+static uint32
+find_required(BfKeySearch *search, bool *present, uint32 *required)
+{
+	uint32		count = 0;
+
+	for (uint32 i = 0; i < search->count; i++)
+	{
+		present[i] = false;
+		if (!any_can_match(search, present))
+			required[count++] = i;
+		present[i] = true;
+	}
+	return count;
+}
+
+/*
+ * Leaves so many of the required hashes in the search, evenly chosen. The other keys may be there, then, as far as the
+ * search knows. So a search for many keys can be carried from level to level.
+ */
+static void
+leave_some(BfKeySearch *search, const uint32 *required, uint32 count)
+{
+	uint32	   *place = palloc(search->count * sizeof(uint32));
+	uint32		left = Min(count, BF_FEW_KEYS);
+
+	for (uint32 i = 0; i < search->count; i++)
+		place[i] = NO_HASH;
+	for (uint32 i = 0; i < left; i++)
+	{
+		uint32		chosen = required[(uint64) i * count / left];
+
+		place[chosen] = i;
+		search->hashes[i] = search->hashes[chosen];
+	}
+	renumber(search, place);
+	search->count = left;
+	pfree(place);
+}
+
+/* Finds out what kind of search this is, and what it requires. */
+static void
+examine(BfKeySearch *search)
+{
+	bool	   *present = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE);
+	uint32	   *required;
+	uint32		count;
+
+	memset(present, false, search->count);
+	if (any_can_match(search, present))
+	{
+		search->kind = BF_FINDS_ANYTHING;
+		return;
+	}
+	memset(present, true, search->count);
+	if (!any_can_match(search, present))
+	{
+		search->kind = BF_FINDS_NOTHING;
+		return;
+	}
+	search->kind = BF_FINDS_BY_KEYS;
+	if (search->query_count == 1 && search->count <= MOST_KEYS_TRIED)
+	{
+		required = palloc(Max(search->count, 1) * sizeof(uint32));
+		count = find_required(search, present, required);
+		if (search->count > BF_FEW_KEYS && count > 0)
+		{
+			leave_some(search, required, count);
+			count = search->count;
+			search->required = ~UINT64_C(0);
+		}
+		else
+			for (uint32 i = 0; i < count && required[i] < 64; i++)
+				search->required |= UINT64_C(1) << required[i];
+		pfree(required);
+	}
+	if (search->count <= BF_FEW_KEYS)
+		search->remembered = palloc0(MOST_REMEMBERED * sizeof(struct Remembered));
+	pfree(present);
+}
+
+BfKeySearch *
+bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNumber strategy, const Datum *queries,
+						  uint32 query_count)
+{
+	BfKeySearch *search = palloc0(sizeof(BfKeySearch));
+	uint32		room = 0;
+
+	search->queries = palloc_extended(Max(query_count, 1) * sizeof(KeyQuery), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint32 i = 0; i < query_count; i++)
+	{
+		KeyQuery   *query = &search->queries[search->query_count];
+
+		CHECK_FOR_INTERRUPTS();
+		*query = (KeyQuery) {.keys = keys, .strategy = strategy, .query = queries[i]};
+		switch (take_apart(query, hasher, &search->hashes, &search->count, &room))
+		{
+			case BF_FINDS_ANYTHING:
+				search->kind = BF_FINDS_ANYTHING;
+				return search;
+			case BF_FINDS_NOTHING:
+				break;
+			case BF_FINDS_BY_KEYS:
+				search->query_count++;
+				break;
+		}
+	}
+	if (search->query_count == 0)
+	{
+		search->kind = BF_FINDS_NOTHING;
+		return search;
+	}
+	sort_hashes(search);
+	examine(search);
+	return search;
+}

@@ -1,0 +1,52 @@
+/*
+ * key_search.h: a search for keys inside values (keys.h), and the question whether a value with some of them can match.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
+#define STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
+
+#include "base/compat.h"
+
+#include "access/stratnum.h"
+
+#include "index/keys.h"
+
+/*
+ * A search: what an operator looks for, taken apart into keys. With several queries (= ANY, LIKE ANY) a value matches
+ * if it matches one of them.
+ */
+typedef enum BfKeySearchKind
+{
+	BF_FINDS_NOTHING,			/* no value matches */
+	BF_FINDS_ANYTHING,			/* the keys say nothing: any value may match */
+	BF_FINDS_BY_KEYS
+} BfKeySearchKind;
+
+typedef struct BfKeySearch
+{
+	BfKeySearchKind kind;
+	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
+	uint64	   *hashes;			/* ascending, each one there once */
+	/* a bit for each of the first 64: no value matches that lacks it. More may be required */
+	uint64		required;
+	struct KeyQuery *queries;
+	uint32		query_count;
+	struct Remembered *remembered;
+} BfKeySearch;
+
+/* Searches with more keys than this are carried out one level at a time only, unless some keys are enough for them. */
+#define BF_FEW_KEYS 64
+
+/*
+ * Takes queries apart, in the current memory context, which must live as long as the result; so must the queries.
+ * REQUIRES: the operator with this strategy number is in the class.
+ */
+extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNumber strategy,
+											  const Datum *queries, uint32 query_count);
+
+/*
+ * Can a value match if, of the search's hashes, it has at most those for which present[] is true? At worst the answer
+ * is true.
+ */
+extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
+
+#endif
