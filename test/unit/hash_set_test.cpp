@@ -443,3 +443,64 @@ TEST(HashSet, OneThatGrowsByItselfGivesItsHashesAway)
 	EXPECT_EQ(walk(&set), before);
 	sb_hash_set_release(&set, memory);
 }
+
+TEST(HashSet, ManyAtOnceAreThoseThatCameOneByOne)
+{
+	Random random(32);
+	Memory memory;
+	for (const size_t count : {size_t{0}, size_t{1}, size_t{1024}, size_t{1025}, size_t{30000}})
+	{
+		sb_hash_set one_by_one;
+		sb_hash_set together;
+		ASSERT_EQ(sb_hash_set_begin(&one_by_one, memory, 5), SB_OK);
+		ASSERT_EQ(sb_hash_set_begin(&together, memory, 5), SB_OK);
+		for (int round = 0; round < 4; round++)
+		{
+			/* each round has some of the one before, 0 and chosen ones; the second and the fourth ascend */
+			std::vector<uint64_t> hashes = round == 2 ? chosen_hashes(500)[0] : std::vector<uint64_t>{0};
+			for (size_t i = 0; i < count; i++)
+				hashes.push_back(random() % (2 * count) * UINT64_C(0x9e3779b97f4a7c15));
+			if (round % 2 == 1)
+				std::sort(hashes.begin(), hashes.end());
+			for (uint64_t hash : hashes)
+				ASSERT_EQ(sb_hash_set_add(&one_by_one, memory, hash), SB_OK);
+			ASSERT_EQ(sb_hash_set_add_many(&together, memory, hashes.data(), hashes.size()), SB_OK);
+			std::vector<uint64_t> expected = walk(&one_by_one);
+			std::vector<uint64_t> walked = walk(&together);
+			std::sort(expected.begin(), expected.end());
+			std::sort(walked.begin(), walked.end());
+			ASSERT_EQ(walked, expected) << count << " in round " << round;
+			EXPECT_EQ(together.count, one_by_one.count);
+		}
+		sb_hash_set_release(&one_by_one, memory);
+		sb_hash_set_release(&together, memory);
+	}
+}
+
+TEST(HashSet, AscendingHashesDoNotCrowdWhereRoomWasMade)
+{
+	Memory memory;
+	sb_hash_set set;
+	ASSERT_EQ(sb_hash_set_begin(&set, memory, 5), SB_OK);
+	ASSERT_EQ(sb_hash_set_reserve(&set, memory, 100000), SB_OK);
+	const uint64_t capacity = set.capacity;
+	for (uint64_t i = 1; i <= 100000; i += 1000)
+	{
+		std::vector<uint64_t> hashes;
+		for (uint64_t j = i; j < i + 1000; j++)
+			hashes.push_back(j * (UINT64_MAX / 100000));
+		ASSERT_EQ(sb_hash_set_add_many(&set, memory, hashes.data(), hashes.size()), SB_OK);
+	}
+	EXPECT_EQ(set.count, 100000u);
+	EXPECT_EQ(set.capacity, capacity);
+	EXPECT_FALSE(set.crowded);
+
+	/* Without memory for more the set is as it was. */
+	memory.fails_at = memory.allocations;
+	EXPECT_EQ(sb_hash_set_reserve(&set, memory, 1000000), SB_NO_MEMORY);
+	EXPECT_EQ(sb_hash_set_add_many(&set, memory, std::vector<uint64_t>(1000000, 7).data(), 1000000), SB_NO_MEMORY);
+	EXPECT_EQ(set.count, 100000u);
+	EXPECT_EQ(set.capacity, capacity);
+	memory.fails_at = SIZE_MAX;
+	sb_hash_set_release(&set, memory);
+}

@@ -199,6 +199,31 @@ size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashe
 	return insert_many(set, hashes, count, mask);
 }
 
+sb_status sb_hash_set_reserve(sb_hash_set *set, const sb_memory *memory, uint64_t more) noexcept
+{
+	if (set->count + more <= largest_count(set->capacity))
+		return SB_OK;
+	return hash_set_remake(set, memory,
+						   std::max(hash_set_next_capacity(set->capacity), hash_set_capacity_for(set->count + more)),
+						   set->beside);
+}
+
+sb_status sb_hash_set_add_many(sb_hash_set *set, const sb_memory *memory, const uint64_t *hashes, size_t count) noexcept
+{
+	constexpr size_t at_once = 1024; /* takes some microseconds */
+	sb_status status = sb_hash_set_reserve(set, memory, count);
+
+	for (size_t first = 0; first < count && status == SB_OK; first += at_once)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		(void) hash_set_insert_many(set, hashes + first, std::min(at_once, count - first));
+		if (hash_set_wants_secret(set)) [[unlikely]]
+			status = hash_set_remake(set, memory, set->capacity, set->beside);
+	}
+	return status;
+}
+
 template <sb_simd variant>
 SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {

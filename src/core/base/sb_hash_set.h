@@ -51,6 +51,16 @@ void		sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) SB_NOEXCEPT
 SB_NODISCARD sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t hash) SB_NOEXCEPT;
 
 /*
+ * Makes room for `more` hashes. Hashes that ascend crowd in the first slots of a set that grows under them, and adding
+ * them is slow, unless there was room for all. SB_NO_MEMORY, SB_INTERRUPTED: the set is as it was.
+ */
+SB_NODISCARD sb_status sb_hash_set_reserve(sb_hash_set *set, const sb_memory *memory, uint64_t more) SB_NOEXCEPT;
+
+/* Adds many hashes, with room for all made before. SB_NO_MEMORY, SB_INTERRUPTED: some may have been added. */
+SB_NODISCARD sb_status sb_hash_set_add_many(sb_hash_set *set, const sb_memory *memory, const uint64_t *hashes,
+											size_t count) SB_NOEXCEPT;
+
+/*
  * Moves the hashes of a set into `out`, in any order. The set is empty then, and keeps its memory. SB_INTERRUPTED: the
  * set is as it was. REQUIRES: `out` has room for set->count hashes.
  */

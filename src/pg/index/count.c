@@ -17,8 +17,8 @@
 /* A set begins with room for so many. */
 #define FIRST_ROOM 2048
 
-/* Hashes are added in at most so many passes. */
-#define PASSES 64
+/* So many hashes are added together, at most. */
+#define AT_ONCE 4096
 
 /* The hashes of a column whose last `zeros` bits are zero. */
 typedef struct Sample
@@ -52,6 +52,28 @@ belongs_to(const Sample *sample, uint64 hash)
 	return (hash & ((UINT64_C(1) << sample->zeros) - 1)) == 0;
 }
 
+/* Adds those of the hashes that belong to the sample. */
+static void
+add_some(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
+{
+	uint64		chosen[AT_ONCE];
+
+	Assert(number <= AT_ONCE);
+	if (sample->zeros > 0)
+	{
+		uint64		kept = 0;
+
+		for (uint64 i = 0; i < number; i++)
+		{
+			chosen[kept] = hashes[i];
+			kept += belongs_to(sample, hashes[i]);
+		}
+		hashes = chosen;
+		number = kept;
+	}
+	must_finish(sb_hash_set_add_many(&sample->set, memory, hashes, number));
+}
+
 /* Leaves half of the hashes in the sample. */
 static void
 halve(Sample *sample, const sb_memory *memory)
@@ -60,27 +82,22 @@ halve(Sample *sample, const sb_memory *memory)
 	uint64	   *hashes = bf_index_take_set(&sample->set);
 
 	sample->zeros++;
-	for (uint64 i = 0; i < count; i++)
-		if (belongs_to(sample, hashes[i]))
-			must_finish(sb_hash_set_add(&sample->set, memory, hashes[i]));
+	for (uint64 i = 0; i < count; i += AT_ONCE)
+		add_some(sample, memory, hashes + i, Min(count - i, AT_ONCE));
 	pfree(hashes);
 }
 
 static void
 add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
 {
-	const uint64 passes = Min(number, PASSES);
-
-	/* They may ascend, and a set that grows would have them all in its first slots. */
-	for (uint64 pass = 0; pass < passes; pass++)
-		for (uint64 i = pass; i < number; i += passes)
-		{
-			if (!belongs_to(sample, hashes[i]))
-				continue;
-			must_finish(sb_hash_set_add(&sample->set, memory, hashes[i]));
-			while (sample->set.count > MOST_COUNTED)
-				halve(sample, memory);
-		}
+	/* They may ascend, and the first of them would crowd in a set without room for the others. */
+	must_finish(sb_hash_set_reserve(&sample->set, memory, Min(number >> sample->zeros, MOST_COUNTED)));
+	for (uint64 i = 0; i < number; i += AT_ONCE)
+	{
+		add_some(sample, memory, hashes + i, Min(number - i, AT_ONCE));
+		while (sample->set.count > MOST_COUNTED)
+			halve(sample, memory);
+	}
 }
 
 void
