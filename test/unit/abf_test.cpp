@@ -4,11 +4,10 @@
  * of false positives is that of the recursion. Then the header, and the golden bytes.
  */
 #include "abf_support.h"
+#include "golden.h"
 
-#include <fstream>
 #include <limits>
 #include <map>
-#include <sstream>
 
 using namespace test;
 
@@ -614,22 +613,6 @@ TEST(Abf, BatchesAreSingleSteps)
 
 /* -------------------------------------------------------------------- golden */
 
-static Bytes golden(const std::string &name)
-{
-	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name + ".hex");
-	EXPECT_TRUE(file) << name;
-	std::stringstream text;
-	text << file.rdbuf();
-	std::string digits = text.str();
-	digits.erase(
-		std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
-		digits.end());
-	Bytes bytes(digits.size() / 2);
-	for (size_t i = 0; i < bytes.size(); i++)
-		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
-	return bytes;
-}
-
 /* What golden/make_golden_abf.py, which shares no code with the core, makes of the same stream. */
 TEST(AbfGolden, TheSameStreamGivesTheseBytesForEver)
 {
@@ -666,8 +649,8 @@ TEST(AbfGolden, TheSameStreamGivesTheseBytesForEver)
 			filter.add(sb_hash_int64(i * i % 83), int64_t{i} * 17011 % 1999993 - 500000); /* not in order */
 		if (file.moved_to != 0)
 			filter.advance(file.moved_to);
-		EXPECT_TRUE(same_bytes(filter.stored(), golden(file.name))) << file.name;
+		EXPECT_TRUE(same_bytes(filter.stored(), golden_bytes(file.name))) << file.name;
 		sb_abf out;
-		EXPECT_EQ(read(golden(file.name), &out), SB_OK) << file.name;
+		EXPECT_EQ(read(golden_bytes(file.name), &out), SB_OK) << file.name;
 	}
 }

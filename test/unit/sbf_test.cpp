@@ -4,10 +4,9 @@
  * negatives by gap as the recursion says. ibf_test.cpp has the rest of the ibf.
  */
 #include "stable_support.h"
+#include "golden.h"
 
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 using namespace test;
 
@@ -736,22 +735,6 @@ TEST(StableHeader, AnEmptyFilterHoldsNothing)
 
 /* -------------------------------------------------------------------- golden */
 
-static Bytes golden(const std::string &name)
-{
-	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name + ".hex");
-	EXPECT_TRUE(file) << name;
-	std::stringstream text;
-	text << file.rdbuf();
-	std::string digits = text.str();
-	digits.erase(
-		std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
-		digits.end());
-	Bytes bytes(digits.size() / 2);
-	for (size_t i = 0; i < bytes.size(); i++)
-		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
-	return bytes;
-}
-
 /* What golden/make_golden_stable.py, which shares no code with the core, makes of the same stream. */
 TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
 {
@@ -785,6 +768,6 @@ TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
 		for (int i = 0; i < file.items; i++)
 			filter.step(sb_hash_int64(i * i % 211), static_cast<double>(i * 7 % 53));
 		filter.decay(file.decay);
-		EXPECT_TRUE(same_bytes(filter.stored(), golden(file.name))) << file.name;
+		EXPECT_TRUE(same_bytes(filter.stored(), golden_bytes(file.name))) << file.name;
 	}
 }
