@@ -3,6 +3,7 @@
  * by one: never below, and above by no more than rounding where an item has a cell of its own.
  */
 #include "histories.h"
+#include "tbf_support.h"
 
 #include <iterator>
 #include <map>

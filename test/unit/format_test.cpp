@@ -2,7 +2,7 @@
  * format_test.cpp: stored headers of bf and tbf. What was written is read back; what is corrupt is refused or is at
  * least consistent. The golden files are read by golden_test.cpp.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <bit>
 #include <cmath>

@@ -8,6 +8,7 @@
  * can become lines of any size.)
  */
 #include "golden.h"
+#include "tbf_support.h"
 
 using namespace test;
 

@@ -3,6 +3,7 @@
  * counters, reading packed blocks.
  */
 #include "kernel_support.h"
+#include "tbf_support.h"
 
 using namespace test;
 using namespace streambloom;

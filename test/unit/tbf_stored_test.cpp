@@ -1,7 +1,8 @@
 /*
- * tbf_stored_test.cpp: the cells of a stored tbf: reading them, decaying them, and new values that are made of old ones.
+ * tbf_stored_test.cpp: the cells of a stored tbf: reading them, decaying them, and new values that are made of old
+ * ones.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <cmath>
 

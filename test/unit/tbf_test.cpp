@@ -2,7 +2,7 @@
  * tbf_test.cpp: the parameters of the Time-decaying Bloom filter: its size, where items lie in it, joining. Reading and
  * decaying it are in tbf_stored_test.cpp, what goes into it is in sums_test.cpp, times are in tbf_clock_test.cpp.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <algorithm>
 #include <cmath>
