@@ -107,6 +107,52 @@ SQL
 	is_right('uneven', 'uneven data');
 };
 
+# The pages of a table that VACUUM reads.
+sub pages_read_by_vacuum
+{
+	my ($table) = @_;
+	my $read = sub {
+		$db->sql('SELECT pg_stat_force_next_flush()');
+		return $db->sql("SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = '$table'");
+	};
+	my $before = $read->();
+
+	$db->sql("SELECT pg_stat_force_next_flush(); VACUUM (INDEX_CLEANUP on, TRUNCATE off) $table");
+	return $read->() - $before;
+}
+
+subtest 'few rows were deleted' => sub {
+	my %index = (few => 'tags', twin => 'i');
+
+	# The table and its twin have the same pages, and indexes with the same ranges. The twin's groups are small.
+	foreach my $table (sort keys %index)
+	{
+		$db->sql("CREATE TABLE $table (i integer, tags integer[]) WITH (autovacuum_enabled = off);" .
+				"INSERT INTO $table SELECT i, tags(i) FROM generate_series(1, 47000) i; VACUUM $table");
+	}
+	my $pages = $db->sql("SELECT size('few')");
+	foreach my $length (28, 2)
+	{
+		my %read;
+
+		foreach my $table (sort keys %index)
+		{
+			$db->sql("CREATE INDEX ${table}_bf ON $table USING bf ($index{$table}) WITH (pages_per_range = $length, levels = 1); DELETE FROM $table WHERE i % 20 = $length % 20");
+			$read{$table} = pages_read_by_vacuum($table);
+		}
+		my $most = max($length, int($pages / 64));
+		cmp_ok($read{few} - $read{twin}, '>', 0, "pages_per_range = $length: VACUUM reads pages of the table to find out whether groups are too large");
+		cmp_ok($read{few} - $read{twin}, '<=', $most, "but no more than $most of $pages");
+		$db->sql('DROP INDEX few_bf, twin_bf') if $length > 2;
+	}
+	my $before = $db->sql("SELECT pages('few_bf')");
+	$db->sql(q{DELETE FROM few WHERE (ctid::text::point)[0] BETWEEN 230 AND 520});
+	vacuum('few');
+	my $after = $db->sql("SELECT pages('few_bf')");
+	cmp_ok($after, '<', 0.95 * $before, "one group in the middle lost its rows: it is found ($before, then $after pages)");
+	is($db->sql("SELECT lost('few'), bf_index_check('few_bf') > 0"), '0|t', 'no row is lost');
+};
+
 # A session in a transaction that goes on: it has its locks, so it learns of nothing, and it takes a new snapshot for
 # each statement.
 sub begin_session
@@ -215,7 +261,8 @@ SQL
 	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
 	$reader->send('CALL read(0, 0)');
 	my ($smallest, $largest) = (1e9, 0);
-	foreach my $round (1 .. 4)
+	# It can take more rounds: readers still see dead rows, or writers put others in their place.
+	foreach my $round (1 .. 40)
 	{
 		$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
 		vacuum('busy');
@@ -223,6 +270,7 @@ SQL
 		$db->sql('DELETE FROM busy WHERE i <= 20000');
 		vacuum('busy', 2);
 		$smallest = min($smallest, $db->sql("SELECT pages('busy_bf')"));
+		last if $round >= 4 && $smallest < $largest;
 	}
 	$db->sql('DROP TABLE stop');
 	is(($_->answer)[2], '', 'a writer has written') foreach @writers;
@@ -271,6 +319,8 @@ subtest 'the server is killed in the middle' => sub {
 		my $found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, pages('killed_bf') < $before") } // $@;
 		$wrong .= "round $round: $found\n" if $found !~ /^0\|t\|([tf])$/;
 		$seen{$1}++ if $found =~ /([tf])$/;
+		# What the writer has put in the place of the dead rows could need the filters as they were.
+		$db->sql("DELETE FROM killed WHERE i >= $least");
 		vacuum('killed', 3);
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;
 		$wrong .= "round $round, after VACUUM: $found\n" if $found ne '0|t|t';

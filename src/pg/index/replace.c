@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -39,10 +40,12 @@
 
 /*
  * So many ranges of a large group are read to find out whether its rows were deleted, if it has at least eight times as
- * many.
+ * many; the second one only if the first one has lost most of its items, and so on. In one run at most this share of
+ * the heap is read for that; but one group is looked at in any case.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
+#define MOST_SAMPLED (1.0 / 64)
 
 /* How many items each range of a group has in each column; negative: that is not known. */
 typedef struct GroupItems
@@ -137,46 +140,59 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	return is_large;
 }
 
+/* Are the ranges of this group read to find out whether its rows were deleted? */
+static bool
+can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks)
+{
+	const uint64 last = group->first_range + group->ranges - 1;
+
+	return group->level == 0 && group->ranges >= LEAST_SAMPLED_OF &&
+		bf_index_is_worth_replacing(bf_index_group_pages(group), group->columns) &&
+		last * geometry->level[0].pages_per_range < heap_blocks;
+}
+
 /*
- * Is a group of level 0 many times too large if all its ranges have lost as many items as some that are read? In each
- * column the items that the bits tell are compared with those that are there.
+ * Is a group many times too large if all its ranges have lost as many items as some that are read? In each column the
+ * items that the bits tell are compared with those that are there. Adds the pages of the heap that are read to *read.
  */
 static bool
 is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
-				   uint64 *saved)
+				   uint64 *saved, double *read)
 {
-	const uint64 pages = bf_index_group_pages(group);
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+	/* Each quarter of the group gives a range, which is another one each time: rows may be gone from some of them. */
+	const uint32 quarter = group->ranges / SAMPLED_RANGES;
+	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);
 	double		there[INDEX_MAX_KEYS] = {0};
 	double		told[INDEX_MAX_KEYS] = {0};
-	GroupItems *items;
-	bool		is_large;
+	GroupItems *by_bits = palloc(sizeof(GroupItems));
+	GroupItems *items = palloc(sizeof(GroupItems));
+	bool		is_large = true;
 
-	if (group->ranges < LEAST_SAMPLED_OF || !bf_index_is_worth_replacing(pages, group->columns) ||
-		(uint64) (group->first_range + group->ranges - 1) * pages_per_range >= heap_blocks)
-		return false;
-	items = palloc(sizeof(GroupItems));
-	items_by_bits(work, geometry, group, BF_PAGES_THAT_TELL, items);
-	for (uint32 i = 0; i < SAMPLED_RANGES; i++)
+	items_by_bits(work, geometry, group, BF_PAGES_THAT_TELL, by_bits);
+	for (uint32 i = 0; i < SAMPLED_RANGES && is_large; i++)
 	{
-		const uint32 range = (2 * i + 1) * group->ranges / (2 * SAMPLED_RANGES);
+		const uint32 range = i * quarter + offset;
 		BfRangeItems found;
 
 		bf_index_read_range(work->reader, group->first_range + range, pages_per_range, heap_blocks, &found);
+		*read += pages_per_range;
 		for (int column = 0; column < group->columns; column++)
-			if (items->of[column][range] >= 0)
+			if (by_bits->of[column][range] >= 0)
 			{
 				there[column] += found.counts[column];
-				told[column] += items->of[column][range];
+				told[column] += by_bits->of[column][range];
 			}
 		bf_index_free_items(&found);
+		*items = *by_bits;
+		for (int column = 0; column < group->columns; column++)
+			for (uint32 j = 0; j < group->ranges; j++)
+				if (items->of[column][j] > 0 && told[column] > 0)
+					items->of[column][j] *= Min(1, there[column] / told[column]);
+		is_large = is_many_times_too_large(geometry, group, items, saved);
 	}
-	for (int column = 0; column < group->columns; column++)
-		for (uint32 i = 0; i < group->ranges; i++)
-			if (items->of[column][i] > 0 && told[column] > 0)
-				items->of[column][i] *= Min(1, there[column] / told[column]);
-	is_large = is_many_times_too_large(geometry, group, items, saved);
 	pfree(items);
+	pfree(by_bits);
 	return is_large;
 }
 
@@ -296,18 +312,31 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	return read;
 }
 
-/* Replaces the groups that are many times too large, within the budget. */
-static void
-replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, double *left)
+/* Groups of an index, with room for all of them. */
+typedef struct GroupList
 {
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	LargeGroup *large;
+	LargeGroup *groups;
+	uint32		count;
+} GroupList;
+
+static GroupList
+new_group_list(const BfGeometry *geometry)
+{
 	uint32		groups = 0;
-	uint32		count = 0;
 
 	for (int level = 0; level < geometry->levels; level++)
 		groups += geometry->level[level].groups;
-	large = palloc_extended(Max(groups, 1) * sizeof(LargeGroup), MCXT_ALLOC_HUGE);
+	return (GroupList) {.groups = palloc_extended(Max(groups, 1) * sizeof(LargeGroup), MCXT_ALLOC_HUGE)};
+}
+
+/*
+ * Finds the groups that are many times too large by their bits; and of the others those that can be sampled, which are
+ * the larger ones of level 0.
+ */
+static void
+find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,
+				  GroupList *others)
+{
 	for (int level = 0; level < geometry->levels; level++)
 	{
 		BfGroup		group;
@@ -319,15 +348,59 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 			CHECK_FOR_INTERRUPTS();
 			bf_index_find_group(geometry, level, range, &group);
 			candidate.by_bits = is_large_by_bits(work, geometry, &group, BF_PAGES_THAT_TELL, &candidate.saved);
-			if (candidate.by_bits ||
-				(deleted && level == 0 && is_large_by_sample(work, geometry, &group, heap_blocks, &candidate.saved)))
-				large[count++] = candidate;
+			if (candidate.by_bits)
+				large->groups[large->count++] = candidate;
+			else if (can_be_sampled(geometry, &group, heap_blocks))
+				others->groups[others->count++] = candidate;
 		}
 	}
-	qsort(large, count, sizeof(LargeGroup), compare_large_groups);
-	for (uint32 i = 0; i < count && *left > 0; i++)
-		*left -= replace_large_group(work, &large[i], heap_blocks);
-	pfree(large);
+}
+
+/*
+ * Samples groups, beginning with any of them, since not all may be sampled in one run; adds those that are many times
+ * too large to a list. Returns how many pages of the heap were read for that.
+ */
+static double
+sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, const GroupList *groups,
+			  GroupList *large)
+{
+	const double most = heap_blocks * MOST_SAMPLED;
+	double		read = 0;
+	uint32		next;
+
+	if (groups->count == 0)
+		return 0;
+	next = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, groups->count - 1);
+	for (uint32 i = 0; i < groups->count && (i == 0 || read < most); i++)
+	{
+		LargeGroup	candidate = groups->groups[next];
+		BfGroup		group;
+
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, candidate.level, candidate.first_range, &group);
+		if (is_large_by_sample(work, geometry, &group, heap_blocks, &candidate.saved, &read))
+			large->groups[large->count++] = candidate;
+		next = (next + 1) % groups->count;
+	}
+	return read;
+}
+
+/* Replaces the groups that are many times too large, within the budget. */
+static void
+replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, double *left)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	GroupList	large = new_group_list(geometry);
+	GroupList	others = new_group_list(geometry);
+
+	find_large_groups(work, geometry, heap_blocks, &large, &others);
+	if (deleted)
+		*left -= sample_groups(work, geometry, heap_blocks, &others, &large);
+	qsort(large.groups, large.count, sizeof(LargeGroup), compare_large_groups);
+	for (uint32 i = 0; i < large.count && *left > 0; i++)
+		*left -= replace_large_group(work, &large.groups[i], heap_blocks);
+	pfree(others.groups);
+	pfree(large.groups);
 	pfree(geometry);
 }
 

@@ -12,7 +12,8 @@
  * these groups are summarized anew, at most half of the heap's pages in a run, but one group in any case.
  *
  * The bits tell how many items a group has. `deleted`: rows may have gone, whose bits stay. Then some ranges of large
- * groups on level 0 are read, and counted.
+ * groups on level 0 are read, and counted: about a sixty-fourth of the heap's pages at most (but one group in any
+ * case), which are part of the half.
  */
 extern void bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
 

@@ -9,6 +9,7 @@
  */
 #include "index/space.h"
 
+#include "access/xlog.h"
 #include "catalog/storage.h"
 #include "storage/lmgr.h"
 
@@ -115,6 +116,34 @@ bf_index_free_pages(Relation index)
 #define LEAST_PAGES 16
 #define LEAST_SHARE (1.0 / 16)
 
+/* Sees to it that a crash does not bring back groups at the end of the file that were moved or replaced. */
+static void
+flush_publications(Relation index)
+{
+	Buffer		buffer;
+	XLogRecPtr	published;
+
+	if (!RelationNeedsWAL(index))
+		return;
+	buffer = bf_index_read_page(index, 0);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	published = PageGetLSN(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	XLogFlush(published);
+}
+
+/*
+ * RelationTruncate() before 15.11, 16.7 and 17.3 differs in three ways from what it is since then. This is why each of
+ * them does no harm here:
+ * - It flushes the WAL only if the relation has a free space map or a visibility map, which an index of this kind has
+ *   not. So the file could be short on disk while the WAL that takes the groups at its end out of the directory is
+ *   lost with the server; then the directory would lead behind the end of the file. So that WAL is flushed first. If
+ *   the record of the truncation itself is lost, pages are free that others need not have: the file may be longer on a
+ *   standby.
+ * - It has dropped the buffers of the pages when it fails, so older content of these pages may come back from disk. No
+ *   group is there, no session has a geometry that leads there, and whoever takes such a page writes all of it.
+ * - A checkpoint may end before the shorter file is on disk. Then a crash of the system leaves the file longer.
+ */
 void
 bf_index_cut_off(Relation index)
 {
@@ -129,6 +158,7 @@ bf_index_cut_off(Relation index)
 	 * The file stays short even if VACUUM fails later. It may still have much to do, so nobody is to wait for its end.
 	 */
 	bf_index_outdate_geometries(index);
+	flush_publications(index);
 	RelationTruncate(index, bf_index_current_geometry(index)->end_block);
 	UnlockRelation(index, AccessExclusiveLock);
 }
