@@ -182,12 +182,19 @@ DECLARE
 	place text;
 	made regclass;
 	type record;
+	failed text;
+	hint text;
 BEGIN
 	-- parameters
 	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
-		RAISE EXCEPTION 'only condition, weight and half_life of a roll-up may be null' USING ERRCODE = 'null_value_not_allowed';
+		RAISE EXCEPTION 'only condition, weight and half_life of a roll-up may be null' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'Leave a parameter out, and it has its default. Name, source, item and time_column have none.';
 	END IF;
-	parts := parse_ident(name);
+	BEGIN
+		parts := parse_ident(name);
+	EXCEPTION WHEN invalid_parameter_value THEN
+		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_name', HINT = 'The name of a roll-up is written as that of a table: name, schema.name or "a Name".';
+	END;
 	IF cardinality(parts) > 2 OR cardinality(parts) = 1 AND default_schema IS NULL THEN
 		RAISE EXCEPTION 'no schema to make % in', quote_literal(name) USING ERRCODE = 'invalid_schema_name', HINT = 'Write the name as schema.name.';
 	END IF;
@@ -214,6 +221,21 @@ BEGIN
 			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
 			HINT = 'Make it as a role that row-level security does not apply to.';
 	END IF;
+
+	IF half_life < interval '1 minute' THEN
+		RAISE WARNING 'the half-life "%" is shorter than a minute, the shortest bucket of a roll-up', half_life USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
+	END IF;
+	FOR type IN VALUES ('item', item, E'SELECT (%s\n) FROM %s LIMIT 0', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
+			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) LIMIT 0', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
+			('weight', weight, E'SELECT coalesce((%s\n), 0::float8) FROM %s LIMIT 0', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
+		CONTINUE WHEN type.column2 IS NULL;
+		BEGIN
+			EXECUTE format(type.column3, type.column2, source);
+		EXCEPTION WHEN syntax_error OR undefined_column OR undefined_function OR datatype_mismatch THEN
+			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
+			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
+		END;
+	END LOOP;
 
 	-- the type of the items
 	BEGIN

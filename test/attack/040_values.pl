@@ -1,5 +1,5 @@
 # Values, everything with everything: random histories of filters beside the exact answers that SQL computes. (The core
-# alone, millions of counts in seconds, is tried by test/attack/values.cpp.)
+# alone, millions of counts in seconds, is tried by test/attack/values*.cpp.)
 #
 # tbf: a history draws its parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot
 # items, size), builds one to three filters in different ways (aggregates in any order, parallel, over a window, hit by

@@ -87,9 +87,12 @@ static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of, bool se
 	return builder;
 }
 
+/* The first item decides of which kind all are, as in tbf_agg(): a state without hits may come without a kind. */
 static sb_status hit(sb_tbf_builder *builder, uint64_t hash, int64_t at, double weight)
 {
-	const sb_tbf *plan = sb_tbf_builder_parameters(builder);
+	sb_tbf *plan = sb_tbf_builder_parameters(builder);
+	if (plan->kind.code == SB_KIND_NONE)
+		plan->kind.code = SB_KIND_INTEGER;
 	sb_moment moment;
 	uint64_t value;
 	sb_tbf_moment(plan->half_life, plan->epoch, at, &moment);

@@ -6,6 +6,8 @@
 
 #include "support.h"
 
+#include <set>
+
 namespace test {
 
 /* Of so many integers at this rate; of 0 integers: sizes itself. */
@@ -82,6 +84,38 @@ public:
 		return filter;
 	}
 };
+
+/* The result for these hashes as sb_bf_builder.h describes it, without a builder. */
+inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
+{
+	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());
+	sb_bf header = plan;
+	if (plan.expected_items == 0 && distinct.size() <= SB_BF_EXACT_ITEMS)
+		return Bf::exact(plan, {distinct.begin(), distinct.end()});
+	if (plan.expected_items == 0)
+	{
+		EXPECT_EQ(sb_bf_plan(std::max<size_t>(distinct.size(), 1), plan.fpr, true, &header), SB_OK);
+		header.kind = plan.kind;
+	}
+	const bool folds = plan.expected_items == 0 && distinct.size() >= (UINT64_C(1) << 20) / 8 * 5;
+	if (folds)
+		header.line_count = 1 << 19;
+	Bf filter(header);
+	sb_bf_add_many(&header, filter.lines.data(), hashes.data(), hashes.size());
+	if (folds)
+	{
+		double items;
+		sb_bf wanted;
+		EXPECT_EQ(sb_bf_items(&header, filter.lines.data(), &items), SB_OK);
+		EXPECT_EQ(sb_bf_plan(static_cast<uint64_t>(items) + 1, plan.fpr, true, &wanted), SB_OK);
+		int halvings = 0;
+		while (header.line_count >> halvings > wanted.line_count)
+			halvings++;
+		EXPECT_EQ(sb_bf_fold(&filter.parameters, filter.lines.data(), halvings, filter.lines.data()), SB_OK);
+		filter.lines = Bytes(filter.lines.data(), sb_bf_size(&filter.parameters) - SB_BF_HEADER);
+	}
+	return filter;
+}
 
 } // namespace test
 

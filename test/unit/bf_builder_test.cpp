@@ -1,48 +1,12 @@
 /*
  * bf_builder_test.cpp: the builder of the bf. Every item is found; the bytes of the result follow from the set of items
- * alone; it travels; damaged bytes are refused; where memory ends or the caller wants to stop, nothing is lost and
- * nothing leaks.
+ * alone; it travels; damaged bytes are refused.
  */
 #include "bf_builder_support.h"
-
-#include <functional>
-#include <set>
 
 using namespace test;
 
 namespace {
-
-/* The result for these hashes as sb_bf_builder.h describes it, without a builder. */
-Bf expected(const sb_bf &plan, const std::vector<uint64_t> &hashes)
-{
-	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());
-	sb_bf header = plan;
-	if (plan.expected_items == 0 && distinct.size() <= SB_BF_EXACT_ITEMS)
-		return Bf::exact(plan, {distinct.begin(), distinct.end()});
-	if (plan.expected_items == 0)
-	{
-		EXPECT_EQ(sb_bf_plan(std::max<size_t>(distinct.size(), 1), plan.fpr, true, &header), SB_OK);
-		header.kind = plan.kind;
-	}
-	const bool folds = plan.expected_items == 0 && distinct.size() >= (UINT64_C(1) << 20) / 8 * 5;
-	if (folds)
-		header.line_count = 1 << 19;
-	Bf filter(header);
-	sb_bf_add_many(&header, filter.lines.data(), hashes.data(), hashes.size());
-	if (folds)
-	{
-		double items;
-		sb_bf wanted;
-		EXPECT_EQ(sb_bf_items(&header, filter.lines.data(), &items), SB_OK);
-		EXPECT_EQ(sb_bf_plan(static_cast<uint64_t>(items) + 1, plan.fpr, true, &wanted), SB_OK);
-		int halvings = 0;
-		while (header.line_count >> halvings > wanted.line_count)
-			halvings++;
-		EXPECT_EQ(sb_bf_fold(&filter.parameters, filter.lines.data(), halvings, filter.lines.data()), SB_OK);
-		filter.lines = Bytes(filter.lines.data(), sb_bf_size(&filter.parameters) - SB_BF_HEADER);
-	}
-	return filter;
-}
 
 /* Hashes of small integers, some of them twice, and the hash 0; `integers` has what they are of. */
 std::vector<uint64_t> items_of(uint64_t seed, size_t count, std::vector<uint64_t> *integers = nullptr)
@@ -89,28 +53,6 @@ const Case cases[] = {
 	{0, 60000, SB_BF_OWNS_SET},		  {0, 900000, SB_BF_OWNS_LINES},
 };
 
-class Questions
-{
-public:
-	explicit Questions(uint64_t until)
-	{
-		asked = 0;
-		stops_at = until;
-		sb_set_stop(stop);
-	}
-	~Questions() { sb_set_stop(nullptr); }
-	Questions(const Questions &) = delete;
-	Questions &operator=(const Questions &) = delete;
-	static uint64_t asked;
-	static uint64_t stops_at;
-
-private:
-	/* once: the caller that comes again is let through */
-	static bool stop() { return ++asked == stops_at; }
-};
-uint64_t Questions::asked;
-uint64_t Questions::stops_at;
-
 } // namespace
 
 /* ------------------------------------------------------------------- the bytes */
@@ -124,7 +66,7 @@ TEST(BfBuilder, OrdersSplitsAndWaysLeaveNoTrace)
 		const sb_bf plan = builder_plan(c.told);
 		std::vector<uint64_t> integers;
 		std::vector<uint64_t> hashes = items_of(c.items, c.items, &integers);
-		const Bytes value = expected(plan, hashes).value();
+		const Bytes value = expected_bf(plan, hashes).value();
 
 		BfBuilder one(memory, plan);
 		one.add(hashes);
@@ -161,7 +103,7 @@ TEST(BfBuilder, OrdersSplitsAndWaysLeaveNoTrace)
 			BfBuilder some(memory, plan);
 			some.add(part_of(hashes, part, 3));
 			united.unite(some);
-			const Bytes kept = expected(plan, part_of(hashes, part, 3)).value();
+			const Bytes kept = expected_bf(plan, part_of(hashes, part, 3)).value();
 			EXPECT_TRUE(same_bytes(some.result().value(), kept)) << "united, and kept";
 		}
 		united.unite(united);
@@ -179,7 +121,7 @@ TEST(BfBuilder, HasTheBytesOfItsParametersForEveryRate)
 			const std::vector<uint64_t> hashes = items_of(3, 1000);
 			BfBuilder builder(memory, plan);
 			builder.add(hashes);
-			EXPECT_TRUE(same_bytes(builder.result().value(), expected(plan, hashes).value())) << told << " " << fpr;
+			EXPECT_TRUE(same_bytes(builder.result().value(), expected_bf(plan, hashes).value())) << told << " " << fpr;
 		}
 }
 
@@ -194,7 +136,7 @@ TEST(BfBuilder, TakesHashesThatWereChosenToCrowd)
 	BfBuilder builder(memory, plan);
 	builder.add(hashes);
 	EXPECT_NE(builder.builder.set.secret[0], 0u);
-	EXPECT_TRUE(same_bytes(builder.result().value(), expected(plan, hashes).value()));
+	EXPECT_TRUE(same_bytes(builder.result().value(), expected_bf(plan, hashes).value()));
 }
 
 /* docs/layouts.md gives this figure. */
@@ -330,7 +272,7 @@ TEST(BfBuilder, TravelsAndIsUnited)
 		const std::vector<uint64_t> others = random_hashes(a.items + 1, a.items / 3 + 10);
 		std::vector<uint64_t> all = hashes;
 		all.insert(all.end(), others.begin(), others.end());
-		const Bytes value = expected(plan, all).value();
+		const Bytes value = expected_bf(plan, all).value();
 
 		BfBuilder from(memory, plan);
 		from.add(hashes);
@@ -372,11 +314,11 @@ TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 		EXPECT_TRUE(same_bytes(serialized.serialized(), bytes)) << "serialized again";
 
 		BfBuilder planned(memory, bytes);
-		EXPECT_TRUE(same_bytes(planned.result().value(), expected(plan, hashes).value())) << "planned and written";
+		EXPECT_TRUE(same_bytes(planned.result().value(), expected_bf(plan, hashes).value())) << "planned and written";
 
 		BfBuilder added(memory, bytes);
 		added.add(others);
-		EXPECT_TRUE(same_bytes(added.result().value(), expected(plan, all).value())) << "added to";
+		EXPECT_TRUE(same_bytes(added.result().value(), expected_bf(plan, all).value())) << "added to";
 
 		BfBuilder left(memory, bytes);
 		BfBuilder right(memory, bytes);
@@ -385,7 +327,7 @@ TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 		left.unite(right);
 		left.unite(left);
 		left.unite(owner);
-		EXPECT_TRUE(same_bytes(left.result().value(), expected(plan, all).value())) << "united";
+		EXPECT_TRUE(same_bytes(left.result().value(), expected_bf(plan, all).value())) << "united";
 
 		BfBuilder released(memory, bytes);
 	}
@@ -484,170 +426,4 @@ TEST(BfBuilder, UsesWhateverItAccepts)
 		sb_bf_builder_release(&builder);
 	}
 	EXPECT_GT(accepted, 1000);
-}
-
-/* ------------------------------------------------------- memory and interrupts */
-
-namespace {
-
-/*
- * All that can be done to builders, of this many items. Each call goes through `call`, which may make it again; if that
- * returns false the history ends.
- */
-using Call = std::function<bool(const std::function<sb_status()> &)>;
-
-struct Builders
-{
-	sb_bf_builder one{};
-	sb_bf_builder other{};
-	sb_bf_builder arrived{};
-	~Builders()
-	{
-		sb_bf_builder_release(&one);
-		sb_bf_builder_release(&other);
-		sb_bf_builder_release(&arrived);
-	}
-};
-
-bool history(const Memory &memory, uint64_t told, size_t items, const Call &call, Bytes *value)
-{
-	const sb_bf plan = builder_plan(told);
-	const std::vector<uint64_t> hashes = random_hashes(10, items);
-	const size_t first = items / 10;
-	Builders all;
-	Bytes bytes;
-	if (!call([&] { return sb_bf_builder_begin(&all.one, memory, &plan); }) ||
-		!call([&] { return sb_bf_builder_begin(&all.other, memory, &plan); }))
-		return false;
-	for (size_t i = 0; i < first; i++)
-		if (!call([&] { return sb_bf_builder_add(&all.one, hashes[i]); }))
-			return false;
-	if (!call([&] { return sb_bf_builder_add_many(&all.other, hashes.data() + first, items - first, false); }) ||
-		!call([&] { return sb_bf_builder_add_integer(&all.other, 4711); }) ||
-		!call([&] { return serialize(&all.other, &bytes); }) ||
-		!call([&] { return sb_bf_builder_deserialize(&all.arrived, memory, bytes.data(), bytes.size()); }) ||
-		!call([&] { return sb_bf_builder_add_integer(&all.arrived, 4712); }) ||
-		!call([&] { return sb_bf_builder_unite(&all.one, &all.arrived); }) ||
-		!call([&] { return sb_bf_builder_unite(&all.other, &all.one); }))
-		return false;
-	sb_bf result;
-	if (!call([&] { return sb_bf_builder_plan(&all.other, false, &result); }))
-		return false;
-	Bf filter(result);
-	if (!call([&] {
-			filter = Bf(result);
-			return sb_bf_builder_write(&all.other, &result, filter.lines.data());
-		}))
-		return false;
-	*value = filter.value();
-	return true;
-}
-
-Bytes value_of_history(uint64_t told, size_t items)
-{
-	std::vector<uint64_t> hashes = random_hashes(10, items);
-	hashes.push_back(sb_hash_int64(4711));
-	hashes.push_back(sb_hash_int64(4712));
-	return expected(builder_plan(told), hashes).value();
-}
-
-} // namespace
-
-/* The memory ends at each allocation in turn: once for good, and once so that the same call can be made again. */
-TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
-{
-	const std::pair<uint64_t, size_t> sizes[] = {{1000, 900}, {100000, 5000}, {0, 3000}, {40, 30}, {0, 750000}};
-	for (auto [told, items] : sizes)
-	{
-		SCOPED_TRACE(::testing::Message() << "told " << told << ", " << items << " items");
-		const Bytes expected_value = value_of_history(told, items);
-		uint64_t allocations = UINT64_MAX;
-		for (uint64_t fails_at = 0; fails_at<allocations; fails_at += items> 100000 ? 7 : 1)
-			for (bool again : {false, true})
-			{
-				SCOPED_TRACE(::testing::Message() << "fails at " << fails_at << (again ? ", again" : ""));
-				Memory memory;
-				memory.fails_at = fails_at;
-				bool failed = false;
-				Bytes value;
-				const bool finished = history(
-					memory, told, items,
-					[&](const std::function<sb_status()> &make) {
-						sb_status status = make();
-						if (status == SB_NO_MEMORY)
-						{
-							failed = true;
-							if (!again)
-								return false;
-							memory.fails_at = UINT64_MAX;
-							status = make();
-						}
-						EXPECT_EQ(status, SB_OK);
-						return status == SB_OK;
-					},
-					&value);
-				if (finished)
-				{
-					EXPECT_TRUE(same_bytes(value, expected_value));
-				}
-				if (!failed)
-					allocations = memory.allocations;
-				else
-				{
-					EXPECT_EQ(finished, again);
-				}
-				EXPECT_EQ(memory.blocks, 0u);
-			}
-		EXPECT_GT(allocations, 5u);
-	}
-}
-
-TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereItIsInterrupted)
-{
-	const std::pair<uint64_t, size_t> sizes[] = {{300000, 200000}, {3000000, 100000}, {0, 750000}};
-	for (auto [told, items] : sizes)
-	{
-		SCOPED_TRACE(::testing::Message() << "told " << told << ", " << items << " items");
-		const Bytes expected_value = value_of_history(told, items);
-		uint64_t all = 0;
-		auto run = [&](uint64_t stops_at, bool again) {
-			Memory memory;
-			Questions questions(stops_at);
-			bool stopped = false;
-			Bytes value;
-			const bool finished = history(
-				memory, told, items,
-				[&](const std::function<sb_status()> &make) {
-					sb_status status = make();
-					if (status == SB_INTERRUPTED)
-					{
-						stopped = true;
-						EXPECT_EQ(Questions::asked, stops_at) << "asked again in the same call";
-						if (!again)
-							return false;
-						status = make();
-					}
-					EXPECT_EQ(status, SB_OK);
-					return status == SB_OK;
-				},
-				&value);
-			EXPECT_EQ(stopped, stops_at <= Questions::asked);
-			EXPECT_EQ(finished, again || !stopped);
-			if (finished)
-			{
-				EXPECT_TRUE(same_bytes(value, expected_value));
-			}
-			EXPECT_EQ(memory.blocks, 0u);
-			all = Questions::asked;
-		};
-		run(UINT64_MAX, true);
-		const uint64_t questions = all;
-		EXPECT_GT(questions, 100u);
-		for (uint64_t i = 0; i <= 6; i++)
-		{
-			SCOPED_TRACE(::testing::Message() << "stopped at question " << 1 + (questions - 1) * i / 6);
-			run(1 + (questions - 1) * i / 6, false);
-			run(1 + (questions - 1) * i / 6, true);
-		}
-	}
 }

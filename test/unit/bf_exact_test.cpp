@@ -7,8 +7,6 @@
 #include "bf/bf_exact.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 using namespace test;
@@ -568,74 +566,4 @@ TEST(BfExact, IsMeasuredAsWhatItIs)
 	Bytes lines = bf.lines;
 	EXPECT_EQ(sb_bf_fold(&folded, lines.data(), 0, lines.data()), SB_OUT_OF_RANGE);
 	EXPECT_TRUE(same_bytes(lines, bf.lines));
-}
-
-/* The estimates of many filters scatter as their standard error says. */
-TEST(BfMeasure, TheErrorOfTheNumberOfItemsIsTheirScatter)
-{
-	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 10})
-		for (double load : {5.0, 50.0, 100.0})
-		{
-			constexpr uint32_t lines = 64;
-			constexpr int rounds = 600;
-			const auto items = static_cast<size_t>(lines * load);
-			double squares = 0;
-			double error = 0;
-			for (int round = 0; round < rounds; round++)
-			{
-				Bf bf(lines, hashes);
-				bf.add(random_hashes(static_cast<uint64_t>(round) * 100 + hashes, items));
-				const sb_bf_stats stats = bf.measured();
-				squares += (stats.items - static_cast<double>(items)) * (stats.items - static_cast<double>(items)) /
-						   rounds;
-				error += stats.items_error / rounds;
-			}
-			EXPECT_NEAR(std::sqrt(squares) / error, 1, 0.15) << int{hashes} << " hashes, load " << load;
-		}
-	Bf full(3, 6);
-	std::memset(full.lines.data(), 0xff, full.lines.size());
-	EXPECT_EQ(full.measured().items_error, std::numeric_limits<double>::infinity());
-}
-
-/* With as many items as it has room for, a filter has just the rate that was asked for. */
-TEST(BfMeasure, RoomIsWhatTheRateAllows)
-{
-	for (double fpr : {0.1, 0.01, 0.001})
-	{
-		sb_bf plan;
-		ASSERT_EQ(sb_bf_plan(20000, fpr, true, &plan), SB_OK);
-		Bf bf(plan);
-		const double room = sb_bf_room(&plan);
-		bf.add(random_hashes(static_cast<uint64_t>(1 / fpr), static_cast<size_t>(room)));
-		EXPECT_NEAR(bf.measured().current_fpr / fpr, 1, 0.06);
-	}
-	const Bf list = filter_of({one});
-	EXPECT_EQ(sb_bf_room(&list.parameters), SB_BF_EXACT_ITEMS);
-}
-
-/* Where a sample says nothing certain, near the rate itself, it may say either. */
-TEST(BfMeasure, ASampleIsNearTheRate)
-{
-	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 9, 16})
-		for (uint32_t lines : {1u, 5u, 31u, 32u, 33u, 1000u, 3000u})
-			for (double items_per_line : {0.0, 5.0, 20.0, 50.0, 150.0, 1000.0})
-			{
-				SCOPED_TRACE(::testing::Message()
-							 << int{hashes} << " hashes, " << lines << " lines of " << items_per_line);
-				Bf bf(lines, hashes);
-				bf.add(random_hashes(lines, static_cast<size_t>(lines * items_per_line)));
-				const double rate = bf.measured().current_fpr;
-				const double sample = sb_bf_sample_fpr(&bf.parameters, bf.lines.data(), 0);
-				const bool whole = lines <= 32;
-				if (whole)
-				{
-					EXPECT_NEAR(sample, rate, 1e-9 * rate);
-				}
-				const double near = whole ? 1.001 : hashes < 9 ? 2 : 5;
-				const auto seems_above = [&](double bound) {
-					return sb_bf_sample_fpr(&bf.parameters, bf.lines.data(), bound) > bound;
-				};
-				EXPECT_FALSE(seems_above(rate * near + 1e-9));
-				EXPECT_EQ(seems_above(rate / near * 0.999), rate > 0);
-			}
 }

@@ -3,6 +3,7 @@
  * which the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
  */
 #include "stable_support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
 
 #include <map>

@@ -2,7 +2,7 @@
  * stop_test.cpp: doors that take long for a large filter ask whether to stop, stop when they are told to, and are not
  * changed by being asked.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include "base/hash_set.hpp"
 #include "bf/bf.hpp"

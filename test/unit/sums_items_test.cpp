@@ -1,7 +1,7 @@
 /*
  * sums_items_test.cpp: sums of items become the same stored filter as sums of cells do; planes that are sent arrive.
  */
-#include "support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
 
 #include <unordered_set>

@@ -2,7 +2,7 @@
  * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall
  * out, the extremes of time.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 using namespace test;
 

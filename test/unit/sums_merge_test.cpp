@@ -2,7 +2,7 @@
  * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and
  * workers leave no trace.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
  * sums_raise_test.cpp: minimum increase. It never undercounts, whatever falls out of the planes, is stored, decayed or
  * merged; no counter is larger than that of the filter without it; and it overcounts less than half as much.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <numeric>
 

@@ -2,7 +2,7 @@
  * sums_test.cpp: exact sums and what is stored of them. The promises of DESIGN section 6: never an undercount, the same
  * bytes whatever the order of rows and the number of workers, and an overcount of at most 0.1 % and a unit.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
  * The oracle is the sum of weight times stored counter in long double: what the merge itself may not spoil. (That the
  * stored counters do not undercount the hits is sums_test.cpp's business.)
  */
-#include "support.h"
+#include "tbf_support.h"
 
 using namespace test;
 

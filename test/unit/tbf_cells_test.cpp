@@ -1,7 +1,7 @@
 /*
  * tbf_cells_test.cpp: what the two layouts of stored counters promise of each other, and of damaged bytes.
  */
-#include "support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
 
 using namespace test;

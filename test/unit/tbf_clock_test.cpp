@@ -1,7 +1,7 @@
 /*
  * tbf_clock_test.cpp: times on the decaying scale. Everything is rounded up, by little; x is an exact quotient.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <cmath>
 #include <limits>

@@ -3,7 +3,7 @@
  * not for all cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each
  * block in each plane).
  */
-#include "support.h"
+#include "tbf_support.h"
 
 using namespace test;
 

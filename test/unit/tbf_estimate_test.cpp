@@ -1,7 +1,7 @@
 /*
  * tbf_estimate_test.cpp: estimates against the truth that the test knows.
  */
-#include "support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_place.hpp"
 
 using namespace test;

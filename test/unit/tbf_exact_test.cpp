@@ -2,7 +2,7 @@
  * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no
  * such form.
  */
-#include "support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_exact.hpp"
 

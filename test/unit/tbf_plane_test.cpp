@@ -2,7 +2,7 @@
  * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their
  * words hold.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 /*
  * tbf_recurring_test.cpp: the core's part of recurring minimum: when does a minimum recur, and what may the table be?
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include "tbf/tbf_cells.hpp"
 

@@ -2,7 +2,7 @@
  * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and
  * merged between: nobody has less than the exact count of what is left.
  */
-#include "support.h"
+#include "tbf_support.h"
 
 #include <optional>
 

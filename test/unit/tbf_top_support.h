@@ -5,7 +5,7 @@
 #ifndef STREAMBLOOM_TBF_TOP_SUPPORT_H
 #define STREAMBLOOM_TBF_TOP_SUPPORT_H
 
-#include "support.h"
+#include "tbf_support.h"
 #include "tbf/tbf_top.hpp"
 
 #include <map>

@@ -148,7 +148,9 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 			if (name == NULL)
 				ereport(ERROR,
-						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the name of a column must not be NULL")));
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						 errmsg("the name of a column must not be NULL"),
+						 errhint("Name columns of the table, or leave them out for all.")));
 			if (attnum <= 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -159,7 +161,9 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 			for (int before = 0; before < count; before++)
 				if ((*columns)[before].attnum == attnum)
 					ereport(ERROR,
-							(errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("column \"%s\" is named twice", name)));
+							(errcode(ERRCODE_DUPLICATE_COLUMN),
+							 errmsg("column \"%s\" is named twice", name),
+							 errhint("Name each column once.")));
 			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, attnum - 1), CurrentMemoryContext);
 		}
 		return count;

@@ -77,6 +77,9 @@ find_hint(const ErrorData *error)
 	if (is_raised_by(error, "enforce_generic_type_consistency") && debug_query_string != NULL &&
 		strstr(debug_query_string, "chunk_scan") != NULL)
 		return "chunk_scan() and its kin take a relation as NULL of its row type, as in chunk_scan(NULL::access_log, 'host', 'x').";
+	if (error->sqlerrcode == ERRCODE_INVALID_TRANSACTION_TERMINATION && error->context != NULL &&
+		strstr(error->context, "tbf_rollup_refresh(") != NULL)
+		return "tbf_rollup_refresh() commits after each step. Call it outside a transaction block and outside functions, in a session that commits each statement.";
 	return NULL;
 }
 

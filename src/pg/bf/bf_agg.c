@@ -159,7 +159,8 @@ unite(sb_bf_builder *builder, sb_bf_builder *other)
 		item_kinds_must_agree(&builder->plan.kind, &other->plan.kind, "unite");
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the parameters of bf_agg() must be the same for all rows of a group")));
+				 errmsg("the parameters of bf_agg() must be the same for all rows of a group"),
+				 errhint("Give it constants, or group the rows by what the parameters depend on.")));
 	}
 	must_finish(status);
 }

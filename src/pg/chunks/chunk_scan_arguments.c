@@ -144,7 +144,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(CHUNK_SCAN_COLUMN))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the column's name must not be null")));
+				 errmsg("the column's name must not be null"),
+				 errhint("The second argument is the name of a column of the relation.")));
 	scan->column_name = NameStr(*PG_GETARG_NAME(CHUNK_SCAN_COLUMN));
 	scan->column = get_attnum(RelationGetRelid(scan->parent), scan->column_name);
 	if (scan->column == InvalidAttrNumber)
@@ -156,7 +157,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 	if (scan->column < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name)));
+				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name),
+				 errhint("The second argument is the name of a column that the relation was made with.")));
 }
 
 /* ---------------------------------------------------------------- the comparison */
@@ -247,7 +249,8 @@ operator_name(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(CHUNK_SCAN_OPERATOR))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the operator must not be null")));
+				 errmsg("the operator must not be null"),
+				 errhint("Leave it out for the = of the column's type.")));
 	written = text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR));
 	if (!ends_with_operator(written))
 		ereport(ERROR,

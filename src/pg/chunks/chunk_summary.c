@@ -78,7 +78,8 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("column \"%s\" of \"%s\" is of type %s, not bf",
-							name, RelationGetRelationName(summaries), format_type_be(column->atttypid))));
+							name, RelationGetRelationName(summaries), format_type_be(column->atttypid)),
+					 errhint("Name the column with the filters, which bf_agg(%s) makes.", column_name)));
 		if (found != NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
@@ -160,7 +161,8 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
-						column_name, get_collation_name(collation))));
+						column_name, get_collation_name(collation)),
+				 errhint("Leave the summary table out, and let bf indexes of the partitions answer.")));
 
 	summaries = open_summaries(relation);
 	filters = find_summary_column(summaries, column_name, bf_type, summary_column);

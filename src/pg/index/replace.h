@@ -9,7 +9,7 @@
 /*
  * Replaces groups that are many times too large (sizes.h), those that free the most pages first, by groups with smaller
  * filters; and where a quarter of the file is free, moves groups from its end to free pages before them. The ranges of
- * these groups are summarized anew, at most half of the heap's pages in a run, but one group in any case.
+ * these groups are summarized anew. A run begins no further group when it has read half of the heap's pages.
  *
  * The bits tell how many items a group has. `deleted`: rows may have gone, whose bits stay. Then some ranges of large
  * groups on level 0 are read, and counted: about a sixty-fourth of the heap's pages at most (but one group in any

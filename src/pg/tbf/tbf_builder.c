@@ -112,7 +112,8 @@ refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *d
 	if (difference->parameter == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
+				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group"),
+				 errhint("Give it constants, or group the rows by what the parameters depend on.")));
 	/* of a builder that merges filters the parameters do not say how many cells it has */
 	if (strcmp(difference->parameter, "cells") == 0)
 		refuse_difference("tbf", "merge", difference);

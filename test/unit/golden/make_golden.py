@@ -262,7 +262,7 @@ DECAYING = dict(UNDECAYED, block_cells=128, hashes=4, unit_bits=4, half_life=DAY
 
 
 def filters():
-	"""format_test.cpp makes the same ones through the core."""
+	"""golden_test.cpp makes the same ones through the core."""
 	yield "bf_empty", bf_header(0, 4, 7, 0, 150, 0.01) + bytes(4 * 64)
 	yield "bf_integers", bf_header(1, 6, 6, 1, 0, 0.02) + bf_lines(6, 6, range(1, 101))
 	yield "bf_named", bf_header(12, 1, 16, 0, 10, 1e-5, 0xDEADBEEF, b"inet") + bf_lines(1, 16, [-5])

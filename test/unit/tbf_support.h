@@ -1,0 +1,468 @@
+/*
+ * tbf_support.h: a tbf and a builder that own their memory, for the tests, and an exact oracle for decayed counts.
+ */
+#ifndef STREAMBLOOM_TEST_TBF_SUPPORT_H
+#define STREAMBLOOM_TEST_TBF_SUPPORT_H
+
+#include "support.h"
+
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
+
+#include <cmath>
+#include <memory>
+
+namespace test {
+
+/* Where an item's cells lie: in which block, and which of its cells they are. */
+inline uint32_t tbf_block(const sb_tbf *tbf, uint64_t hash)
+{
+	return streambloom::block_of(tbf->block_count, hash);
+}
+
+inline void tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t *positions)
+{
+	streambloom::positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
+}
+
+/* A stored tbf. */
+struct Tbf
+{
+	sb_tbf parameters{};
+	Bytes cells;
+
+	size_t cell_bytes() const { return sb_tbf_size(&parameters) - SB_TBF_HEADER; }
+	uint64_t cell(uint64_t i) const
+	{
+		std::vector<uint64_t> block(parameters.block_cells);
+		EXPECT_EQ(
+			streambloom::unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()),
+			SB_OK);
+		return block[i % block.size()];
+	}
+	std::vector<uint64_t> counters() const
+	{
+		std::vector<uint64_t> all(sb_tbf_cells(&parameters));
+		for (uint32_t block = 0; block < parameters.block_count; block++)
+			EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), block,
+												&all[size_t{block} * parameters.block_cells]),
+					  SB_OK);
+		return all;
+	}
+
+	/* An item's count in units, read as a look-up in a stored value would: by pieces. */
+	uint64_t least(uint64_t hash) const
+	{
+		Bytes header(SB_TBF_HEADER);
+		sb_lookup lookup;
+		sb_tbf_encode_header(&parameters, header.data());
+		EXPECT_EQ(look_up(&lookup, SB_LOOKUP_TBF, hash, header, cells), SB_OK);
+		EXPECT_EQ(lookup.found, lookup.units != 0);
+		return lookup.units;
+	}
+	double count(uint64_t hash, int64_t at) const { return sb_tbf_count(&parameters, least(hash), at); }
+
+	Bytes value() const
+	{
+		Bytes header(SB_TBF_HEADER);
+		sb_tbf_encode_header(&parameters, header.data());
+		return header + cells;
+	}
+	/*
+	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was
+	 * nothing to do it is this filter, and nothing was allocated.
+	 */
+	template <typename Make>
+	[[nodiscard]] sb_status made(Tbf *out, Make make) const
+	{
+		constexpr size_t in_front = 5;
+		Memory memory;
+		void *value = &memory; /* whatever stood there */
+		const sb_status status = make(memory, in_front, &out->parameters, &value);
+		EXPECT_EQ(memory.blocks, value != nullptr ? 1u : 0u);
+		if (status != SB_OK)
+		{
+			EXPECT_EQ(value, nullptr);
+			return status;
+		}
+		if (value == nullptr)
+		{
+			EXPECT_EQ(memory.allocations, 0u);
+			const Bytes before = this->value();
+			out->cells = cells;
+			EXPECT_TRUE(same_bytes(out->value(), before));
+			return SB_OK;
+		}
+		const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
+		memory.memory.release(memory.memory.context, value);
+		out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
+		EXPECT_TRUE(same_bytes(whole, out->value()));
+		return SB_OK;
+	}
+	[[nodiscard]] sb_status decay(int64_t at, Tbf *out) const
+	{
+		return made(out, [&](const sb_memory *to, size_t in_front, sb_tbf *header, void **value) {
+			return sb_tbf_decay(&parameters, cells.data(), at, to, in_front, header, value);
+		});
+	}
+	Tbf decayed(int64_t at) const
+	{
+		Tbf result;
+		EXPECT_EQ(decay(at, &result), SB_OK);
+		return result;
+	}
+	[[nodiscard]] sb_status set_layout(uint8_t layout, Tbf *out) const
+	{
+		return made(out, [&](const sb_memory *to, size_t in_front, sb_tbf *header, void **value) {
+			return sb_tbf_set_layout(&parameters, cells.data(), layout, to, in_front, header, value);
+		});
+	}
+	[[nodiscard]] sb_status remove(uint64_t hash, const sb_moment *moment, uint64_t hit, Tbf *out, double *most) const
+	{
+		return made(out, [&](const sb_memory *to, size_t in_front, sb_tbf *header, void **value) {
+			return sb_tbf_remove(&parameters, cells.data(), hash, moment, hit, to, in_front, header, value, most);
+		});
+	}
+
+	/* The same counters in the other layout. */
+	Tbf relaid() const
+	{
+		Tbf result;
+		EXPECT_EQ(set_layout(parameters.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT, &result), SB_OK);
+		return result;
+	}
+};
+
+inline ::testing::AssertionResult readable_as_it_is(const Tbf &filter)
+{
+	Bytes value = filter.value();
+	sb_tbf read;
+	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &read);
+	if (status != SB_OK)
+		return ::testing::AssertionFailure() << "header refused: " << sb_status_text(status);
+	status = sb_tbf_check(&read, value.data() + SB_TBF_HEADER);
+	if (status != SB_OK)
+		return ::testing::AssertionFailure() << "cells or list refused: " << sb_status_text(status);
+	Bytes again(SB_TBF_HEADER);
+	sb_tbf_encode_header(&read, again.data());
+	return same_bytes(Bytes(value.data(), SB_TBF_HEADER), again);
+}
+
+/* Has each item of an exact filter at least its count in one with cells, and do they agree about everything else? */
+inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &cells)
+{
+	const sb_tbf &a = exact.parameters;
+	const sb_tbf &b = cells.parameters;
+	if (a.base != b.base || a.newest != b.newest || a.total != b.total || b.item_count != 0 ||
+		(b.flags & SB_TBF_EXACT) != 0)
+		return ::testing::AssertionFailure() << "the header of the same filter with cells differs";
+	streambloom::exact_reader reader(&a, exact.cells.data());
+	while (const size_t count = reader.next())
+		for (size_t i = 0; i < count; i++)
+		{
+			uint64_t most = cells.least(reader.hashes()[i]);
+			if ((static_cast<streambloom::u128>(most) << (SB_TBF_HIT_BITS - b.unit_bits)) + sb_tbf_slack(&b) <
+				(static_cast<streambloom::u128>(reader.units()[i]) << (SB_TBF_HIT_BITS - a.unit_bits)) +
+					sb_tbf_slack(&a))
+				return ::testing::AssertionFailure() << "undercounted: item " << reader.hashes()[i];
+			if (exact.least(reader.hashes()[i]) != reader.units()[i])
+				return ::testing::AssertionFailure() << "a look-up answers otherwise: item " << reader.hashes()[i];
+		}
+	return ::testing::AssertionSuccess();
+}
+
+/*
+ * Whatever the core stores, its own readers accept, to the same bytes; and the other layout says the same: the same
+ * counters, the same answers, the same after decay, and the way back leads to the same bytes.
+ */
+inline ::testing::AssertionResult readable(const Tbf &filter)
+{
+	if (auto fine = readable_as_it_is(filter); !fine)
+		return fine;
+	Tbf other = filter.relaid();
+	if (auto fine = readable_as_it_is(other); !fine)
+		return fine << " (in the other layout)";
+	if (streambloom::is_exact(&filter.parameters))
+		return not_undercounted(filter, other);
+	if (filter.counters() != other.counters())
+		return ::testing::AssertionFailure() << "the other layout has other counters";
+	if (auto fine = same_bytes(other.relaid().value(), filter.value()); !fine)
+		return fine << " (there and back)";
+	Random random(sb_tbf_cells(&filter.parameters));
+	for (int i = 0; i < 20; i++)
+	{
+		uint64_t hash = random();
+		if (filter.least(hash) != other.least(hash))
+			return ::testing::AssertionFailure() << "the other layout answers otherwise";
+	}
+	if (filter.parameters.half_life != 0)
+		for (int64_t steps : {1, 3, 40})
+		{
+			double later = static_cast<double>(filter.parameters.base + steps) *
+						   static_cast<double>(filter.parameters.half_life);
+			int64_t at = std::abs(later) < 1e18 ? static_cast<int64_t>(later) : SB_TBF_MAX_TIME;
+			if (auto fine = same_bytes(filter.decayed(at).relaid().value(), other.decayed(at).value()); !fine)
+				return fine << " (after decay)";
+		}
+	return ::testing::AssertionSuccess();
+}
+
+/* A filter's shape, with room for `cells` counters, of integers. REQUIRES: cells is a power of two from 64 on. */
+inline sb_tbf shape(uint32_t cells, uint8_t hashes, int64_t half_life, int64_t epoch)
+{
+	sb_tbf tbf{};
+	tbf.kind = kind_of(SB_KIND_INTEGER);
+	tbf.block_count = cells > SB_TBF_BLOCK ? cells / SB_TBF_BLOCK : 1;
+	tbf.block_cells = static_cast<uint16_t>(std::min<uint32_t>(cells, SB_TBF_BLOCK));
+	tbf.hash_count = hashes;
+	tbf.cell_bits = 8;
+	tbf.unit_bits = half_life != 0 ? SB_TBF_UNIT_BITS : 0;
+	tbf.half_life = half_life;
+	tbf.epoch = half_life != 0 ? epoch : 0;
+	tbf.fpr = 0.01;
+	return tbf;
+}
+
+struct Hit
+{
+	uint64_t hash;
+	int64_t at;
+	double weight = 1;
+};
+
+/* A word of a plane of sums of cells; 0 where there is no plane, or the block holds nothing. */
+inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
+{
+	return plane != nullptr ?
+			   place_of_block(plane, static_cast<uint32_t>(
+										 cell / plane->block_cells))[static_cast<uint32_t>(cell % plane->block_cells)] :
+			   0;
+}
+
+/* The same, to be changed. */
+inline uint64_t &held_word(streambloom::cell_plane *plane, uint64_t cell)
+{
+	const auto block = static_cast<uint32_t>(cell / plane->block_cells);
+	EXPECT_EQ(streambloom::hold_block(plane, block), SB_OK);
+	return plane->block[block][cell % plane->block_cells];
+}
+
+/* Adds a value to one cell, as a hit of one hash would. */
+inline sb_status add_to_cell(streambloom::tbf_sums &sums, int index, uint64_t cell, int64_t half_lives, uint64_t value)
+{
+	uint64_t amount;
+	const sb_status status = streambloom::shifted(value, streambloom::place_in_plane(half_lives), &amount);
+	return status == SB_OK ? streambloom::add_to_word(&held_word(sums.cells[index], cell), amount) : status;
+}
+
+/* A plane of sums of cells in memory that is counted. */
+class Cells
+{
+public:
+	explicit Cells(const sb_tbf &tbf) { EXPECT_EQ(streambloom::make_cell_plane(memory_, &tbf, &plane_), SB_OK); }
+	Cells(const sb_tbf &tbf, const std::vector<uint64_t> &words) : Cells(tbf)
+	{
+		for (uint64_t cell = 0; cell < words.size(); cell++)
+			if (words[cell] != 0)
+				(*this)[cell] = words[cell];
+	}
+	Cells(const Cells &) = delete;
+	Cells &operator=(const Cells &) = delete;
+	~Cells() { streambloom::release_cell_plane(plane_); }
+
+	operator streambloom::cell_plane *() { return plane_; }
+	uint64_t &operator[](uint64_t cell) { return held_word(plane_, cell); }
+	std::vector<uint64_t> words() const
+	{
+		std::vector<uint64_t> all(uint64_t{plane_->block_count} * plane_->block_cells);
+		for (uint64_t cell = 0; cell < all.size(); cell++)
+			all[cell] = word_of(plane_, cell);
+		return all;
+	}
+
+private:
+	Memory memory_;
+	streambloom::cell_plane *plane_ = nullptr;
+};
+
+/* A builder in memory that is counted. What it stores must be readable. */
+class Builder
+{
+public:
+	Memory memory;
+	sb_tbf_builder *builder = nullptr;
+
+	explicit Builder(const sb_tbf &plan, sb_tbf_sums_of sums_of = SB_TBF_SUMS_OF_CELLS, bool self_sized = false)
+	{
+		EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, self_sized, &builder), SB_OK);
+	}
+	/* One that begins with what a filter holds. */
+	explicit Builder(const Tbf &filter)
+	{
+		EXPECT_EQ(sb_tbf_builder_of(memory, &filter.parameters, filter.cells.data(), &builder), SB_OK);
+	}
+	Builder(const Builder &) = delete;
+	Builder &operator=(const Builder &) = delete;
+	~Builder()
+	{
+		if (builder != nullptr)
+			sb_tbf_builder_release(builder);
+	}
+
+	const sb_tbf &plan() const { return *sb_tbf_builder_parameters(builder); }
+	streambloom::tbf_sums &sums() { return builder->sums; }
+
+	[[nodiscard]] sb_status add(const Hit &hit)
+	{
+		sb_status status = add_waiting(hit);
+		return status == SB_OK ? sb_tbf_builder_settle(builder) : status;
+	}
+	void add(const std::vector<Hit> &hits)
+	{
+		for (const Hit &hit : hits)
+			ASSERT_EQ(add_waiting(hit), SB_OK);
+		ASSERT_EQ(sb_tbf_builder_settle(builder), SB_OK);
+	}
+	[[nodiscard]] sb_status add(const Tbf &filter, double weight = 1)
+	{
+		sb_difference difference;
+		return sb_tbf_builder_add_filter(builder, &filter.parameters, filter.cells.data(), weight, &difference);
+	}
+	[[nodiscard]] sb_status unite(Builder &other)
+	{
+		sb_difference difference;
+		return sb_tbf_builder_unite(builder, other.builder, &difference);
+	}
+	[[nodiscard]] sb_status store(Tbf *out)
+	{
+		constexpr size_t in_front = 5;
+		void *value;
+		const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
+		EXPECT_EQ(value != nullptr, status == SB_OK);
+		if (status != SB_OK)
+			return status;
+		const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
+		memory.memory.release(memory.memory.context, value);
+		out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
+		EXPECT_TRUE(same_bytes(whole, out->value()));
+		EXPECT_TRUE(readable(*out));
+		return SB_OK;
+	}
+	Tbf stored()
+	{
+		Tbf filter;
+		sb_status status = store(&filter);
+		EXPECT_EQ(status, SB_OK);
+		if (status != SB_OK) /* the test has failed; what it still reads must be there */
+			filter = {plan(), Bytes(sb_tbf_size(&plan()) - SB_TBF_HEADER)};
+		if (status == SB_OK && builder->form == streambloom::sums_form::cells)
+			stores_the_same_in_two_passes(filter);
+		return filter;
+	}
+
+	/* sums_turn(), and the plane it names is there. */
+	int turned(int64_t half_lives)
+	{
+		int index = streambloom::sums_turn(&builder->sums, half_lives);
+		EXPECT_EQ(streambloom::make_plane(builder, index), SB_OK);
+		return index;
+	}
+
+private:
+	/* It may wait to be let in. */
+	[[nodiscard]] sb_status add_waiting(const Hit &hit)
+	{
+		sb_moment moment;
+		uint64_t value;
+		sb_tbf_moment(plan().half_life, plan().epoch, hit.at, &moment);
+		sb_status status = sb_tbf_hit(&moment, hit.weight, &value);
+		return status == SB_OK ? sb_tbf_builder_add_hit(builder, hit.hash, &moment, value) : status;
+	}
+
+	/* sums_store() is sums_plan() and sums_write(), and knows when it has not room enough. */
+	void stores_the_same_in_two_passes(const Tbf &filter) const
+	{
+		const size_t counters = streambloom::counters_size(&filter.parameters);
+		Tbf twice;
+		ASSERT_EQ(streambloom::sums_plan(&builder->sums, nullptr, &plan(), &twice.parameters), SB_OK);
+		ASSERT_EQ(streambloom::counters_size(&twice.parameters), counters);
+		twice.cells = Bytes(counters);
+		EXPECT_EQ(streambloom::sums_write(&builder->sums, nullptr, &twice.parameters, twice.cells.data()), SB_OK);
+		ASSERT_TRUE(same_bytes(twice.cells, Bytes(filter.cells.data(), counters)));
+		for (size_t room : {counters + 1000, counters, counters - 1})
+		{
+			if (room > counters + 1000)
+				continue;
+			Tbf once;
+			once.cells = Bytes(room);
+			sb_status status = streambloom::sums_store(&builder->sums, nullptr, &plan(), &once.parameters,
+													   once.cells.data(), room);
+			ASSERT_EQ(status, room < counters ? SB_TOO_LARGE : SB_OK);
+			if (status == SB_OK)
+			{
+				ASSERT_TRUE(same_bytes(Bytes(once.cells.data(), counters), twice.cells));
+			}
+		}
+	}
+};
+
+inline Tbf stored(const sb_tbf &like, const std::vector<Hit> &hits)
+{
+	Builder builder(like);
+	builder.add(hits);
+	return builder.stored();
+}
+
+inline Tbf merged(const sb_tbf &like, const std::vector<const Tbf *> &filters)
+{
+	Builder builder(like);
+	for (const Tbf *filter : filters)
+		EXPECT_EQ(builder.add(*filter), SB_OK);
+	return builder.stored();
+}
+
+/* Two of them with the parameters of both. */
+inline Tbf joined(const Tbf &a, const Tbf &b)
+{
+	sb_tbf like;
+	sb_difference difference;
+	EXPECT_EQ(sb_tbf_plan_merge(&a.parameters, &b.parameters, &like, &difference), SB_OK);
+	return merged(like, {&a, &b});
+}
+
+/* -------------------------------------------------------------------- oracle */
+
+inline int64_t floor_quotient(int64_t a, int64_t b)
+{
+	int64_t quotient = a / b;
+	return quotient - (a % b != 0 && a < 0 ? 1 : 0);
+}
+
+/* 2^(x(from) - x(at)), straight from the definition, with 64 bits of precision. */
+inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t at)
+{
+	if (half_life == 0)
+		return 1;
+	__extension__ __int128 distance = (static_cast<__int128>(floor_quotient(from, epoch)) - floor_quotient(at, epoch)) *
+									  epoch;
+	return exp2l(static_cast<long double>(distance) / static_cast<long double>(half_life));
+}
+
+/* The true decayed count of an item. */
+inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64_t hash, int64_t at)
+{
+	long double sum = 0;
+	for (const Hit &hit : hits)
+		if (hit.hash == hash)
+			sum += static_cast<long double>(hit.weight) * faded(tbf.half_life, tbf.epoch, hit.at, at);
+	return sum;
+}
+
+/* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
+inline constexpr long double oracle_error = 2e-17L;
+
+} // namespace test
+
+#endif
