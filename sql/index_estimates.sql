@@ -204,5 +204,27 @@ DEALLOCATE look_up;
 RESET ALL;
 SET search_path = estimates, public;
 
+-- Of the partitions of a table eight are asked, by the blocks that are counted for their indexes. What each index says of itself is read
+-- in the statement before.
+SET streambloom.enable_chunk_skip = off;
+CREATE TABLE hundred (part integer, v text) PARTITION BY RANGE (part);
+DO $$ BEGIN
+	FOR i IN 0 .. 99 LOOP
+		EXECUTE format('CREATE TABLE hundred_%s PARTITION OF hundred FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
+	END LOOP;
+END $$;
+INSERT INTO hundred SELECT i % 100, 'v' || i FROM generate_series(1, 100000) i;
+CREATE INDEX ON hundred USING bf (v);
+VACUUM ANALYZE hundred;
+CREATE TABLE blocks_before (indexrelid oid, blocks bigint);
+CREATE VIEW blocks_of AS SELECT indexrelid, idx_blks_hit + idx_blks_read AS blocks FROM pg_statio_user_indexes WHERE relname LIKE 'hundred%';
+SELECT scans('SELECT * FROM hundred WHERE v = ''v17''') LIKE '%hundred_17%' AS planned;
+SELECT pg_stat_force_next_flush();
+INSERT INTO blocks_before SELECT * FROM blocks_of;
+SELECT scans('SELECT * FROM hundred WHERE v = ''v18''') LIKE '%hundred_18%' AS planned;
+SELECT pg_stat_force_next_flush();
+SELECT count(*) AS asked FROM blocks_of JOIN blocks_before USING (indexrelid) WHERE blocks_of.blocks > blocks_before.blocks;
+RESET streambloom.enable_chunk_skip;
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;
