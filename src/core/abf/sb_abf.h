@@ -131,8 +131,9 @@ SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *has
 								  bool *duplicates) SB_NOEXCEPT;
 
 /*
- * Moves the clock of a filter by time on to this generation, if that is newer; slices that die are cleared. Sets
- * `filled` to whether a bit is left. Without items nothing changes. SB_INTERRUPTED.
+ * Makes `generation` the newest generation of a filter by time, if it is newer than the present one. The slices that
+ * are no longer alive then are cleared, and `filled` becomes false if no bit is left. A filter by items, or without
+ * items, stays as it is. SB_INTERRUPTED: the caller wants the work to stop.
  */
 SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generation) SB_NOEXCEPT;
 
@@ -186,8 +187,10 @@ double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits)
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 
 /*
- * An estimate of the number of distinct items (in each generation) of the window, the l + 1 newest generations: from
- * the fills of slices that together have had each of these once. `set` is what sb_abf_count() gives.
+ * Estimates the number of distinct items in the window, which is the l + 1 newest generations. The slices of the ages
+ * l, l - k, l - 2 k, ... together hold the items of each of these generations once. The function estimates the number
+ * of items in each of these slices from its fill, and adds up the estimates. So an item that came in several
+ * generations may count more than once. `set` is what sb_abf_count() gives.
  */
 double		sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) SB_NOEXCEPT;
 

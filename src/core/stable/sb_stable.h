@@ -67,19 +67,29 @@ typedef struct sb_stable
 } sb_stable;
 
 /*
- * The parameters of a filter with `bytes` bytes of cells (SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES) that keeps the
- * false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count is 1 .. 16, bits is 1 .. 8 (of an ibf 2 .. 8),
- * evictions is 0 .. m and at most SB_STABLE_MAX_EVICTIONS; each of the three may be SB_STABLE_CHOOSE. Then the plan
- * takes SB_STABLE_DEFAULT_BITS bits; K = c log2(1/fpr) hashes, where c is 0.45 for one bit, 0.7 for two, and 0.85 for
- * more, for which a search with sb_stable_false_negatives() found the longest memory. For value-weighted eviction it
- * takes SB_STABLE_WEIGHTED_BITS bits; c = 0.3, or 0.45 for more than four bits. (stable.cpp says why.) P is the
- * smallest number that keeps the rate: for an sbf and two_class by sb_stable_evictions(), whatever the importances are;
- * otherwise by sb_stable_fitting_evictions(), which takes up to 100 microseconds, for importances that are uniform over
- * their range, as ranks always are. low and high are finite: low < high, for two_class low = high, for an sbf both
- * 0. Both are NaN for an ibf that is to rank importances.
+ * Plans a filter with `bytes` bytes of cells for the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR).
+ * `bytes` is SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES. If importances are ranked, the maximum is less by
+ * SB_STABLE_SAMPLE_BYTES.
+ *
+ * low and high are the range of the importances: they are finite, and low < high. For two_class both are the threshold,
+ * and for an sbf both are 0. If both are NaN, the filter is an ibf that ranks importances.
+ *
+ * bits is 1 .. 8 (for an ibf 2 .. 8), hash_count is 1 .. 16, and evictions is 0 .. m and at most
+ * SB_STABLE_MAX_EVICTIONS. Each of the three may be SB_STABLE_CHOOSE. The plan then takes:
+ *
+ *   bits         SB_STABLE_DEFAULT_BITS, or for value-weighted eviction SB_STABLE_WEIGHTED_BITS.
+ *   hash_count   K = c log2(1/fpr), rounded to the nearest integer. c is 0.45 for one bit, 0.7 for two, and 0.85 for
+ *                more. A search with sb_stable_false_negatives() found that these give the longest memory. For
+ *                value-weighted eviction c is 0.3, or 0.45 for more than four bits, and K is rounded up.
+ *   evictions    The smallest P that keeps the rate. For an sbf and two_class it comes from sb_stable_evictions(), and
+ *                the rate holds whatever the importances are. For the other schemes it comes from
+ *                sb_stable_fitting_evictions(), which takes up to 100 microseconds, and the rate holds if the
+ *                importances are uniform over their range. Ranks always are.
+ *
+ * stable.cpp gives the reasons for the values of value-weighted eviction.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range, or the rate needs more evictions per step than are allowed.
- * SB_TOO_LARGE: `bytes` is more than SB_STABLE_MAX_BYTES.
+ * SB_TOO_LARGE: `bytes` is more than its maximum.
  */
 SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high,
 									  int hash_count, int bits, int64_t evictions, uint64_t seed,

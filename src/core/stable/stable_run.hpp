@@ -43,8 +43,9 @@ inline size_t reach_of_run(unsigned bits, uint64_t count)
 }
 
 /*
- * `count` cells, of which the first begins at `bit`, lose 1. REQUIRES: count > 0; reach_of_run() bytes after that of
- * the bit.
+ * Subtracts 1 from each non-zero cell among `count` consecutive cells. The first of them begins at bit `bit` of
+ * `cells`. REQUIRES: count > 0; reach_of_run(bits, count) bytes, from the byte that holds this bit on, may be read and
+ * written.
  */
 template <unsigned bits>
 SB_KERNEL void decrement_words(unsigned char *cells, uint64_t bit, uint64_t count)

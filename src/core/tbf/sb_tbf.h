@@ -78,9 +78,11 @@ typedef struct sb_moment
 } sb_moment;
 
 /*
- * The moment of a time: E(t) = floor(t / T), x = E*T / half_life (Cheng et al., Fig. 1, decays at
- * common epoch boundaries). Exact integer arithmetic, so the same on every machine. Without decay: 0, 2^62.
- * REQUIRES: half_life and epoch as sb_tbf_plan() accepts, |at| <= SB_TBF_MAX_TIME.
+ * Sets *out to the moment of the time `at`. The moment is the start of the epoch that `at` lies in, so that decay
+ * happens at common epoch boundaries (Cheng et al., Fig. 1). Let T be `epoch`, E = floor(at / T), and
+ * x = E*T / half_life. Then half_lives is floor(x), and scale is 2^62 * 2^(x - floor(x)), rounded up. Without decay
+ * half_lives is 0 and scale is 2^62. The arithmetic uses only integers, so the result is the same on every machine.
+ * REQUIRES: sb_tbf_plan() accepts half_life and epoch, |at| <= SB_TBF_MAX_TIME.
  */
 void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out) SB_NOEXCEPT;
 

@@ -79,8 +79,10 @@ static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 }
 
 /*
- * Writes the counters to a block with room for the rest. Extensible ones are packed into the usual room at once; memory
- * that they do not need is never touched. Only if that room was too small a first pass finds out how much they need.
+ * Writes the counters to a new block, which also has room for what follows the counters. Extensible counters are packed
+ * in one pass into usual_room() bytes; memory that they do not need is never touched. If this room is too small, or
+ * larger than a value may be, two passes are made instead: the first calculates how much room the counters need, and
+ * the second writes them. Flat counters always take these two passes.
  */
 static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set *set, const sb_tbf *plan,
 								sb_tbf *header, value_block *value)

@@ -15,8 +15,9 @@
 #define MOST_MICROSECONDS (INT64CONST(1) << 60)
 
 /*
- * The microseconds of an interval from 1 to MOST_MICROSECONDS. Raises an error for other intervals, and for those with
- * months, whose length is not known; `name` says of what they are: "half-life".
+ * The length of an interval in microseconds, from 1 to MOST_MICROSECONDS. Raises an error if the length is out of this
+ * range, with `hint`, and if the interval has months, because their length varies. The message calls the interval
+ * `name`, for example "half-life".
  */
 extern int64 interval_microseconds(const Interval *interval, const char *name, const char *hint);
 

@@ -16,8 +16,8 @@
 typedef sb_status (*ValueCheck) (const void *data, size_t size);
 
 /*
- * Makes a varlena for `size` bytes of stored form, all zero, in result_memory() or in this context. *data is set to
- * the stored form.
+ * Makes a varlena for a stored form of `size` bytes, and sets *data to the stored form, whose bytes are all zero.
+ * value_make() allocates it in result_memory(), and value_make_in() in `context`.
  */
 extern struct varlena *value_make(size_t size, void **data);
 extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);

@@ -1,5 +1,5 @@
 /*
- * partition_scan_question.c: which conditions of a query can be asked about by a PartitionScan.
+ * partition_scan_question.c: decides which conditions of a query a PartitionScan can ask bf indexes about.
  */
 #include "chunks/partition_scan.h"
 

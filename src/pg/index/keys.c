@@ -60,8 +60,9 @@ require_functions(Relation index, int column)
 }
 
 /*
- * The collation with which keys are hashed: that of the column, which the elements of an array have too. Keys that are
- * text although the column is not, as those of jsonb and tsvector, are compared byte by byte.
+ * The collation with which keys are hashed. If the column has a collation, it is that one: the elements of an array
+ * have the collation of their column. If the column has none, but its keys are text, as those of jsonb and tsvector
+ * are, it is C, so the keys are compared byte by byte.
  */
 static Oid
 key_collation(Relation index, int column, Oid key_type)
