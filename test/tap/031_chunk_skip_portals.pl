@@ -95,8 +95,11 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 		$session->ask('ROLLBACK; DEALLOCATE ALL');
 		return $after - $before;
 	};
-	# four questions, and one bitmap scan of a partition that is read; without the node four bitmap scans
-	is($scans->('', 'SELECT id FROM log WHERE uid = 5000'), 5, 'a portal without a name has the node');
+	# four questions, and one bitmap scan of a partition that is read; without the node four bitmap scans. The tables are
+	# small, so the planner may come to prefer a sequential scan of the one that the cursors above have changed.
+	$session->ask('SET enable_seqscan = off');
+	is($scans->('', 'SELECT id FROM log WHERE uid = 5000'), 5, 'a portal without a name has the node')
+		or diag($db->sql('EXPLAIN SELECT id FROM log WHERE uid = 5000'));
 	is($scans->('p', 'SELECT id FROM log WHERE uid = 5000'), 4, 'one with a name has not');
 	is($scans->('p', 'SELECT id FROM log WHERE uid = 5000 ORDER BY id'), 5, 'but where WHERE CURRENT OF is impossible');
 	# a query in a function that is called by a portal with a name
