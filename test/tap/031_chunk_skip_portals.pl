@@ -95,8 +95,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 		$session->ask('ROLLBACK; DEALLOCATE ALL');
 		return $after - $before;
 	};
-	# Four questions, and one bitmap scan of a partition that is read; without the node four bitmap scans. The tables are
-	# so small that the planner may prefer a sequential scan of the one that was changed.
+	# Four questions, and one bitmap scan of a partition that is read; without the node four bitmap scans. The
+	# tables are so small that the planner may prefer a sequential scan of the one that was changed.
 	$session->ask('SET enable_seqscan = off');
 	is($scans->('', 'SELECT id FROM log WHERE uid = 5000'), 5, 'a portal without a name has the node')
 		or diag($db->sql('EXPLAIN SELECT id FROM log WHERE uid = 5000'));
