@@ -220,15 +220,20 @@ TEST(StablePlan, RefusesWhatIsOutOfRange)
 			  SB_OUT_OF_RANGE);
 }
 
+static Bytes value_of_forty_items(sb_scheme scheme)
+{
+	Stable filter(333, scheme, 3, 5, 9);
+	for (uint64_t hash : random_hashes(1, 40))
+		filter.step(hash);
+	return filter.stored();
+}
+
 /* A changed header is refused, or it is one that this very filter could have. */
 TEST(StableHeader, RefusesContradictions)
 {
 	for (sb_scheme scheme : schemes)
 	{
-		Stable filter(333, scheme, 3, 5, 9);
-		for (uint64_t hash : random_hashes(1, 40))
-			filter.step(hash);
-		const Bytes value = filter.stored();
+		const Bytes value = value_of_forty_items(scheme);
 		sb_stable as_it_is;
 		ASSERT_EQ(read(value, &as_it_is), SB_OK);
 
@@ -335,10 +340,7 @@ TEST(StableHeader, EveryMutationIsRefusedOrConsistent)
 {
 	for (sb_scheme scheme : schemes)
 	{
-		Stable filter(333, scheme, 3, 5, 9);
-		for (uint64_t hash : random_hashes(1, 40))
-			filter.step(hash);
-		const Bytes value = filter.stored();
+		const Bytes value = value_of_forty_items(scheme);
 		int accepted = 0;
 		int refused = 0;
 		for (size_t at = 0; at < SB_STABLE_HEADER; at++)

@@ -56,19 +56,8 @@ inline sb_status unite(sb_tbf_builder *builder, sb_tbf_builder *other)
 
 inline sb_status store(sb_tbf_builder *builder, Tbf *out)
 {
-	constexpr size_t in_front = 5;
 	Memory memory;
-	void *value;
-	const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
-	EXPECT_EQ(value != nullptr, status == SB_OK);
-	if (status != SB_OK)
-		return status;
-	const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
-	memory.memory.release(memory.memory.context, value);
-	out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
-	EXPECT_TRUE(same_bytes(whole, out->value()));
-	EXPECT_TRUE(readable(*out));
-	return SB_OK;
+	return store_builder(builder, memory, out);
 }
 
 inline Tbf stored_by(sb_tbf_builder *builder)

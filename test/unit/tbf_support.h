@@ -287,6 +287,23 @@ private:
 	streambloom::cell_plane *plane_ = nullptr;
 };
 
+/* Stores what is in a builder, with room in front of the value as a server wants it, and reads it back. */
+inline sb_status store_builder(sb_tbf_builder *builder, Memory &memory, Tbf *out)
+{
+	constexpr size_t in_front = 5;
+	void *value;
+	const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
+	EXPECT_EQ(value != nullptr, status == SB_OK);
+	if (status != SB_OK)
+		return status;
+	const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
+	memory.memory.release(memory.memory.context, value);
+	out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
+	EXPECT_TRUE(same_bytes(whole, out->value()));
+	EXPECT_TRUE(readable(*out));
+	return SB_OK;
+}
+
 /* A builder in memory that is counted. What it stores must be readable. */
 class Builder
 {
@@ -335,21 +352,7 @@ public:
 		sb_difference difference;
 		return sb_tbf_builder_unite(builder, other.builder, &difference);
 	}
-	[[nodiscard]] sb_status store(Tbf *out)
-	{
-		constexpr size_t in_front = 5;
-		void *value;
-		const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
-		EXPECT_EQ(value != nullptr, status == SB_OK);
-		if (status != SB_OK)
-			return status;
-		const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
-		memory.memory.release(memory.memory.context, value);
-		out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
-		EXPECT_TRUE(same_bytes(whole, out->value()));
-		EXPECT_TRUE(readable(*out));
-		return SB_OK;
-	}
+	[[nodiscard]] sb_status store(Tbf *out) { return store_builder(builder, memory, out); }
 	Tbf stored()
 	{
 		Tbf filter;

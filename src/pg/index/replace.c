@@ -118,9 +118,7 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	return bf_index_is_worth_replacing(pages, needed);
 }
 
-/*
- * Is the group many times too large by the bits on so many of its pages?
- */
+/* Is the group many times too large by the bits on so many of its pages? Sets *saved as above. */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
 				 uint64 *saved)
