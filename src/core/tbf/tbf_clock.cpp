@@ -110,7 +110,7 @@ static double round_up(u128 value)
 	return std::ldexp(static_cast<double>(kept), cut);
 }
 
-/* An amount of 2^-12 hits at the base, at another time, rounded up. */
+/* Returns an amount, given in 2^-12 hits at the base, as hits at the time `at`, rounded up. */
 static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 {
 	if (hits == 0)
@@ -119,7 +119,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 
-	/* hits has at most 62 + 12 bits: keep 64, so that the product fits 128 */
+	/* hits has at most 62 + 12 bits; keep 64 of them, so that the product fits 128 */
 	int spare = 0;
 	while (hits >> 64)
 	{
@@ -136,7 +136,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 		distance = -2000;
 	double count = std::ldexp(round_up(product), static_cast<int>(distance) + spare - 63 - SB_TBF_HIT_BITS);
 
-	/* where the double is denormal ldexp has rounded to nearest: one step up is never too small */
+	/* ldexp has rounded a denormal result to nearest; the next double above it is never too small */
 	if (count < std::numeric_limits<double>::min())
 		count = std::nextafter(count, 1.0);
 	return count;
