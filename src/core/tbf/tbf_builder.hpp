@@ -71,10 +71,9 @@ struct sb_tbf_builder
 	sb_hash_set set;			/* the items, if form is `items` */
 	streambloom::tbf_sums sums; /* totals and times in any form; planes of items lie beside the hashes of the set */
 	streambloom::borrowed_items borrowed;
-	sb_hash_set
-		recurring; /* recurring minimum: the items of the table, each with its hits beside; without it, slots is NULL */
+	sb_hash_set recurring; /* recurring minimum: the table's items, with their hits beside; else slots is NULL */
 	sb_tbf_builder
-		*filters; /* filters with cells, added to one that sizes itself while its sums are of items; or NULL */
+		*filters; /* if self_sized, and with sums of items: the filters with cells that were added; or NULL */
 	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* an item new to the list, whose text is still to come */
 };
