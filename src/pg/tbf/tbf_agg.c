@@ -11,7 +11,7 @@
 typedef struct TbfAggState
 {
 	sb_tbf_builder *builder;
-	const sb_tbf *plan;			/* of the builder */
+	const sb_tbf *plan;			/* the builder's plan */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
 

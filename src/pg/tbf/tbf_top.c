@@ -17,7 +17,7 @@
 #include "base/value.h"
 
 /*
- * The stored bytes of an item as text in the encoding of this database. They may come from a database with another
+ * Returns the stored text of an item in the encoding of this database. It may come from a database with another
  * encoding, or be forged.
  */
 static Datum
@@ -28,7 +28,7 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	int			encoding = text &&
 		PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
 
-	/* Text has no zero bytes, and pnstrdup() stops at one. */
+	/* text must not contain zero bytes, and pnstrdup() stops at the first one */
 	if (strlen(copy) != item->length)
 		value_refuse("tbf", SB_BAD_LIST);
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
