@@ -48,7 +48,7 @@ typedef struct sb_tbf
 	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_TBF_EXACT_ITEMS; else 0 */
 	uint8_t		hash_count;
 	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
-	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
+	uint8_t		cell_bits;		/* bits of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
 	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4; exact: 0 or 12 */
 	uint8_t		widened;		/* as in sb_bf */
 	int64_t		half_life;		/* microseconds; 0: the filter does not decay */

@@ -133,7 +133,7 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	return meter.finish(planned);
 }
 
-/* The second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
+/* Makes the second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
@@ -150,7 +150,7 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 	return SB_OK;
 }
 
-/* Both in one pass. REQUIRES: planned->layout is extensible. */
+/* Makes both passes in one. REQUIRES: planned->layout is extensible. */
 template <typename Produce>
 sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 {

@@ -1,10 +1,11 @@
 /*
- * tbf_clock.cpp: from times to the decaying scale. A hit at time t weighs 2^x hits of the origin, where
- * x = E(t) * T / half_life and E(t) = floor(t / T): the algorithm of Cheng et al. (Fig. 1), which decays at common
- * epoch boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
+ * tbf_clock.cpp: converts times to the decaying scale. A hit at time t weighs 2^x hits of the origin, where x = E(t) *
+ * T / half_life and E(t) = floor(t / T). This is the algorithm of Cheng et al. (Fig. 1), which decays at common epoch
+ * boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
  *
- * Everything here is integer arithmetic, so that two machines store the same bytes, and everything is rounded up, so
- * that no count is ever too small.
+ * All that is stored or is an upper bound comes from integer arithmetic, so that two machines store the same bytes,
+ * and is rounded up, so that no count is ever too small. Only hits_at(), which is for estimates, calculates with
+ * doubles.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -127,7 +128,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 		spare++;
 	}
 
-	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives); the inverse is 2^63 exactly where x is whole */
+	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives); the inverse is exactly 2^63 if x is a whole number */
 	int64_t distance = tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives;
 	u128 product = hits * moment.inverse;
 	if (distance > 2000)

@@ -301,6 +301,6 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 							   int64_t at, double *out) noexcept
 {
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
-	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* in this order 0 stays 0 */
+	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0, even if the other factors overflow */
 	return status;
 }

@@ -29,7 +29,7 @@ struct tbf_sums
 	uint64_t *fallen[SB_TBF_PLANES];  /* of items: planes that fell out; cleared before they are used again */
 	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] as in `plane`; a plane that falls out is released */
 	uint64_t width;					  /* words in each plane, zero or not */
-	uint32_t beside;				  /* of items: the set's; word i of a plane lies at hash_set_place(i, beside) */
+	uint32_t beside;				  /* of items: set->beside; word i of a plane lies at hash_set_place(i, beside) */
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
 	sb_u128 loss[SB_TBF_PLANES]; /* the most that one item loses if the plane falls out */

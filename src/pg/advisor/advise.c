@@ -481,7 +481,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 				sample->columns[c].attnum = numbers[c];
 			/*
 			 * Each partition may use an equal share of the bytes that earlier partitions have left. If nothing is
-			 * left, one row of it is read.
+			 * left, one row of the partition is read.
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));

@@ -209,7 +209,7 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 	return stored;
 }
 
-/* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
+/* tbf_add(tbf, "any", at, weight, not_after): NULL if any argument except not_after is NULL */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 {
 	ItemHasher *hasher;

@@ -43,7 +43,7 @@ typedef struct Arguments
 	int			fpr;
 	int			epoch;
 	int			not_after;
-	int			like;			/* an empty filter with all parameters but not_after */
+	int			like;			/* an empty filter with all parameters except not_after */
 	bool		in_order;		/* all rows come to one process, in their order */
 } Arguments;
 
