@@ -41,7 +41,7 @@ struct Ratio
 
 } // namespace
 
-/* Returns the age as an unsigned number. A row whose bucket is not over yet has hits of age 0. */
+/* Returns the age; 0 if it is negative, which means that the bucket of a row is not over yet. */
 static uint64_t grown(int64_t age)
 {
 	return age < 0 ? 0 : static_cast<uint64_t>(age);
@@ -111,7 +111,7 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 1;
 	u128 at = youngest > peak ? youngest : oldest;
 	if (at == 0)
-		return 0; /* degree > 0, since the peak is not at 0 */
+		return 0; /* the function is 0 at age 0, since here degree > 0 */
 
 	/*
 	 * The weight is (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)). Near the peak the two terms of this exponent nearly

@@ -72,7 +72,7 @@ typedef struct sb_moment
 {
 	int64_t		half_lives;		/* floor(E*T / half_life) */
 	uint64_t	scale;			/* 2^62 .. 2^63 */
-	/* 2^62 .. 2^63: 2 / (scale / 2^62) in units of 2^-62, rounded up; 2^63 if scale is 2^62 */
+	/* 2^62 .. 2^63: 2^125 / scale, too large by less than 1e-9 of itself; exactly 2^63 if scale is 2^62 */
 	uint64_t	inverse;
 	int64_t		epoch_start;	/* E*T, microseconds */
 } sb_moment;

@@ -3,9 +3,8 @@
  * T / half_life and E(t) = floor(t / T). This is the algorithm of Cheng et al. (Fig. 1), which decays at common epoch
  * boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
  *
- * All that is stored or is an upper bound comes from integer arithmetic, so that two machines store the same bytes,
- * and is rounded up, so that no count is ever too small. Only hits_at(), which is for estimates, calculates with
- * doubles.
+ * Integer arithmetic is used, so that two machines store the same bytes. Everything is rounded up, so that no count is
+ * ever too small. Only hits_at(), which is for estimates, calculates with doubles and rounds to nearest.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -88,7 +87,7 @@ sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) noex
 	u128 product = static_cast<u128>(mantissa) * moment->scale;
 	int shift = 62 - SB_TBF_HIT_BITS - exponent;
 
-	/* A value below 2^46 can be shifted by any half-life of its plane without leaving SB_TBF_MAX_CELL. */
+	/* A value below 2^46 can be shifted to any half-life of its plane and stays below SB_TBF_MAX_CELL. */
 	constexpr int most_bits = 62 - SB_TBF_PLANE;
 	if (shift < 0)
 		return SB_OVERFLOW;

@@ -174,8 +174,9 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 }
 
 /*
- * Counts how many codes have 0, 1, ... 62 bits. `numbers` are the codes plus `above` (counters: 1, codes: 0). Counters
- * that are zero are counted as 63 bits: 2q + 1 is one bit longer than the code q, and all ones if q is -1. There are
+ * Sets of_width[b] to how many codes have b bits, 0 .. 62. `numbers` are either codes (`above` is 0) or counters,
+ * which are larger than their codes by 1 (`above` is 1). Counters that are zero have no code; they are counted in
+ * of_width[63]. For a code q, 2q + 1 is one bit longer than q; for a zero counter it has all 64 bits set. There are
  * four tables, so that equal neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])

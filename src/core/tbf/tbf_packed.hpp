@@ -42,7 +42,7 @@ inline uint64_t bytes_for(uint64_t bits)
 	return (bits + 7) / 8;
 }
 
-/* Returns the bytes of a block before its bitmap: its levels, and the samples of how many counters come before. */
+/* Returns the bytes of a block before its bitmap: those of its levels and of its rank samples. */
 inline uint64_t head_size(uint32_t cells, int levels)
 {
 	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;

@@ -17,9 +17,9 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 }
 
 /*
- * Counts the bits from .. to - 1 that are set. `from` is a multiple of 8. The counts of the 8 bytes are first added up
- * over up to 16 words, byte by byte, and only then to one number: std::popcount would be a function call, because not
- * every x86-64 has an instruction for it.
+ * Counts the bits from .. to - 1 that are set. `from` is a multiple of 8. It first counts the bits in each byte, adds
+ * these counts up over up to 16 words, byte by byte, and then adds the 8 sums. It does not use std::popcount, which
+ * would be a function call, because not every x86-64 has an instruction for it.
  */
 static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
 {

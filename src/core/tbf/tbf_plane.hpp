@@ -46,7 +46,7 @@ struct cell_plane
 	size_t list_bytes; /* size of all pieces of memory for lists */
 	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
 	unsigned char *next_list;
-	few_cells *free_list[sizes_of_few]; /* by size: lists no longer used; each begins with the address of the next */
+	few_cells *free_list[sizes_of_few]; /* lists that are free, by size; each begins with the address of the next */
 	void *pieces;						/* all pieces of memory; each begins with the address of the one before it */
 	sb_memory memory;
 };

@@ -106,8 +106,8 @@ sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, i
 }
 
 /*
- * Prefetches are this many items ahead: enough to wait for all their lines at once. Sets of fewer slots are in a
- * cache.
+ * Items are prefetched this far ahead, so that the waits for their cache lines overlap. Sets of fewer slots than
+ * prefetch_from_slots are in a cache anyway.
  */
 constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;

@@ -19,9 +19,9 @@ namespace streambloom {
 /*
  * The in-memory state of tbf_agg and tbf_merge_agg: exact integer sums in 2^-12 hits, one for each cell (or one for
  * each item, while few items are known). The sums lie in planes of 16 half-lives, of which the newest four are kept. A
- * plane of items is a word beside each hash of a set, which the caller owns. A plane of cells is a cell_plane. A plane
- * that is NULL stands for zeros. Everything in here is a sum or a maximum of integers, so the result does not depend
- * on the order of rows or the number of workers. REQUIRES: zeroed at first.
+ * plane of items has its words beside the hashes of a set; the caller owns the set. A plane of cells is a cell_plane.
+ * A plane that is NULL stands for zeros. Everything in here is a sum or a maximum of integers, so the result does not
+ * depend on the order of rows or the number of workers. REQUIRES: zeroed at first.
  */
 struct tbf_sums
 {

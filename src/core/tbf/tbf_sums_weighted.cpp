@@ -24,7 +24,7 @@ static int64_t newest_half_life(const sb_tbf *filter)
 
 namespace {
 
-/* Where the counters of a filter go when it is added with a weight. */
+/* The planes to which a filter's counters are added, and the shifts for that, when it is added with a weight. */
 struct placing
 {
 	int64_t plane; /* the oldest of the planes that they go to */
@@ -37,11 +37,11 @@ struct placing
 } // namespace
 
 /*
- * With a weight of f * 2^e, a counter c at the base B becomes the integer c * f at the base B + e. So small weights
- * cost no digits. But there is a limit, 44 or more binary digits below a hit: smaller amounts are rounded up to it,
- * and so do not fall out of the planes. Large weights are handled like large counters: they go to the plane of the
- * base and to newer ones. So the newest plane is at most the one after that of the newest hit, on which sums_plan()
- * relies.
+ * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
+ * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
+ * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would fall out of
+ * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. So
+ * the newest plane is at most the one after that of the newest hit, and sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
@@ -169,7 +169,7 @@ public:
 		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
 	}
 
-	/* Adds to a block. `counters` are those of the filter's block that stands for it. */
+	/* Adds to one block. `counters` are those of the filter's block with the same hashes. */
 	sb_status add(uint32_t block, const uint64_t *counters)
 	{
 		if (sb_status status = make_room(block, counters); status != SB_OK)
@@ -195,7 +195,7 @@ private:
 	int index_;
 	int last_; /* number of the last part of a counter; part j goes to plane index_ - j */
 	bool plain_;
-	bool few_ = false; /* so few counters of the block are not 0 that its words may be in lists */
+	bool few_ = false; /* the block has few counters that are not 0, so its words may be in lists */
 	uint64_t largest_[SB_TBF_PLANES] = {};
 	block_counters widened_;
 

@@ -16,7 +16,7 @@ struct top_entry
 {
 	uint64_t hash;
 	sb_u128 least;	 /* L; 2^-40 hits at the base; never 0 */
-	uint32_t offset; /* of the item's text in `bytes`; offsets ascend with the entries */
+	uint32_t offset; /* where the item's text begins in `bytes`; ascends with the entries */
 	uint32_t length; /* 0 .. SB_TOP_MAX_ITEM */
 };
 
@@ -76,7 +76,10 @@ void top_purge(top_list *list);
 /* Decays the list to this half-life, which becomes the base, if it is newer than the base. */
 void top_turn(top_list *list, int64_t half_lives);
 
-/* Adds `error` to the error, such as the error of another list. It is given at this half-life, and rounded up. */
+/*
+ * Adds `error`, for example that of another list, to the list's error. It is given at this half-life; the sum is
+ * rounded up.
+ */
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*

@@ -83,8 +83,8 @@ static sb_status enlarge_bytes(top_list *list, const sb_memory *memory)
 }
 
 /*
- * Makes room for one more entry. If the list has fewer than 2c entries, the table is enlarged; else the list is
- * purged.
+ * Makes room for one more entry whose text has `length` bytes. A list of 2c entries is purged; a smaller one gets
+ * larger tables if they are full.
  */
 static sb_status make_room(top_list *list, const sb_memory *memory, uint32_t length)
 {

@@ -11,7 +11,7 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;
-	double		rare_extra;		/* pages that a look-up of a rare value reads besides; the most of any partition */
+	double		rare_extra;		/* additional pages of a look-up of a rare value, in the partition with most of them */
 	double		pages_frequent;
 } Figures;
 

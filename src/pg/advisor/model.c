@@ -29,7 +29,7 @@ bf_index_unevenness(const SampleColumn *column)
 	return sum == 0 ? 1 : most;
 }
 
-/* Returns how items become bits at a rate. */
+/* Returns the items of ranges with what their filters need at this rate: items per line, and hashes per item. */
 static BfCounts
 counts_at(double rate, const double *items)
 {

@@ -57,8 +57,8 @@ static double
 posting_tree_pages(double bytes, double bytes_of_row)
 {
 	/*
-	 * The first row of a segment is in its header, which saves bytes_of_row. A row that does not fit into the rest of
-	 * a segment goes to the next one, which wastes half of it on average.
+	 * The first row of a segment is in its header, which saves bytes_of_row in the list. A row that does not fit into
+	 * the rest of a segment goes to the next one, which wastes half the bytes of a row on average.
 	 */
 	const double saved = (bytes_of_row + 1) / 2;
 	const double first = floor(GinDataPageMaxDataSize / FIRST_SEGMENT) * (FIRST_SEGMENT - LIST_HEADER + saved);

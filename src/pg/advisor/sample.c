@@ -431,8 +431,8 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 }
 
 /*
- * Does the same for each column whose items are keys. Half a range may have far more than half of a range's keys, so
- * each length has to be looked at.
+ * Does the same for each column whose items are keys. Half as many pages may have far more than half as many distinct
+ * keys, so each length has to be looked at.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

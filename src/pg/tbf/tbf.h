@@ -148,8 +148,8 @@ extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
 extern Datum tbf_builder_store(sb_tbf_builder *builder);
 
 /*
- * The serialized builder begins after `in_front` bytes, which the caller writes and reads. REQUIRES of `bytes`: they
- * have at least as many.
+ * Both functions leave room for other bytes: the first `in_front` bytes, which the caller writes and reads. The
+ * builder follows them. REQUIRES: `bytes` has at least in_front bytes.
  */
 extern bytea *tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front);
 extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front);
