@@ -190,8 +190,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 		}
 		if (status == SB_OK)
 			out->number(uint64_t{packed.payload});
-		if (status == SB_OK ||
-			status == SB_TOO_LARGE) /* larger than any value may be: only its size is of use, for the error */
+		if (status == SB_OK || status == SB_TOO_LARGE) /* larger than any value may be: only its size is reported */
 			out->took(packed.payload);
 		return status;
 	}

@@ -223,8 +223,7 @@ static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 	for (uint32_t i = 0; few != nullptr && i < few->places; i++)
 	{
 		const uint16_t cell = cells_of(few)[i];
-		uint64_t *to = cell != no_cell ? &words[cell] :
-										 &nowhere; /* no branch: whether a place is free cannot be predicted */
+		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* no branch: it could not be predicted */
 		*to = words_of(few)[i];
 	}
 }
