@@ -1,12 +1,11 @@
 /*
  * decay_functions.cpp: the weight of a filter by its age, for filters that do not decay by themselves and are merged
- * with weights. A weight is a double; an age stays an integer until it is divided, so that a whole number of
- * half-lives, or the point of a polygon, gives
- * the weight that one would write down.
+ * with weights. A weight is a double. An age stays an integer until it is divided: so a whole number of half-lives, or
+ * the age of a polygon's point, gives exactly the weight that one would write down.
  *
- * A weight must not be too small, or counts could be too small, which the filter promises they never are. So what a
- * division rounds away is
- * kept and added to the result (Ratio), which leaves an ulp or so; where that is not enough, the weight is rounded up.
+ * A weight must not be too small: counts could then be too small, and the filter promises that they never are. So the
+ * remainder that a division rounds away is kept and added to the result (Ratio), which leaves an error of about an
+ * ulp. If that is not enough, the weight is rounded up.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -17,12 +16,12 @@
 using streambloom::u128;
 
 static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-static constexpr double half_ulp = 0x1p-53; /* of 1: the largest relative error of one operation */
+static constexpr double half_ulp = 0x1p-53; /* half an ulp of 1: the largest relative error of one operation */
 static constexpr double ln2 = 0.693147180559945309417;
 
 namespace {
 
-/* a / b = value + rest, to some 100 bits. */
+/* The quotient a / b = value + rest, to about 100 bits. */
 struct Ratio
 {
 	double value;
@@ -42,7 +41,7 @@ struct Ratio
 
 } // namespace
 
-/* A row whose bucket is not over yet has hits of age 0. */
+/* Returns the age; 0 if it is negative, which means that the bucket of a row is not over yet. */
 static uint64_t grown(int64_t age)
 {
 	return age < 0 ? 0 : static_cast<uint64_t>(age);
@@ -83,7 +82,7 @@ double sb_decay_polynomial(int64_t age, double exponent, int64_t scale) noexcept
 	if (age == SB_DECAY_FOREVER)
 		return 0;
 
-	/* (1 + age/scale)^-a is base^a; with base = value + rest that is value^a (1 + rest/value)^a. */
+	/* (1 + age/scale)^-a is base^a. With base = value + rest that is value^a (1 + rest/value)^a. */
 	Ratio base(static_cast<uint64_t>(scale), static_cast<uint64_t>(scale) + grown(age));
 	double weight = std::pow(base.value, exponent);
 	if (!(weight > 0))
@@ -91,7 +90,7 @@ double sb_decay_polynomial(int64_t age, double exponent, int64_t scale) noexcept
 	double correction = exponent * std::log1p(base.rest / base.value);
 	if (std::fabs(correction) < 0.5)
 		return std::fma(weight, std::expm1(correction), weight);
-	return weight * std::exp(correction); /* an exponent beyond 2^50 */
+	return weight * std::exp(correction); /* only if the exponent exceeds 2^50 */
 }
 
 double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) noexcept
@@ -102,8 +101,8 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 0;
 
 	/*
-	 * The function rises to its peak at age k * scale and falls from there, so the largest of its values between the
-	 * youngest and the oldest hit of the bucket is the one nearest to the peak.
+	 * The function rises to its peak at age k * scale and falls from there. So its largest value between the youngest
+	 * and the oldest hit of the bucket is the one nearest to the peak.
 	 */
 	u128 peak = static_cast<u128>(degree) * static_cast<u128>(scale);
 	u128 youngest = grown(age);
@@ -112,11 +111,12 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 1;
 	u128 at = youngest > peak ? youngest : oldest;
 	if (at == 0)
-		return 0; /* degree > 0 */
+		return 0; /* the function is 0 at age 0, since here degree > 0 */
 
 	/*
-	 * (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)), whose two terms nearly cancel near the peak: they are taken from the
-	 * difference of the integers. Each is good to a few roundings of its own size.
+	 * The weight is (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)). Near the peak the two terms of this exponent nearly
+	 * cancel. So both are calculated from the difference of the integers; each is then off by only a few roundings of
+	 * its own size.
 	 */
 	double units = static_cast<double>(scale);
 	double past = at > peak ? static_cast<double>(at - peak) / units : -(static_cast<double>(peak - at) / units);
@@ -148,7 +148,9 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 	if (points == 0)
 		return not_a_number;
 
-	/* The number of points that are not older than the hit. Of points of one age, a step, the last one counts. */
+	/*
+	 * The number of points that are not older than the hit. Of several points of one age (a step) the last one counts.
+	 */
 	int64_t old = age < 0 ? 0 : age;
 	size_t passed = 0;
 	for (size_t beyond = points; passed < beyond;)
@@ -164,7 +166,7 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 	if (passed == points || ages[passed - 1] == old)
 		return weights[passed - 1];
 
-	/* low + (high - low) * the part of the side that is still to go, each rounding's rest carried along */
+	/* low + (high - low) * (share of the side that is still to go); the remainder of each rounding is carried along */
 	double high = weights[passed - 1];
 	double low = weights[passed];
 	Ratio left(static_cast<uint64_t>(ages[passed] - old), static_cast<uint64_t>(ages[passed] - ages[passed - 1]));

@@ -11,29 +11,35 @@ extern "C" {
 #endif
 
 /*
- * A list of the heaviest items (Misra and Gries 1982), weighted and decayed: for every item e with the exact decayed
- * sum f_e, listed with a lower bound L_e or not listed (L_e = 0),
+ * A list of the heaviest items (Misra and Gries 1982), weighted and decayed. Let f_e be the exact decayed sum of item
+ * e. A listed item has a lower bound L_e; for an item that is not listed, L_e = 0. Let W be the decayed total of all
+ * hits, and c the limit of the list. Then for every item
  *
- *     L_e <= f_e <= L_e + error,    error <= W / (c + 1),    W the decayed total of all hits, c the limit,
+ *     L_e <= f_e <= L_e + error,    error <= W / (c + 1),
  *
- * for every order of the hits, however they were split over builders, and after any decay. So every item whose share of
- * W exceeds 1 / (c + 1) is listed. Items wait in a table of up to 2c until a purge subtracts the (c + 1)-th largest L
- * from all and drops what is not above it (as DataSketches' frequent items does: Anderson et al. 2017): c + 1 items
- * lose at least what the error gains, so (c + 1) * error + the sum of all L <= W, always. Merging adds up both and
- * purges (Agarwal et al. 2012): the inequalities add up.
+ * for every order of the hits, however they were split over builders, and after any decay. So every item whose share
+ * of W exceeds 1 / (c + 1) is listed.
  *
- * Rounding: L always down, the error always up, in 2^-40 hits at the base, so the second inequality holds up to
- * 2^-29 W + 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without decay are exact.
+ * The list is a table of up to 2c items. When it is full, a purge subtracts the (c + 1)-th largest L from all and
+ * drops the items that are not above it (as DataSketches' frequent items does: Anderson et al. 2017). The purge takes
+ * at least as much from each of c + 1 items as it adds to the error, so (c + 1) * error + the sum of all L <= W,
+ * always. Merging adds up the bounds and the errors of both lists, and purges (Agarwal et al. 2012): the inequalities
+ * add up.
  *
- * Items are told apart by their 64-bit hashes. The list grows in an sb_tbf_builder; sb_lookup_top() reads a stored one.
+ * Rounding: L is always rounded down and the error always up, in 2^-40 hits at the base. So the second inequality
+ * holds up to 2^-29 W, plus 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without
+ * decay are exact.
+ *
+ * Items are told apart by their 64-bit hashes. The list grows in an sb_tbf_builder; sb_lookup_top() reads a stored
+ * one.
  */
-#define SB_TOP_MAX_ITEM 256		/* bytes of an item kept; of a longer one the caller gives the beginning */
+#define SB_TOP_MAX_ITEM 256		/* most bytes kept of an item; the caller cuts off the rest of a longer one */
 
 /* An item of a stored list. */
 typedef struct sb_top_item
 {
 	uint64_t	hash;
-	uint64_t	least;			/* L; sb_lookup_top_hits() makes hits of it */
+	uint64_t	least;			/* L; sb_lookup_top_hits() converts it to hits */
 	const unsigned char *bytes; /* the item as text, inside the stored value */
 	uint32_t	length;			/* 0 .. SB_TOP_MAX_ITEM */
 } sb_top_item;

@@ -1,13 +1,13 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp,
- * its counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times
- * in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (tbf_place.hpp says which cells an
+ * item has, tbf_cells.cpp stores their counters, tbf_decay.cpp decays these, tbf_sums.cpp has the sums before they are
+ * stored, tbf_clock.cpp the times.)
  *
- * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two), and an item has all its cells
- * in one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64); the
- * positions in it are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell: then that
- * cell gets the hit twice, and it still does after folding. (If positions were made distinct, folding would break: a
- * look-up would read cells that nothing was added to.)
+ * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
+ * one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64). The
+ * positions in the block are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell:
+ * then that cell gets the hit twice, and it still does after folding. (If positions were made distinct, folding would
+ * break: a look-up would read cells that nothing was added to.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -25,9 +25,9 @@ using namespace streambloom;
 /* ---------------------------------------------------------------- parameters */
 
 /*
- * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but
- * an item touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that
- * are not 0.
+ * The number of hashes is 0.6 log2(1/p) instead of the classic optimum log2(1/p). At 1 % this costs a tenth more
+ * cells, but an item touches 4 of them instead of 7. Fewer hashes also make the extensible layout smaller, since its
+ * size follows from the number of counters that are not 0.
  */
 static uint8_t hashes_for(double fpr)
 {
@@ -35,10 +35,10 @@ static uint8_t hashes_for(double fpr)
 	return static_cast<uint8_t>(std::clamp(hash_count, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
 }
 
-/* The last rate that this thread has searched for; the load is in items per block of 4,096 cells. */
+/* The result of this thread's last search. The load is in items per block of 4,096 cells. */
 static thread_local constinit known_load last_search = {};
 
-/* REQUIRES: the rate is in range. */
+/* Returns the load and the number of hashes for a rate. REQUIRES: the rate is in range. */
 static const known_load &load_for(double fpr)
 {
 	if (last_search.fpr != fpr)
@@ -167,7 +167,7 @@ size_t sb_tbf_size(const sb_tbf *tbf) noexcept
 
 uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
 {
-	/* of an exact filter half a unit is 2^-13 hits, which are rounded up */
+	/* for an exact filter half a unit is 2^-13 hits, which is rounded up to 2^-12 */
 	const uint64_t half_unit = shift_right_up(UINT64_C(1) << (SB_TBF_HIT_BITS - tbf->unit_bits), 1);
 	return tbf->slack + ((tbf->flags & SB_TBF_FORGOTTEN) ? half_unit : 0);
 }
@@ -224,10 +224,10 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 	store_le(bytes + 124, tbf->extra);
 }
 
-/* Do times and scale agree with each other? Then calculating with them cannot overflow 64 bits. */
+/* Checks that times and scale agree with each other. If they do, calculations with them cannot overflow 64 bits. */
 static bool clock_is_valid(const sb_tbf *tbf)
 {
-	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* an epoch may begin that long before its hit */
+	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* the epoch of the earliest possible hit may begin this early */
 
 	if (tbf->half_life < 0 || tbf->half_life > SB_TBF_MAX_TIME)
 		return false;
@@ -257,7 +257,7 @@ static bool shape_is_valid(const sb_tbf *tbf)
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
 
-/* Options that exclude each other are not combined, and bytes after the counters have an option that they belong to. */
+/* Checks that no options exclude each other, and that bytes after the counters come with the option they belong to. */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
@@ -270,7 +270,10 @@ static bool options_are_valid(const sb_tbf *tbf)
 		   (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
 }
 
-/* The payload is empty, or longer than its directory: so a look-up can ask for any entry of the directory. */
+/*
+ * Checks that the payload is empty or longer than its directory, so that a look-up can ask for any entry of the
+ * directory.
+ */
 static bool payload_is_valid(const sb_tbf *tbf)
 {
 	const bool exact = is_exact(tbf);
@@ -354,7 +357,7 @@ sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_di
 			return SB_DIFFERENT;
 		}
 
-	/* an exact filter has no cells, which is less than any filter with cells has */
+	/* an exact filter counts as the smaller one, since it has 0 cells */
 	const sb_tbf *small = sb_tbf_cells(a) <= sb_tbf_cells(b) ? a : b;
 	const sb_tbf *large = small == a ? b : a;
 	const int halvings = is_exact(small) ? 0 : doublings(sb_tbf_cells(small), sb_tbf_cells(large));
@@ -369,7 +372,7 @@ sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_di
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = a->unit_bits != 0 || b->unit_bits != 0 ? unit_bits_of_parts(out) : 0;
 	out->layout = std::max(a->layout, b->layout);
-	out->top = std::min(a->top, b->top); /* 0 if one of them has no list: nobody listed its items */
+	out->top = std::min(a->top, b->top); /* 0 if one of them has no list, since nothing is known of its hot items */
 	out->expected_items = std::max(a->expected_items, b->expected_items);
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));

@@ -1,10 +1,10 @@
 /*
- * tbf_builder.cpp: see sb_tbf_builder.h: builders begun and ended, hits on their way into the sums.
+ * tbf_builder.cpp: see sb_tbf_builder.h: begins and ends builders, and adds hits to the sums.
  *
- * In a builder that is not small the newest hits are pending as long as they are of one half-life, and are added a
- * batch at a time, so that the memory of the next hits can be prefetched. A sum does not depend on when a hit is added.
- * Where the order counts (minimum increase) it is kept: hits are added in the order in which they came, and before a
- * plane falls out.
+ * In a builder that is not small the newest hits stay pending as long as they are of one half-life. They are added a
+ * batch at a time, so that the memory of the next hits can be prefetched. A sum does not depend on when a hit is
+ * added. With minimum increase the order matters, so it is kept: hits are added in the order in which they came, and
+ * before a plane falls out.
  */
 #include "tbf/tbf_builder.hpp"
 
@@ -112,7 +112,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 		return status;
 	sb_tbf_builder *builder = *out;
 
-	/* which items move by recurring minimum is seen by the cells, hit by hit */
+	/* with recurring minimum, the cells decide at each hit which item gets an entry in the table */
 	const bool items = (sums_of == SB_TBF_SUMS_OF_ITEMS || exact) && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
 	const sb_tbf largest = largest_filter();
 	if (builder->self_sized && items)
@@ -152,7 +152,7 @@ sb_tbf *sb_tbf_builder_parameters(sb_tbf_builder *builder) noexcept
 
 /* ------------------------------------------------------------------- adding */
 
-/* To the sums alone, not to the totals. REQUIRES: grow_if_needed() was called since the last one. */
+/* Adds a hit to the sums, not to the totals. REQUIRES: grow_if_needed() was called since the last hit. */
 static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
 {
 	tbf_sums *sums = &builder->sums;
@@ -168,21 +168,23 @@ static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int
 	return sums_add_item(sums, &builder->plan, index, hash, half_lives, value);
 }
 
-/* The same, of a hit that may be the first after a failure. */
+/* Does the same, for a hit that may be the first after a failure, when grow_if_needed() is still to be called. */
 static sb_status add_one(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
 {
 	const sb_status status = grow_if_needed(builder);
 	return status == SB_OK ? add_item(builder, index, hash, half_lives, value) : status;
 }
 
-/* The index of a plane that was turned to once, or -1 if it has fallen out since. */
+/*
+ * Returns the index of plane number `plane`, which once was the result of sums_turn(); -1 if it has fallen out since.
+ */
 static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 {
 	const int64_t index = builder->sums.newest_plane - plane;
 	return index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-/* Adds hits from `*done` on as long as the sums are of items. */
+/* Adds pending hits from number *done on, as long as the sums are of items. */
 static sb_status add_pending_to_items(sb_tbf_builder *builder, int index, uint32_t *done)
 {
 	const pending_hits *pending = builder->pending;
@@ -204,7 +206,7 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 	const pending_hits *pending = builder->pending;
 	sb_status status = SB_OK;
 
-	/* the plane may have fallen out since, and its share of the totals with it */
+	/* the plane may have fallen out since; then its share of the totals has fallen out, too */
 	const int index = index_of_plane(builder, pending->plane);
 	if (index >= 0)
 		status = add_pending_to_items(builder, index, done);
@@ -243,8 +245,8 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 }
 
 /*
- * Notes the totals of the hits that came in a row at one moment: it does not matter when, a sum that falls out with its
- * plane counts as much as one that is noted after that.
+ * Adds the hits that came in a row at one moment to the totals. It does not matter when: a sum that falls out with its
+ * plane has the same effect as one that is noted after that.
  */
 static void end_run(sb_tbf_builder *builder)
 {
@@ -280,8 +282,8 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 
 	/*
 	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending items
-	 * are added. With minimum increase they are not, because an item raises its counters to a minimum over all planes:
-	 * so it is done before.
+	 * are added. With minimum increase they are not, because an item raises its counters to a minimum over all planes.
+	 * So with minimum increase the pending items are added before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);
@@ -291,12 +293,12 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	builder->run.moment = *moment;
 	builder->run.digits = 0;
 
-	/* If the hit's plane has fallen out already, any number of a plane that has fallen out will do. */
+	/* If the hit's plane has fallen out already, any plane number that has fallen out will do. */
 	builder->run.plane = builder->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
 	return make_plane(builder, index);
 }
 
-/* A hit of a builder that keeps none pending yet. */
+/* Adds a hit to a builder that does not keep hits pending yet. */
 [[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 											   uint64_t value)
 {
@@ -319,7 +321,7 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 	pending_hits *pending = builder->pending;
 	sb_status status = SB_OK;
 	if (value == 0)
-		return SB_OK; /* a hit of no weight leaves no trace */
+		return SB_OK; /* a hit of weight 0 leaves no trace */
 	if (run->total == 0 || run->total >= SB_TBF_MAX_CELL || moment->half_lives != run->moment.half_lives ||
 		moment->epoch_start != run->moment.epoch_start)
 		if (status = begin_run(builder, moment); status != SB_OK)

@@ -1,8 +1,8 @@
 /*
- * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items
- * and going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp),
- * storing (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp), the
- * table of recurring minimum (tbf_recurring.cpp).
+ * tbf_builder.hpp: what the files of sb_tbf_builder share. tbf_builder.cpp begins builders and adds hits.
+ * tbf_builder_items.cpp has sums of items, and turns them into sums of cells. tbf_builder_unite.cpp adds stored
+ * filters and other builders, tbf_builder_store.cpp stores, tbf_builder_exact.cpp handles exact filters,
+ * tbf_builder_travel.cpp sends builders to other processes, and tbf_recurring.cpp has the table of recurring minimum.
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP
@@ -15,15 +15,15 @@ namespace streambloom {
 
 class value_block;
 
-/* So many hits or items are worked on at once. */
+/* This many hits or items are worked on at once. */
 constexpr size_t tbf_batch = 256;
 
-/* Where a builder keeps its sums. Every function that reads or changes them looks at this first. */
+/* Where a builder keeps its sums. Every function that reads or changes sums looks at this first. */
 enum class sums_form : uint8_t
 {
-	items, /* beside the hashes of `set` */
-	cells, /* sums.cells[i] is a plane of the cells of `plan` */
-	/* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
+	items, /* sums of items, beside the hashes of `set` */
+	cells, /* sums of cells: sums.cells[i] is a plane of the cells of `plan` */
+	/* sums of items, in `borrowed`: in the bytes that the builder was deserialized from, which the caller keeps */
 	borrowed,
 };
 
@@ -35,16 +35,16 @@ struct borrowed_items
 	const unsigned char *words[SB_TBF_PLANES]; /* NULL: there is no such plane */
 };
 
-/* Hits that came one after the other at one moment, whose totals are not noted yet. */
+/* Hits that came one after the other at one moment, and that are not in the totals yet. */
 struct run_of_hits
 {
 	sb_moment moment;
 	int64_t plane;
 	uint64_t total;	 /* 0: there are none */
-	uint64_t digits; /* all their binary digits */
+	uint64_t digits; /* all hits' values, or-ed */
 };
 
-/* The newest hits of a builder that is not small, all of one half-life. They are added by the batch. */
+/* The newest hits of a builder that is not small, all of one half-life. They are added a batch at a time. */
 struct pending_hits
 {
 	uint32_t count;
@@ -56,32 +56,34 @@ struct pending_hits
 
 } // namespace streambloom
 
-/* Zeroed bytes are an empty one without parameters. */
+/* If all its bytes are zero, it is empty and has no parameters. */
 struct sb_tbf_builder
 {
-	/* what each hit touches, in 64 bytes */
+	/* these two are all that most hits touch, in 64 bytes */
 	streambloom::run_of_hits run;
 	streambloom::pending_hits *pending;
 
 	sb_memory memory;
-	sb_tbf plan; /* the filter that is built; where it sizes itself, an exact one, as long as its sums are of items */
+	sb_tbf plan;	 /* the filter that is built; exact as long as it sizes itself and its sums are of items */
 	bool self_sized; /* the stored filter gets its size from the number of items */
-	bool never_few;	 /* the cells came of so many items that no block is expected to hold few */
+	bool never_few;	 /* there were so many items when sums of cells began that no block gets a list */
 	streambloom::sums_form form;
-	sb_hash_set set;			/* items */
-	streambloom::tbf_sums sums; /* notes in any form; the planes of items are beside the hashes of the set */
+	sb_hash_set set;			/* the items, if form is `items` */
+	streambloom::tbf_sums sums; /* totals and times in any form; planes of items lie beside the hashes of the set */
 	streambloom::borrowed_items borrowed;
-	sb_hash_set
-		recurring; /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
+	sb_hash_set recurring; /* recurring minimum: the table's items, with their hits beside; else slots is NULL */
 	sb_tbf_builder
-		*filters; /* of one that sizes itself, over items: the filters with cells that were added to it; or NULL */
+		*filters; /* if self_sized, and with sums of items: the filters with cells that were added; or NULL */
 	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
-	streambloom::pending_item unnamed; /* new to the list, its text to come */
+	streambloom::pending_item unnamed; /* an item new to the list, whose text is still to come */
 };
 
 namespace streambloom {
 
-/* Minimum increase: hits raise cells instead of adding to them, and the order of hits matters once there are cells. */
+/*
+ * Returns whether the filter has minimum increase: then hits raise cells instead of being added to them, and the order
+ * of hits matters as soon as there are cells.
+ */
 inline bool raises(const sb_tbf_builder *builder)
 {
 	return (builder->plan.flags & SB_TBF_MINIMUM_INCREASE) != 0;
@@ -95,16 +97,16 @@ inline bool has_plane(const sb_tbf_builder *builder, int index)
 												  builder->sums.plane[index] != nullptr;
 }
 
-/* The half-life at which a word of this plane is added without a shift. */
+/* Returns the first half-life of a plane: values of this half-life are added to its words without a shift. */
 inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 {
 	return (sums->newest_plane - index) * SB_TBF_PLANE;
 }
 
 /*
- * Where a builder of a filter that sizes itself goes over from items to cells: when 5/8 of `set_slots` are taken. It
- * then has `blocks` of cells, those of the largest filter there is: up to 1 GB for each plane. These are more items
- * than that filter holds at 1 %. Constants; only tests make them smaller.
+ * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken. It then
+ * gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane. At that moment it has more
+ * items than that filter can hold at 1 %. These are constants; only tests make them smaller.
  */
 struct outgrown_at
 {
@@ -113,7 +115,7 @@ struct outgrown_at
 };
 extern outgrown_at outgrown;
 
-/* The size of a filter that sizes itself, where no other is large enough. */
+/* Returns the size of the largest possible filter, for a filter that sizes itself and needs more. */
 inline sb_tbf largest_filter()
 {
 	sb_tbf largest = {};
@@ -122,24 +124,30 @@ inline sb_tbf largest_filter()
 	return largest;
 }
 
-/* Zeroed words. */
+/* Allocates `count` zeroed words. */
 [[nodiscard]] sb_status allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out);
-void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL */
+void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may be NULL */
 
-/* An empty builder without any sums yet, and what makes of a status that is not SB_OK the end of one. */
+/*
+ * make_builder() makes an empty builder that has no sums yet. ended_if_failed() releases the builder and sets it to
+ * NULL unless status is SB_OK, and returns status.
+ */
 [[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized,
 									 sb_tbf_builder **out);
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
-/* Makes sure of the plane with this index; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
+/*
+ * Makes the plane with this index if it is missing. Does nothing if there is no such plane: below 0, or SB_TBF_PLANES
+ * or more.
+ */
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 
 /* ------------------------------------------------- items (tbf_builder_items.cpp) */
 
 /*
- * Brings the set to a state in which an item can be added: makes it larger, or goes over to cells, or gives the set a
- * secret. To be called before an item is added, and after it: so the form depends on the number of distinct items
- * alone.
+ * Brings the set to a state in which an item can be added: enlarges it, or goes over to cells, or gives the set a
+ * secret. To be called before an item is added, and also after: so the form depends only on the number of distinct
+ * items.
  */
 [[nodiscard]] sb_status grow(sb_tbf_builder *builder);
 
@@ -151,22 +159,23 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 	return grow(builder);
 }
 
-/* The same for so many items in all. */
+/* Does the same for `items` items in all. */
 [[nodiscard]] sb_status grow_to(sb_tbf_builder *builder, uint64_t items);
 
-/* The same items in a set of another size, or with room for words of more planes. */
+/* Moves the items to a set of another capacity, or to one with room for more planes. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
 /* Makes a builder that borrows its items one that owns them. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /*
- * Sums of items become sums of cells; what filters with cells have brought goes into the same cells. A builder that
- * sizes itself gets the cells of `sized` (sized_by_both()). SB_OVERFLOW and others: it is as it was.
+ * Turns sums of items into sums of cells. The sums in builder->filters are added to the same cells. If the filter
+ * sizes itself, it gets the cells of `sized` (see sized_by_both()). With any status but SB_OK the builder is as it
+ * was.
  */
 [[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized);
 
-/* The same for so many items that no set takes them. */
+/* Does the same, with the largest possible filter, for more items than a set takes. */
 [[nodiscard]] sb_status outgrow(sb_tbf_builder *builder);
 
 /* Releases the memory of the sums: the planes of cells, the set of items. */
@@ -178,22 +187,25 @@ inline uint64_t count_items(const sb_tbf_builder *builder)
 	return builder->form == sums_form::borrowed ? builder->borrowed.count : builder->set.count;
 }
 
-/* The items of a builder, some at a time. */
+/* Reads the items of a builder, some at a time. */
 class item_reader
 {
 public:
 	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
 
-	/* The next hashes; 0: there are no more. They and their words are there until the next call. */
+	/*
+	 * Reads the next hashes and returns their number; 0: there are no more. hashes() and words() belong to these until
+	 * the next call.
+	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 
-	/* Their words of a plane that is there. */
+	/* Returns the words of these items in a plane. REQUIRES: has_plane(). */
 	const uint64_t *words(int index);
 
 private:
 	const sb_tbf_builder *of_;
-	uint64_t next_ = 0; /* a slot, or how many of the borrowed items were read */
+	uint64_t next_ = 0; /* the next slot; for borrowed items, how many were read */
 	size_t count_ = 0;
 	uint64_t hashes_[tbf_batch];
 	uint64_t slots_[tbf_batch];
@@ -201,42 +213,46 @@ private:
 };
 
 /*
- * All hits of some items in one plane, whose words begin at its first half-life. REQUIRES: room for them, if the form
- * is items.
+ * Adds words to some items in one plane; the words count from the plane's first half-life. REQUIRES: room for the
+ * items, if the form is items.
  */
 [[nodiscard]] sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
 								  size_t count);
 
-/* Adds what another builder's items have, whose notes were added before. */
+/* Adds the items of another builder, with their words. REQUIRES: sums_combine_notes() was called. */
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
-/* The same of a builder over cells, which has as many cells or fewer by a power of two (tbf_builder_unite.cpp). */
+/*
+ * Adds the cells of another builder, whose sums are of cells. It has as many cells, or fewer by a power of two
+ * (tbf_builder_unite.cpp). REQUIRES: as unite_items().
+ */
 [[nodiscard]] sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
 /* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */
 
-/* Adds the items of an exact filter, and what its header says, times a weight. */
+/* Adds an exact filter times a weight: its items, and the total and times in its header. */
 [[nodiscard]] sb_status add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 										 const filter_weight *weight);
 
 /*
- * The counters of an exact filter with all items, which the builder owns. REQUIRES: at most SB_TBF_EXACT_ITEMS of them.
+ * Allocates and fills in an exact filter of all items: header and counters. REQUIRES: the builder owns its items, at
+ * most SB_TBF_EXACT_ITEMS of them.
  */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 
 /*
- * The size of a filter for items that alone would get the cells of `for_items`, and for `filters` with cells. If all of
- * these have sized themselves, so does the result: it has the cells of the larger one. Else it has those of the filters
- * (tbf_builder_store.cpp).
+ * Returns the size of a filter for items and for filters with cells. `for_items` has the size that the items alone
+ * would get, `filters` the size of the filters. If the filters have all sized themselves, the result has the larger of
+ * the two sizes; else it has the size of the filters (tbf_builder_store.cpp).
  */
 sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 
-/* What the header says of what follows the counters (tbf_builder_store.cpp). */
+/* Sets header->extra: the bytes of what follows the counters (tbf_builder_store.cpp). */
 void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);
 
 /*
- * A stored exact filter with cells instead, as many as where it had become too large by merging
- * (tbf_builder_store.cpp).
+ * Stores an exact filter with cells instead of items. It gets as many cells as if it had become too large for the
+ * exact form by merging (tbf_builder_store.cpp).
  */
 [[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
 									   size_t in_front, sb_tbf *out, void **value);
@@ -250,14 +266,14 @@ inline bool counts_apart(const sb_tbf_builder *builder)
 	return builder->recurring.slots != nullptr;
 }
 
-/* A hit. REQUIRES: sums_turn() gave the index. */
+/* Adds a hit. `index` is what sums_turn() returned. */
 [[nodiscard]] sb_status add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives,
 									  uint64_t value);
 
-/* The table of a stored filter. */
+/* Adds the table of a stored filter. */
 [[nodiscard]] sb_status read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);
 
-/* Its bytes, stored; and those themselves. */
+/* The bytes of the stored table: how many they are, and writing them. */
 uint32_t size_of_recurring(const sb_tbf_builder *builder);
 [[nodiscard]] sb_status write_recurring(const sb_tbf_builder *builder, unsigned char *table);
 

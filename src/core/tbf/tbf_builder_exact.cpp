@@ -1,6 +1,4 @@
-/*
- * tbf_builder_exact.cpp: exact filters on their way into a builder and out of it.
- */
+/* tbf_builder_exact.cpp: adds exact filters to a builder, and stores a builder as an exact filter. */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
@@ -11,7 +9,7 @@ using namespace streambloom;
 
 /* ------------------------------------------------------------------------ in */
 
-/* Some items, with the parts of their counts, into the planes that are kept. */
+/* Adds some items, with the parts of their counts, to those planes that are kept. */
 static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, size_t count)
 {
 	bool inserted = false;
@@ -28,7 +26,7 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 		inserted = true;
 	}
 
-	/* items count for the size, if all their hits have fallen out, too */
+	/* insert the items even if all their hits have fallen out: the size depends on the number of items */
 	if (builder->form == sums_form::items && !inserted)
 		(void) hash_set_insert_many(&builder->set, items->hashes(), count);
 	return SB_OK;

@@ -1,5 +1,5 @@
 /*
- * tbf_builder_items.cpp: a builder whose sums are of items: its set grows, and goes over to sums of cells; items are
+ * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, and goes over to sums of cells. Items are
  * read some at a time, from a set or from bytes that came from another process.
  */
 #include "base/memory.hpp"
@@ -72,7 +72,7 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	return SB_OK;
 }
 
-/* The same items in a larger set, or over cells where those take less. */
+/* Moves the items to a larger set, or to cells if these take less memory. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
 	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots :
@@ -115,8 +115,8 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 /* --------------------------------------------------------- from items to cells */
 
 /*
- * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells,
- * whatever the order of slots.
+ * With minimum increase: raises each cell to the largest sum of its items. So no item has more than any of its cells,
+ * in whatever order the slots are read.
  */
 static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {
@@ -135,7 +135,7 @@ static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *item
 	return status;
 }
 
-/* What each item has in each plane, into the planes of the same numbers, which are there. */
+/* Copies the words of all items to the planes of the same indices. REQUIRES: the builder has these planes. */
 static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items)
 {
 	item_reader reader(items);
@@ -172,7 +172,8 @@ void streambloom::release_sums(sb_tbf_builder *builder)
 }
 
 /*
- * Makes the planes that `items` has, copies its items, and releases the old sums; or if something fails the new ones.
+ * Makes the planes that `items` has, copies its items, and releases its sums. If something fails, it releases the new
+ * sums instead, and the builder is as it was.
  */
 static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 {
@@ -258,8 +259,8 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 /*
  * Makes room in the builder's set for the items of `other`, before any of them is inserted. They come in the order of
  * their hashes. If the set grew while they are inserted, they would fill its beginning first, and searches there would
- * be long. Items that the set has already are not counted, so that the form of the builder depends only on the number
- * of distinct items.
+ * take long. Items that the set already has are not counted, so that the form of the builder depends only on the
+ * number of distinct items.
  */
 static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {
@@ -274,7 +275,7 @@ static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *ot
 	return grow_to(builder, wanted);
 }
 
-/* Some items into those planes that match. */
+/* Adds some items of `other` to the planes that match. */
 static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other, item_reader *reader, size_t count)
 {
 	bool inserted = false;
@@ -288,7 +289,7 @@ static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other
 		inserted = true;
 	}
 
-	/* items count for the size, if all hits have fallen out too */
+	/* insert the items even if all their hits have fallen out: the size depends on the number of items */
 	if (builder->form == sums_form::items && !inserted)
 		(void) hash_set_insert_many(&builder->set, reader->hashes(), count);
 	return grow_if_needed(builder);

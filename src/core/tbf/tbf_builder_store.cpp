@@ -1,6 +1,4 @@
-/*
- * tbf_builder_store.cpp: the stored filter that a builder's sums make.
- */
+/* tbf_builder_store.cpp: makes a stored filter from a builder's sums. */
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
@@ -11,14 +9,14 @@
 using namespace streambloom;
 
 /*
- * Stored filters are merged to be merged again: a result that is no longer exact gets cells for so many times the items
- * that it has.
+ * A merged filter is likely to be merged again. So if it is no longer exact, it gets cells for this many times its
+ * items.
  */
 constexpr uint64_t room_of_merged = 4;
 
 /*
- * The size of the stored filter with cells. Here a filter that sizes itself gets its size, from its number of items; if
- * the sums are of cells already, or no filter is large enough, it has the largest there is.
+ * Sets *plan to the plan of the stored filter with cells. A filter that sizes itself gets the size for its number of
+ * items. If no filter is large enough for them, or if its sums are already of cells, it has the largest possible size.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
@@ -34,7 +32,7 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 
 /* ------------------------------------------------------- what follows the counters */
 
-/* The bytes that it takes at most. */
+/* Returns an upper bound of the bytes that follow the counters. */
 static size_t most_extra(const sb_tbf_builder *builder)
 {
 	if (counts_apart(builder))
@@ -61,13 +59,13 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 		return SB_OK;
 	top_section section;
 	top_write(&builder->top, header->base, out);
-	/* A list that came from another process may list more hits than there are. */
+	/* A list that came from another process may have more hits than the total: top_open() checks that. */
 	return top_open(out, header->extra, builder->plan.top, header->total, &section);
 }
 
 /* ------------------------------------------------------------------- the whole */
 
-/* What the counters take at most, as a rule. */
+/* Returns how many bytes the counters usually take at most. */
 static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 {
 	if (builder->form != sums_form::cells)
@@ -112,8 +110,8 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 }
 
 /*
- * The set of items for storing, which needs the order of hashes: if the slots do not have that order, sorted hashes
- * beside it.
+ * Sets *set to the set of items, for reading in the order of hashes, as storing needs it. If the slots are not in that
+ * order, *sorted is allocated: the sorted hashes.
  */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {
@@ -155,7 +153,7 @@ sb_tbf streambloom::sized_by_both(const sb_tbf *filters, const sb_tbf *for_items
 	return sb_tbf_plan_merge(filters, &sized, &united, &difference) == SB_OK ? united : *filters;
 }
 
-/* A builder over cells for what came as cells and what came as items. */
+/* Begins a builder over cells, for items and for filters with cells. */
 static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
 {
 	sb_tbf for_items;
@@ -164,7 +162,10 @@ static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **
 	return sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, out);
 }
 
-/* Adds cells and items up in a new builder, *both. The caller releases it unless it is NULL, also after an error. */
+/*
+ * Adds the items and builder->filters to a new builder, *both. The caller releases *both unless it is NULL, even after
+ * an error.
+ */
 static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 {
 	sb_difference difference;
@@ -175,8 +176,8 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 		return status;
 
 	/*
-	 * The items are added without minimum increase: with it, the cells would depend on the order in which the set has
-	 * them.
+	 * The items are added without minimum increase: with it, the cells would depend on the order of the items in the
+	 * set.
 	 */
 	const uint16_t flags = (*both)->plan.flags;
 	(*both)->plan.flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
@@ -186,7 +187,7 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 	return status;
 }
 
-/* Sums of cells with the parameters and the list of hot items of the builder to which they were added. */
+/* Stores `cells`, the sums of cells, with the parameters and the list of hot items of `builder`. */
 static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value,
 							   sb_tbf *stored)
 {
@@ -224,7 +225,7 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	if (status != SB_OK)
 		return status;
 	if (builder->plan.top != 0)
-		top_purge(&builder->top); /* this costs precision, but the list can still be added to */
+		top_purge(&builder->top); /* this costs precision, but items can still be added to the list */
 	if (builder->filters != nullptr)
 		status = store_both(builder, &block, stored);
 	else if (is_exact(&builder->plan) && builder->set.count <= SB_TBF_EXACT_ITEMS)

@@ -1,5 +1,5 @@
 /*
- * tbf_builder_travel.cpp: how a builder travels from a parallel worker, or wherever its aggregate's state is sent. All
+ * tbf_builder_travel.cpp: sends a builder from a parallel worker, or wherever its aggregate's state is sent. All
  * numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
@@ -8,10 +8,11 @@
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
  *     over items: their number (8), the hashes, then their words of each plane that is there (8 each)
- *     over cells: for each plane that is there its number of bytes (8), and the words packed as extensible counters are
- *     filters: all of this once more, for what filters with cells have brought
+ *     over cells: for each plane that is there its number of bytes (8), and its words, packed like extensible counters
+ *     filters: all of this once more, for the sums of the filters with cells
  *
- * Items are copied once to go, and not at all when they arrive: whoever unites builders reads them where they lie.
+ * Items are copied once when they are sent. They are not copied when they arrive: sb_tbf_builder_unite() reads them in
+ * the bytes received.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -28,13 +29,13 @@ using namespace streambloom;
 
 namespace {
 
-/* Bytes on their way out: a block that grows. */
+/* The bytes to be sent: a block that grows. */
 class outgoing
 {
 public:
 	outgoing(const sb_memory *memory, size_t in_front, size_t most) : memory_(memory), most_(most), used_(in_front) {}
 
-	/* Room for so much more. SB_TOO_LARGE: used() is how much there would be. */
+	/* Makes room for `bytes` more. SB_TOO_LARGE: there would be more than `most`; used() is how many there would be. */
 	sb_status reserve(uint64_t bytes)
 	{
 		if (bytes > most_ || used_ > most_ - bytes)
@@ -45,7 +46,7 @@ public:
 		return used_ + bytes > room_ ? enlarge(used_ + static_cast<size_t>(bytes)) : SB_OK;
 	}
 
-	/* REQUIRES: the room is reserved. */
+	/* Appends a number. REQUIRES: the room is reserved. */
 	template <typename T>
 	void number(T value)
 	{
@@ -59,7 +60,7 @@ public:
 	}
 	void flag(bool value) { number(static_cast<uint8_t>(value)); }
 
-	/* Where the next byte goes, and that so many went there. */
+	/* Where the next byte goes; took() says how many bytes were written there. */
 	unsigned char *end() { return block_ + used_; }
 	void took(size_t bytes) { used_ += bytes; }
 
@@ -170,7 +171,7 @@ static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 	return SB_OK;
 }
 
-/* If the usual room is not enough it is known how much is. */
+/* Sends a plane. If the usual room is too small, packing finds out how much is needed, and is repeated. */
 static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const cell_plane *plane)
 {
 	constexpr size_t before = sizeof(uint64_t);
@@ -189,7 +190,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 		}
 		if (status == SB_OK)
 			out->number(uint64_t{packed.payload});
-		if (status == SB_OK || status == SB_TOO_LARGE) /* more than any value may have: then it is only said how much */
+		if (status == SB_OK || status == SB_TOO_LARGE) /* larger than any value may be: only its size is reported */
 			out->took(packed.payload);
 		return status;
 	}
@@ -197,7 +198,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 
 static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 {
-	/* at once: to grow plane by plane would copy megabytes again and again */
+	/* for all planes at once: growing plane by plane would copy megabytes again and again */
 	uint64_t room = 0;
 	for (const cell_plane *plane : builder->sums.cells)
 		if (plane != nullptr)
@@ -246,7 +247,7 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 
 namespace {
 
-/* Bytes that came. Of what is missing it reads zeros, and remembers that. */
+/* The bytes received. If some are missing, they are read as zeros, and status() is SB_TRUNCATED. */
 class incoming
 {
 public:
@@ -307,7 +308,7 @@ static bool is_near(int64_t half_lives)
 	return half_lives > -furthest && half_lives < furthest;
 }
 
-/* The plan says how long a stored filter is; here its cells are sums. */
+/* Reads the plan. Its header may have the length of a filter with cells, but the cells do not follow it. */
 static sb_status receive_plan(incoming *in, sb_tbf *plan)
 {
 	const unsigned char *header = in->bytes(SB_TBF_HEADER);
@@ -321,7 +322,7 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 	return status;
 }
 
-/* plane: which are there */
+/* Reads totals and times. plane[i] becomes whether plane i follows. */
 static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
 {
 	tbf_sums *sums = &builder->sums;
@@ -360,7 +361,9 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
-/* May a filter have the header that these sums have at this base? Their totals may be too large to be stored. */
+/*
+ * Returns whether the sums would get a valid header at this base. Totals that are too large to be stored are allowed.
+ */
 static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 {
 	unsigned char bytes[SB_TBF_HEADER];
@@ -389,16 +392,16 @@ static bool nothing_is_noted(const tbf_sums &sums)
 	return nothing;
 }
 
-/* Times and totals are such that what is stored of them is a valid filter, united with others too. */
+/* Checks that times and totals give valid filters when they are stored, even after they are united with others. */
 static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 {
 	const tbf_sums &sums = builder->sums;
 	const int64_t half_life = builder->plan.half_life;
-	if (!sums.any) /* hits that come later are added to these */
+	if (!sums.any) /* hits that come later are added to the totals */
 		return nothing_is_noted(sums) ? SB_OK : SB_BAD_HEADER;
 	if (half_life == 0)
 	{
-		/* what does not decay lies in the planes from -2 to 1, and never falls out */
+		/* without decay, everything lies in the planes from -2 to 1, and never falls out */
 		constexpr int last = SB_TBF_PLANES - 1;
 		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
 		for (sb_u128 slack : sums.slack)
@@ -448,7 +451,7 @@ static sb_status check_words(const unsigned char *column, uint64_t count)
 	return SB_OK;
 }
 
-/* The rest of the bytes. What is only read when it is united, once, is not copied. */
+/* Reads the items, which are the rest of the bytes. They are not copied, because uniting reads them only once. */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
 	borrowed_items *borrowed = &builder->borrowed;
@@ -512,7 +515,7 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 	return status;
 }
 
-/* *filters: what filters with cells have brought comes next. */
+/* Reads everything that follows the plan. *filters becomes whether the sums of filters with cells come next. */
 static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];
@@ -537,7 +540,7 @@ static sb_status receive_builder(incoming *in, const sb_memory *memory, sb_tbf_b
 	return status == SB_OK ? receive_sums(in, *out, filters) : status;
 }
 
-/* Filters that came with the builder have its parameters, but for the number of their cells. */
+/* Reads builder->filters. It has to have the builder's parameters, except for the number of cells. */
 static sb_status receive_filters(incoming *in, sb_tbf_builder *builder)
 {
 	bool more;

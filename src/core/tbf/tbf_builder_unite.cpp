@@ -1,6 +1,4 @@
-/*
- * tbf_builder_unite.cpp: stored filters and other builders added to a builder.
- */
+/* tbf_builder_unite.cpp: adds stored filters and other builders to a builder. */
 #include "base/memory.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"
@@ -23,7 +21,7 @@ static sb_status may_add_up(const sb_tbf *a, const sb_tbf *b, sb_tbf *joined, sb
 	return sb_tbf_plan_merge(a, b, joined, difference);
 }
 
-/* The same sums over the cells of a larger filter. Unless that is SB_OK they are as they were. */
+/* Moves the sums to the cells of a larger filter. With any status but SB_OK they are as they were. */
 static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 {
 	cell_plane *wide[SB_TBF_PLANES] = {};
@@ -62,8 +60,9 @@ static void join_list(sb_tbf_builder *builder, uint16_t top)
 }
 
 /*
- * Makes the parameters of a builder those of both. Its cells become as many as those of both have; but hits are
- * collected for a filter of one size, and a builder that sizes itself has no cells.
+ * Gives a builder the joined parameters of itself and of what is added. Its cells become as many as the larger of the
+ * two has. There are two exceptions. A builder that collects hits for a filter of a given size takes only the kind and
+ * the length of the list of hot items. An exact builder stays exact, without cells.
  */
 static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 {
@@ -88,7 +87,10 @@ static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 
 /* ------------------------------------------------------------- stored filters */
 
-/* Adds what a filter's header and counters say, times a weight, to a builder over cells that can hold them. */
+/*
+ * Adds a filter's counters, and the total and times in its header, times a weight. REQUIRES: the builder's sums are of
+ * cells, at least as many as the filter has.
+ */
 static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 							  const filter_weight *weight)
 {
@@ -119,8 +121,9 @@ sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const
 }
 
 /*
- * Filters with cells are added up apart from the items of a builder that sizes itself: how many cells the result has,
- * and so where the items go, is known only when all of them are there.
+ * Adds a filter with cells to a builder that sizes itself and whose sums are of items. These filters are added up in a
+ * builder of their own, builder->filters. Only when all items are there it is known how many cells the result has, and
+ * so where the items go.
  */
 static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
 						   sb_difference *difference)
@@ -167,7 +170,10 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 
 /* ------------------------------------------------------------- other builders */
 
-/* Stored filters may be of other sizes; hits are collected for one filter. */
+/*
+ * Returns whether two builders collect for the same filter. Builders that only add up stored filters may have
+ * different sizes; those that collect hits may not.
+ */
 static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {
 	if (a->self_sized != b->self_sized)
@@ -193,10 +199,7 @@ sb_status streambloom::unite_cells(sb_tbf_builder *builder, const sb_tbf_builder
 	return status;
 }
 
-/*
- * The parameters of the builder become those of both, as far as the other's are known to it, but for the list of hot
- * items.
- */
+/* Gives the builder the joined parameters of itself and `other`, but with a list of hot items of length `top`. */
 static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint16_t top, sb_difference *difference)
 {
 	sb_tbf joined;
@@ -207,7 +210,7 @@ static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint
 	return take_plan(builder, &joined);
 }
 
-/* The items of a builder that sizes itself go over to cells in which the other builder's fit, too. */
+/* Turns the items of a builder that sizes itself into cells, so many that the cells of `other` can be added to them. */
 static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *other, sb_difference *difference)
 {
 	sb_tbf joined;
@@ -217,7 +220,7 @@ static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *
 	return status == SB_OK ? items_to_cells(builder, &joined) : status;
 }
 
-/* Brings the builder to a form and to parameters in which it can take what the other holds. */
+/* Brings the builder to a form and to parameters in which `other` can be added to it. */
 static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top,
 							 sb_difference *difference)
 {
@@ -231,7 +234,7 @@ static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *othe
 	return status;
 }
 
-/* What filters with cells have brought to the other builder. */
+/* Adds other->filters. */
 static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference)
 {
 	if (other->filters == nullptr)

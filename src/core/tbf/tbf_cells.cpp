@@ -1,13 +1,13 @@
 /*
  * tbf_cells.cpp: stored counters, in two layouts of the same integers.
  *
- * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter 8, 16, 32 or 64 bits wide, the narrowest that
- * holds the largest of the filter.
+ * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest width
+ * that holds the largest counter of the filter.
  *
- * Extensible (what their O-TBF, Fig. 3, wants: short counters for the many small ones, long for the few hot ones, any
- * of them found without unpacking the others). Their overflow table and pool of free counters need pointers; this is
- * today's form, directly addressable codes (Brisaboa, Ladra, Navarro, "DACs: Bringing direct access to variable-length
- * codes", 2013) over a bitmap of the counters that are not zero:
+ * Extensible (for the purpose of their O-TBF, Fig. 3: short counters for the many small ones, long ones for the few
+ * hot ones, and any counter found without unpacking the others). Their overflow table and pool of free counters need
+ * pointers. This layout has directly addressable codes instead (Brisaboa, Ladra, Navarro, "DACs: Bringing direct
+ * access to variable-length codes", 2013) over a bitmap of the counters that are not zero:
  *
  *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the
  *             blocks
@@ -21,10 +21,10 @@
  *     cells / 8          the bitmap
  *     each level         its codes, packed; then, but for the last level, a bit for each code: does it go on?
  *
- * A counter q > 0 stands as q - 1: its lowest bits in level 1, the next in level 2 and so on while there are any. The
- * code of level i + 1 that belongs to one of level i is found by counting the go-on bits before it. Every bit string
- * is filled up to a byte with zeros; bit 0 is the lowest of the first byte. The widths are those that make the block
- * smallest (see choose_levels), so equal counters give equal bytes.
+ * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
+ * long as there are any. To find the code of level i + 1 that belongs to a code of level i, count the go-on bits
+ * before that code. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first byte. The
+ * widths are those that make the block smallest (see choose_levels), so equal counters give equal bytes.
  */
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"
@@ -55,14 +55,14 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
-/* The end of both cell_meter and cell_packer. */
+/* Does the work of cell_meter::finish() and cell_packer::finish(). */
 static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 {
 	out->cell_bits = narrowest_cell(largest);
 	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->block_count;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
 	if (largest >= SB_TBF_MAX_CELL)
-		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; they are never packed */
+		return SB_BAD_CELLS; /* the bytes are damaged, or a sum of hits is too large; such counters are never packed */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
@@ -193,11 +193,11 @@ sb_status streambloom::unpack_block(const sb_tbf *tbf, const void *cells, uint32
 	return SB_OK;
 }
 
-/* Is any of these bytes not 0? */
+/* Returns whether any of these bytes is not 0. */
 static bool any_byte(const unsigned char *bytes, size_t size)
 {
 	uint64_t any = 0;
-	for (size_t i = 0; i < size; i += 8) /* a block has at least 64 cells */
+	for (size_t i = 0; i < size; i += 8) /* size is a multiple of 8, since a block has at least 64 cells */
 		any |= load_le<uint64_t>(bytes + i);
 	return any != 0;
 }

@@ -1,5 +1,5 @@
 /*
- * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own
+ * tbf_cells.hpp: reads and writes the stored counters of a tbf, a block at a time, in both layouts. For the core's own
  * files; everybody else goes through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
@@ -13,7 +13,7 @@ namespace streambloom {
 
 struct gathered;
 
-/* Bytes of the counters alone, which follow the header. */
+/* Returns the bytes of the counters, which follow the header. What comes after the counters is not included. */
 size_t counters_size(const sb_tbf *tbf);
 
 /* Bytes of the directory of the extensible layout; 0 if there is none. */
@@ -26,14 +26,14 @@ inline size_t directory_size(const sb_tbf *tbf)
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
 /*
- * Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block <
- * block_count.
+ * Writes all counters of one stored block, in units, to `counters`, which has room for block_cells numbers.
+ * SB_BAD_CELLS. REQUIRES: block < block_count.
  */
 [[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
 /*
- * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of
- * them. REQUIRES: add() is called for all blocks, in order.
+ * The first of two passes over the counters of a filter that is to be stored: it finds out what the header has to say
+ * about them. REQUIRES: add() or add_empty() is called for each block, in order.
  */
 class cell_meter
 {
@@ -42,7 +42,7 @@ public:
 	void add_empty() {}
 
 	/*
-	 * Sets cell_bits and payload. SB_TOO_LARGE (they are set all the same) if the value would exceed SB_MAX_BYTES;
+	 * Sets cell_bits and payload. SB_TOO_LARGE if the value would exceed SB_MAX_BYTES; both are set in that case, too.
 	 * SB_BAD_CELLS if a counter was SB_TBF_MAX_CELL or more: then nothing may be written.
 	 */
 	sb_status finish(sb_tbf *out) const;
@@ -52,7 +52,7 @@ private:
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
 
-/* The second pass: writes the same blocks, which take counters_size() bytes. */
+/* The second pass: writes the same blocks. They take counters_size() bytes. */
 class cell_writer
 {
 public:
@@ -69,8 +69,8 @@ private:
 };
 
 /*
- * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room
- * are only measured.
+ * Does both passes in one, for the extensible layout. The caller offers some room; blocks that do not fit into it are
+ * only measured.
  */
 class cell_packer
 {
@@ -85,12 +85,12 @@ public:
 	void add_empty() { end_block(); }
 
 	/*
-	 * The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as
-	 * many digits.
+	 * Adds the next block, given as the counters that are not 0, and overwrites `block`. largest: the largest counter,
+	 * or any number with as many binary digits.
 	 */
 	void add(gathered *block, uint64_t largest);
 
-	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
+	/* Sets cell_bits and payload, as cell_meter::finish() does. SB_TOO_LARGE also if there was not enough room. */
 	sb_status finish(sb_tbf *out) const;
 
 private:
@@ -102,7 +102,7 @@ private:
 	uint64_t largest_ = 0;
 	uint64_t packed_ = 0;
 
-	/* Writes where it ends into the directory. */
+	/* Writes the end of the block into the directory. */
 	void end_block()
 	{
 		if (directory_ <= room_)
@@ -112,8 +112,9 @@ private:
 };
 
 /*
- * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty).
- * Where it sets empty, which is false before, all counters are 0, and it need not fill them in.
+ * Makes the first pass over counters that the caller's function gives: status = produce(block, counters, &empty).
+ * `empty` is false before each call. If the function sets it, all counters of the block are 0, and it need not fill
+ * them in.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -132,7 +133,7 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	return meter.finish(planned);
 }
 
-/* The second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
+/* Makes the second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
@@ -149,7 +150,7 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 	return SB_OK;
 }
 
-/* Both in one pass. REQUIRES: planned->layout is extensible. */
+/* Makes both passes in one. REQUIRES: planned->layout is extensible. */
 template <typename Produce>
 sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 {
@@ -168,33 +169,37 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 }
 
 /*
- * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are
- * looked for.
+ * Does what unpack_block() does, but if all counters are 0, it only sets *empty. In the flat layout it has to read the
+ * block to find that out.
  */
 [[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters,
 										bool *empty);
 
-/* How many blocks of the extensible layout are not empty. */
+/* Returns how many blocks are not empty. REQUIRES: the extensible layout. */
 uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 
-/* The counters of a block that are not 0. Of an empty block only the count is set. REQUIRES: the extensible layout. */
+/*
+ * Collects the counters of a block that are not 0. For an empty block it only sets the count. REQUIRES: the extensible
+ * layout.
+ */
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /*
- * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The
- * extensible layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the
- * flat layout these are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
+ * block_range() finds out where a stored block lies, counted from the first byte of the header. The size is 0 if all
+ * its counters are 0. In the extensible layout it needs some bytes of the directory; directory_range() says which
+ * ones. In the flat layout it needs none, and `directory` may be any pointer. SB_BAD_CELLS if the directory
+ * contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
 SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
 								   size_t *size);
 
-/* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
+/* Reads the smallest of the item's counters, in units, from its stored block. The other counters are not unpacked. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits,
- * whatever its counters say.
+ * The table of recurring minimum lies after the counters: entries by ascending hash. For an item in the table, the
+ * entry has its count; the item's counters are not used.
  */
 constexpr size_t recurring_entry_size = 16; /* bytes of a stored entry */
 
@@ -204,11 +209,11 @@ struct recurring_entry
 	uint64_t hits; /* 2^-12 hits: 1 .. SB_TBF_MAX_CELL - 1 */
 };
 
-uint64_t recurring_entries(const sb_tbf *tbf); /* how many; 0 without SB_TBF_RECURRING_MINIMUM */
+uint64_t recurring_entries(const sb_tbf *tbf); /* number of entries; 0 without SB_TBF_RECURRING_MINIMUM */
 void read_entry(const void *table, uint64_t index, recurring_entry *out);
 void write_entry(void *table, uint64_t index, const recurring_entry *entry);
 
-/* The width of flat cells that hold counters up to this. */
+/* Returns the width of flat cells if `largest` is the largest counter. */
 uint8_t narrowest_cell(uint64_t largest);
 
 } // namespace streambloom

@@ -1,6 +1,6 @@
 /*
- * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored.
- * There is one form of each filter only, so that equal filters have equal bytes.
+ * tbf_check.cpp: checks the bytes after the header of a tbf: could the core have stored them? Each filter has exactly
+ * one stored form, so that equal filters have equal bytes.
  */
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -12,7 +12,7 @@
 
 using namespace streambloom;
 
-/* Would these counters be packed to these very bytes? */
+/* Returns whether these counters would be packed into exactly these bytes. */
 static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
 {
 	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
@@ -21,8 +21,8 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	levels l = levels_of(&nonzero);
 
 	/*
-	 * for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a
-	 * head
+	 * Two levels, of 32 and of 30 bits, hold any counters. Each counter then takes 62 bits, a go-on bit and a bitmap
+	 * bit; a head is added. The best levels take no more than that.
 	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
@@ -31,7 +31,10 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	return std::memcmp(again, bytes, size) == 0;
 }
 
-/* Hashes ascend, so each is there once. Where counters are whole hits, so are the entries. */
+/*
+ * Checks the table of recurring minimum. Hashes must ascend, so that each is there once. If the counters are whole
+ * hits, the entries must be, too.
+ */
 static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {
 	recurring_entry before = {};
@@ -83,8 +86,8 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 	}
 
 	/*
-	 * Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is
-	 * refused.
+	 * Equal filters have equal bytes. So cells must have the narrowest width that holds the largest counter, and a
+	 * payload without any counter is refused.
 	 */
 	if (tbf->layout == SB_TBF_EXTENSIBLE &&
 		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))

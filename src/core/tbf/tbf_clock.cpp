@@ -1,10 +1,10 @@
 /*
- * tbf_clock.cpp: from times to the decaying scale. A hit at time t weighs 2^x hits of the origin, where
- * x = E(t) * T / half_life and E(t) = floor(t / T): the algorithm of Cheng et al. (Fig. 1), which decays at common
- * epoch boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
+ * tbf_clock.cpp: converts times to the decaying scale. A hit at time t weighs 2^x hits of the origin, where x = E(t) *
+ * T / half_life and E(t) = floor(t / T). This is the algorithm of Cheng et al. (Fig. 1), which decays at common epoch
+ * boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
  *
- * Everything here is integer arithmetic, so that two machines store the same bytes, and everything is rounded up, so
- * that no count is ever too small.
+ * Integer arithmetic is used, so that two machines store the same bytes. Everything is rounded up, so that no count is
+ * ever too small. Only hits_at(), which is for estimates, calculates with doubles and rounds to nearest.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -87,7 +87,7 @@ sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) noex
 	u128 product = static_cast<u128>(mantissa) * moment->scale;
 	int shift = 62 - SB_TBF_HIT_BITS - exponent;
 
-	/* A value below 2^46 can be shifted by any half-life of its plane without leaving SB_TBF_MAX_CELL. */
+	/* A value below 2^46 can be shifted to any half-life of its plane and stays below SB_TBF_MAX_CELL. */
 	constexpr int most_bits = 62 - SB_TBF_PLANE;
 	if (shift < 0)
 		return SB_OVERFLOW;
@@ -110,7 +110,7 @@ static double round_up(u128 value)
 	return std::ldexp(static_cast<double>(kept), cut);
 }
 
-/* An amount of 2^-12 hits at the base, at another time, rounded up. */
+/* Returns an amount, given in 2^-12 hits at the base, as hits at the time `at`, rounded up. */
 static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 {
 	if (hits == 0)
@@ -119,7 +119,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 
-	/* hits has at most 62 + 12 bits: keep 64, so that the product fits 128 */
+	/* hits has at most 62 + 12 bits; keep 64 of them, so that the product fits 128 */
 	int spare = 0;
 	while (hits >> 64)
 	{
@@ -127,7 +127,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 		spare++;
 	}
 
-	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives); the inverse is 2^63 exactly where x is whole */
+	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives); the inverse is exactly 2^63 if x is a whole number */
 	int64_t distance = tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives;
 	u128 product = hits * moment.inverse;
 	if (distance > 2000)
@@ -136,7 +136,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 		distance = -2000;
 	double count = std::ldexp(round_up(product), static_cast<int>(distance) + spare - 63 - SB_TBF_HIT_BITS);
 
-	/* where the double is denormal ldexp has rounded to nearest: one step up is never too small */
+	/* ldexp has rounded a denormal result to nearest; the next double above it is never too small */
 	if (count < std::numeric_limits<double>::min())
 		count = std::nextafter(count, 1.0);
 	return count;

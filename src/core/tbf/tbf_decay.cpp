@@ -1,11 +1,12 @@
 /*
- * tbf_decay.cpp: decay of a stored tbf by whole half-lives, in one pass over its counters.
+ * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
  *
- * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is
- * rounded up. So two decays one after the other give the same bytes as a single one over both times.
+ * By j half-lives, a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). So at most half a unit is
+ * forgotten, and everything else is rounded up. Two decays one after the other give the same bytes as a single one
+ * over both times.
  *
  * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough,
- * they are narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
+ * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -24,14 +25,14 @@ using namespace streambloom;
 
 namespace {
 
-/* What the pass over the counters finds out. */
+/* Results of the pass over the counters. */
 struct passed
 {
-	uint64_t left;	  /* all counters that are left, or-ed: it has as many digits as the largest */
-	uint64_t dropped; /* the same of those that went to zero */
+	uint64_t left;	  /* all counters that are left, or-ed; has as many digits as the largest */
+	uint64_t dropped; /* all counters that became zero, or-ed */
 };
 
-/* A using-declaration does not take the attribute for a type that depends on a parameter. */
+/* A using-declaration would lose the attribute for a type that depends on a template parameter. */
 template <typename Cell, size_t bytes>
 struct vector_of
 {
@@ -43,7 +44,7 @@ struct vector_of
 constexpr size_t at_once = 32;
 static_assert(SB_TBF_MIN_BLOCK % at_once == 0, "there is never a rest");
 
-/* 1 <= half_lives <= bits of a cell; bytes: a multiple of at_once */
+/* Decays flat cells. REQUIRES: half_lives is 1 .. the bits of a cell; bytes is a multiple of at_once. */
 template <typename Cell>
 SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
 {
@@ -51,7 +52,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	using pairs = vector_of<uint16_t, at_once>::type;
 	constexpr int bits = 8 * sizeof(Cell);
 	const cells zero = {};
-	/* in variables of their own: with sanitizers the compiler makes ints of the expressions */
+	/* variables of type Cell: with sanitizers the compiler would make ints of the expressions */
 	const auto half_of_one = static_cast<Cell>(Cell{1} << (half_lives - 1));
 	const auto bits_left = static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
 	const cells half = zero + half_of_one;
@@ -85,7 +86,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	return result;
 }
 
-/* The same for big-endian machines. */
+/* Does the same on big-endian machines. */
 template <typename Cell>
 SB_KERNEL passed fade_cells_one_by_one(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
 {
@@ -132,7 +133,7 @@ SB_VARIANTS(passed, fade_flat,
 			(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
 			(from, bytes, cell_bits, half_lives, to))
 
-/* For more half-lives than a cell has bits, after which every counter is 0: was any counter not 0? */
+/* For more half-lives than a cell has bits: every counter becomes 0. Returns 0 if all of them were 0 before. */
 template <sb_simd variant>
 SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)
 {
@@ -173,7 +174,10 @@ SB_KERNEL void narrow_from(const unsigned char *from, size_t count, int to_bits,
 	narrow_cells<From, uint8_t>(from, count, to);
 }
 
-/* `to` may be `from`, or lie before it. REQUIRES: to_bits < from_bits, and all cells fit. */
+/*
+ * Copies cells to a smaller width. `to` may be `from`, or lie before it. REQUIRES: to_bits < from_bits; all counters
+ * fit.
+ */
 template <sb_simd variant>
 SB_KERNEL void narrow_flat_kernel(const unsigned char *from, size_t count, int from_bits, int to_bits,
 								  unsigned char *to)
@@ -225,7 +229,7 @@ static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint6
 
 /* --------------------------------------------------------------- extensible */
 
-/* Bytes that the decay of the counters needs on its way: it may be more than is left in the end. */
+/* Returns the room that decaying the counters needs. It may be more than they take in the end. */
 static size_t room_for_counters(const sb_tbf *tbf, const void *cells)
 {
 	size_t room = counters_size(tbf);
@@ -282,7 +286,7 @@ static sb_status decay_exact(const sb_tbf *tbf, const void *cells, uint64_t half
 
 /* --------------------------------------------------------------------- both */
 
-/* The half-lives between the filter's base and this moment, 0 if there is nothing to do. */
+/* Returns the half-lives from the filter's base to the time `at`; 0 if there is nothing to do. */
 static uint64_t half_lives_until(const sb_tbf *tbf, int64_t at)
 {
 	if (tbf->half_life == 0 || (tbf->flags & SB_TBF_HAS_HITS) == 0)
@@ -292,7 +296,7 @@ static uint64_t half_lives_until(const sb_tbf *tbf, int64_t at)
 	return moment.half_lives <= tbf->base ? 0 : static_cast<uint64_t>(moment.half_lives - tbf->base);
 }
 
-/* REQUIRES: *out begins as *tbf, at its new base; room_for_counters(). */
+/* Decays the counters. REQUIRES: *out is a copy of *tbf with the new base; `to` has room_for_counters() bytes. */
 static sb_status decay_counters(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out,
 								unsigned char *to)
 {
@@ -311,8 +315,8 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		return SB_OK;
 
 	/*
-	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has
-	 * decayed since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and
+	 * A counter that becomes 0 now loses at most half a unit at the new base. The amounts that earlier decays dropped
+	 * have decayed since, and the same half unit, for which SB_TBF_FORGOTTEN stands, covers them too. So slack and
 	 * flag are the same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);

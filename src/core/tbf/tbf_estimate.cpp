@@ -1,8 +1,8 @@
 /*
- * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers
- * may be too small, so nothing may be skipped for them.
+ * tbf_estimate.cpp: estimates from a tbf, besides its upper bounds. An estimate may be too small, so it must not be
+ * used to skip anything.
  *
- * In all of them other items are taken to lie evenly over the cells of a block, as their hashes do.
+ * All estimates assume that the other items are spread evenly over the cells of a block, as their hashes are.
  */
 #include "base/bits.hpp"
 #include "base/stop.hpp"
@@ -58,10 +58,11 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 }
 
 /*
- * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random: sum
- * over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
- * thousands, to the power of k.) The textbook's correction, each cell less the mean of all and the median of that
- * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the truth
+ * Estimates an item's units: its smallest counter, minus the average amount that other items add to it. That amount is
+ * about the mean of the smallest of k cells drawn at random: the sum over x of P(c > x)^k, where P is the distribution
+ * of the block's own counters. (The item's own cells are among these, but k of thousands, to the power of k, hardly
+ * matter.) The textbook subtracts the mean of all cells from each of the item's cells, and takes the median
+ * (count-mean-min, Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth
  * than the smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
@@ -93,7 +94,7 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, i
 	sb_status status;
 	if (is_exact(tbf))
 	{
-		/* nobody else's hits are in an exact count */
+		/* no other item's hits are in an exact count */
 		status = exact_count(tbf, cells, hash, &units);
 		*out = hits_at(tbf, static_cast<double>(units), at);
 		return status;
@@ -115,7 +116,7 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 	return items.status();
 }
 
-/* Of a packed block zeros are counted without being unpacked. */
+/* Counts the widths in a packed block. Its zeros are counted without being unpacked. */
 static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
 	gathered counters;
@@ -160,8 +161,9 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of
- * different items k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
+ * Estimates the inner product from one block of both filters. An item with counts f and g adds k f g to the sum of the
+ * products of counters, and two different items add k^2 f g / m on average, by chance. Let P be the inner product, and
+ * A and B the blocks' sums. Then sum(a b) = k P + (A B - k^2 P) / m, which is solved for P.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {
@@ -181,8 +183,8 @@ static double block_product(const sb_tbf *shape, const double *left, const doubl
 namespace {
 
 /*
- * The counters of a filter, block after block; of an exact one those that its items would have in cells of another
- * filter's shape.
+ * The counters of a filter, block after block. For an exact filter: the counters that its items would have in cells of
+ * another filter's shape.
  */
 class product_side
 {
@@ -200,7 +202,7 @@ private:
 	const void *cells_;
 	const sb_tbf *shape_;
 	exact_reader items_;
-	size_t count_ = 0; /* items that were read, and the next of them */
+	size_t count_ = 0; /* number of items that were read last; next_ is the next of them */
 	size_t next_ = 0;
 	double counters_[SB_TBF_BLOCK];
 
@@ -212,7 +214,10 @@ private:
 		return status;
 	}
 
-	/* Blocks are in the order of hashes, as items are. */
+	/*
+	 * Adds up the counters of an exact filter. It can read on from the last block, since blocks are in the order of
+	 * hashes.
+	 */
 	sb_status add_up(uint32_t block)
 	{
 		std::fill_n(counters_, shape_->block_cells, 0.0);
@@ -238,7 +243,7 @@ private:
 
 } // namespace
 
-/* Sorted lists of items, gone through side by side. */
+/* Computes the inner product of two exact filters, reading both by ascending hash side by side. */
 static sb_status exact_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
 							   double *out)
 {
@@ -266,7 +271,7 @@ static sb_status exact_product(const sb_tbf *left, const void *left_cells, const
 	return a.status() != SB_OK ? a.status() : b.status();
 }
 
-/* The sum in the units of the one times the units of the other. */
+/* Computes the inner product in units of `left` times units of `right`. */
 static sb_status product_of_units(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 								  const void *right_cells, double *out)
 {
@@ -296,6 +301,6 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 							   int64_t at, double *out) noexcept
 {
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
-	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* in this order 0 stays 0 */
+	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0, even if the other factors overflow */
 	return status;
 }

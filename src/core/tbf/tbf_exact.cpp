@@ -1,6 +1,4 @@
-/*
- * tbf_exact.cpp: see tbf_exact.hpp: the exact form of a small tbf, written, read and checked.
- */
+/* tbf_exact.cpp: writes, reads and checks the exact form of a small tbf, which tbf_exact.hpp describes. */
 #include "tbf/tbf_exact.hpp"
 
 #include "base/hash_block.hpp"
@@ -18,7 +16,7 @@ static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 
 namespace {
 
-/* The k of a block's counts, from how many of them have how many digits. */
+/* Finds the k of a block: counts how many of the block's counts have how many digits. */
 class order_of_counts
 {
 public:
@@ -43,9 +41,9 @@ private:
 } // namespace
 
 constexpr size_t block_header = 3;
-constexpr int most_digits = 62; /* of a count */
+constexpr int most_digits = 62; /* of a count less 1 */
 
-/* The bytes of a block of so many items, which are not none; *k becomes that of its counts. */
+/* Returns the bytes of a block of `count` items, which is not 0, and sets *k. */
 static size_t block_size(const exact_item *items, size_t count, const hash_digits &digits, int *k)
 {
 	order_of_counts counts;
@@ -87,7 +85,7 @@ static unsigned char *write_block(const exact_item *items, size_t count, const h
 	return bits.finish();
 }
 
-/* The items of each block to visit(block, items, count). */
+/* Calls visit(block, items, count) for each block, with its items. */
 template <typename Visit>
 static void for_each_block(const exact_item *items, uint32_t count, const hash_digits &digits, Visit visit)
 {
@@ -156,13 +154,13 @@ struct block_parts
 	size_t last;
 	size_t more;
 	size_t records;
-	size_t record; /* the digits of one */
+	size_t record; /* binary digits of one record */
 	size_t rest;
 };
 
 constexpr size_t taken_at = block_header * 8;
 
-/* false: so many items cannot be in a block of this size. */
+/* Sets the parts of a block. Returns false if a block of this size cannot have so many items. */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
 {
@@ -180,7 +178,10 @@ SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_di
 
 } // namespace
 
-/* A count of its lower digits less 1, and of the others. SB_BAD_CELLS: no count is so large. */
+/*
+ * Puts a count together from the k lower digits of the count less 1 and from its rest. SB_BAD_CELLS: the count is too
+ * large.
+ */
 static sb_status put_together(uint64_t low, uint64_t rest, int order_of_counts, uint64_t *units)
 {
 	const u128 number = u128{rest} << order_of_counts | low;
@@ -208,7 +209,7 @@ sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned
 	return SB_OK;
 }
 
-/* Goes to the first bucket from bucket_ on that is taken, or beyond the last one. */
+/* Moves bucket_ on to the first taken bucket from bucket_ on, or beyond the last bucket. */
 void exact_block::find_taken()
 {
 	while (bucket_ < buckets_)
@@ -240,13 +241,13 @@ sb_status exact_block::next(exact_item *out)
 		find_taken();
 	}
 
-	/* the last item ends the last bucket that is taken */
+	/* after the last item no taken bucket may be left */
 	if (!bits_.ok() || (next_ == items_ && bucket_ < buckets_))
 		return SB_BAD_CELLS;
 	return put_together(low, rest, order_of_counts_, &out->units);
 }
 
-/* Where a block lies, counted from the end of the directory. */
+/* Checks a block's begin and end, and sets *offset, counted from the first byte after the header, and *size. */
 static sb_status range_of(const sb_tbf *filter, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {
 	const size_t directory = directory_entry * blocks_of(filter);
@@ -293,7 +294,10 @@ size_t exact_reader::next()
 
 /* ------------------------------------------------------------------ checking */
 
-/* The items of a block, which has some: they fill it, and are written in the only way there is. */
+/*
+ * Reads all items of a block that has some. Checks that they fill it, and that they are written in the only possible
+ * way.
+ */
 static sb_status check_block(const sb_tbf *filter, uint32_t block, const unsigned char *begin, size_t size,
 							 uint64_t *items, uint64_t *largest)
 {
@@ -370,7 +374,7 @@ sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, co
 
 namespace {
 
-/* What the rests say of an item that has one. */
+/* Reads the rest of an item that has one. */
 template <sb_simd variant>
 SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts,
 							uint32_t item, uint64_t *rest)
@@ -416,7 +420,7 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 		return bits.digits(parts.records + item * parts.record, digits.lower);
 	};
 	uint32_t item = end - 1;
-	while (begin < item) /* buckets of chosen items may be long */
+	while (begin < item) /* binary search: if items were chosen by somebody, buckets may be long */
 	{
 		const uint32_t half = begin + (item - begin) / 2;
 		if (lower_of(half) < lower)

@@ -1,16 +1,16 @@
 /*
- * tbf_exact.hpp: the exact form of a small tbf: the hashes of its items in their order, each with its count. For the
- * core's own files and its tests; everybody else goes through sb_lookup.h and sb_tbf_builder.h.
+ * tbf_exact.hpp: the exact form of a small tbf: the hashes of its items in ascending order, each with its count. For
+ * the core's own files and its tests; everybody else goes through sb_lookup.h and sb_tbf_builder.h.
  *
- * What follows the header (n: sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS; without items there are no bytes at all):
+ * What follows the header (n: sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS; if n is 0, there are no bytes at all):
  *
  *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
- *     blocks         a block has the items whose hashes begin with its number; no bytes if it has none
+ *     blocks         block i has the items whose hashes begin with the digits of i; a block without items has no bytes
  *
- * There are 2^b blocks, b the largest number for which a block has at least 64 items on average (0 if n < 64): so a
- * filter of fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The q digits of a hash
- * after the block's number are its bucket: 8 of them, or floor(log2 n) + 2 if that is less. The l = 64 - b - q digits
- * after those are kept as they are. A block of m items is
+ * There are 2^b blocks. b is the largest number for which a block has at least 64 items on average (0 if n < 64). So a
+ * filter of fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The first b binary
+ * digits of a hash are its block. The next q digits are its bucket: q is 8, or floor(log2 n) + 2 if that is less. The
+ * last l = 64 - b - q digits are stored as they are. A block of m items is
  *
  *     m - 1          2 bytes
  *     k              1 byte
@@ -18,16 +18,16 @@
  *     last           a bit for each item: is it the last one of its bucket?
  *     more           a bit for each item: does its count less 1 have more than k digits?
  *     records        for each item the l lower digits of its hash, then the k lower digits of its count less 1
- *     rest           for each item with more digits: those, in gamma code
+ *     rest           for each item whose `more` is set: the other digits of its count less 1, in gamma code
  *
- * Strings of bits follow each other without gaps; numbers begin with their lowest digit, which is the lowest bit of a
- * byte; zeros fill up the last byte. k is the smallest number for which at most half of the block's counts less 1 have
- * more than k digits. So there is one way only to write a set of items.
+ * Strings of bits follow each other without gaps. Numbers begin with their lowest digit, in the lowest bit of a byte.
+ * Zeros fill up the last byte. k is the smallest number for which at most half of the block's counts less 1 have more
+ * than k digits. So a set of items can be written in only one way.
  *
- * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4 bytes
- * for 65,536 hashes, 7 for a thousand. A look-up reads the bit of its bucket, which answers two of three for items that
- * are not there. If the bucket is taken it finds its record by counting bits, and decodes nothing else but the rests
- * before its own.
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4
+ * bytes for 65,536 hashes, 7 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
+ * three look-ups of items that are not there. If the bucket is taken, the look-up finds the record by counting bits.
+ * It decodes nothing else, except the rests before its own.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -51,22 +51,22 @@ inline bool is_exact(const sb_tbf *tbf)
 	return (tbf->flags & SB_TBF_EXACT) != 0;
 }
 
-/* unit_bits where counts are no whole hits. */
+/* Returns the unit_bits of a filter whose counts are not all whole hits. */
 inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 {
 	return is_exact(tbf) ? SB_TBF_HIT_BITS : SB_TBF_UNIT_BITS;
 }
 
 /*
- * The bytes of directory and blocks, and writing them: out has room for so many. REQUIRES: count <= SB_TBF_EXACT_ITEMS,
- * the hashes ascend, and no two are the same.
+ * exact_size() returns the bytes of directory and blocks; exact_write() writes them to `out`, which has room for so
+ * many. REQUIRES: count <= SB_TBF_EXACT_ITEMS, the hashes ascend, and no two are the same.
  */
 size_t exact_size(const exact_item *items, uint32_t count);
 void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 
 /*
- * What the header says of these items: how many they are, the width of the largest count, the bytes they take. REQUIRES
- * as above.
+ * Sets the fields of a header that describe these items: their number, the width of the largest count, and their
+ * bytes. REQUIRES: as exact_size().
  */
 void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
 
@@ -75,42 +75,51 @@ inline uint32_t blocks_of(const sb_tbf *exact)
 	return exact->item_count == 0 ? 0 : hash_digits(exact->item_count).blocks();
 }
 
-/* A block, which may be any bytes, and where its parts begin, in bits. */
+/*
+ * A block, which may be any bytes, while its items are read. The positions of its parts are in bits from its first
+ * byte.
+ */
 class exact_block
 {
 public:
-	/* REQUIRES: begin < end. SB_BAD_CELLS: the block cannot have that many items. */
+	/*
+	 * Reads the beginning of a block. REQUIRES: begin < end. SB_BAD_CELLS: a block of this size cannot have that many
+	 * items.
+	 */
 	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin,
 								 const unsigned char *end);
 
-	/* Its items, one after the other. REQUIRES: left() > 0. */
+	/* Items that are left to read; next() reads one. REQUIRES: left() > 0 for next(). */
 	uint32_t left() const { return items_ - next_; }
 	[[nodiscard]] sb_status next(exact_item *out);
 
-	/* The k of its counts. */
+	/* Returns k. */
 	int order_of_counts() const { return order_of_counts_; }
 
-	/* After the last item: is there nothing but zeros up to the next whole byte, which is the end? */
+	/*
+	 * Checks the end of the block, after the last item: the last byte is filled up with zeros, and no more bytes
+	 * follow.
+	 */
 	bool is_at_end() const { return bits_.is_at_end(); }
 
 private:
 	void find_taken();
 
-	bit_reader bits_{nullptr, nullptr}; /* stands at the next item's rest */
+	bit_reader bits_{nullptr, nullptr}; /* stands at the rest of the next item */
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
-	uint64_t first_hash_ = 0; /* of the block */
+	uint64_t first_hash_ = 0; /* the lowest hash of the block */
 	uint32_t buckets_ = 0;
-	uint32_t bucket_ = 0;	  /* of the next item, or before it */
-	uint64_t last_lower_ = 0; /* of the item before, if that is in the same bucket */
+	uint32_t bucket_ = 0;	  /* bucket of the next item */
+	uint64_t last_lower_ = 0; /* lower digits of the last item read; used if same_bucket_ */
 	bool same_bucket_ = false;
 	size_t last_ = 0;
-	size_t record_ = 0; /* the next one */
+	size_t record_ = 0; /* where the next record begins */
 	int lower_digits_ = 0;
 	int order_of_counts_ = 0;
 };
 
-/* The items of a stored filter in the order of their hashes. Trusts nothing. */
+/* Reads the items of a stored filter by ascending hash. Trusts nothing. */
 class exact_reader
 {
 public:
@@ -123,8 +132,8 @@ public:
 	}
 
 	/*
-	 * The next items; 0: there are no more, or the rest cannot be read: see status(). They are there until the next
-	 * call.
+	 * Reads the next items and returns their number. 0 means that there are no more, or that the rest cannot be read:
+	 * see status(). hashes() and units() are valid until the next call.
 	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
@@ -138,21 +147,24 @@ private:
 
 	const sb_tbf *filter_;
 	const unsigned char *cells_;
-	uint32_t block_ = 0; /* the one after the open one */
+	uint32_t block_ = 0; /* the block after the open one */
 	exact_block items_;
 	sb_status status_ = SB_OK;
 	uint64_t hashes_[at_once];
 	uint64_t units_[at_once];
 };
 
-/* Everything that can be wrong with the bytes after the header; there is one way only to write a set of items. */
+/* Checks all bytes after the header: are they exactly the bytes with which these items have to be written? */
 [[nodiscard]] sb_status exact_check(const sb_tbf *filter, const void *cells);
 
 /*
- * A look-up: which bytes of the directory say where the block of a hash lies (size 0: there are no items); where the
- * block lies, given these bytes; and the item's units in that block, 0 if it is not there. Offsets count from the
- * header's first byte. Of the `size` bytes of a block the first `have` are at hand. SB_NEED_BYTES: they are not enough;
- * exact_head() of them often are, all of them always are. SB_BAD_CELLS.
+ * A look-up takes three steps. exact_directory_range() says which bytes of the directory are needed to find the block
+ * of a hash (size 0: there are no items). exact_block_range() gets these bytes, and says where the block lies.
+ * exact_find() gets the block, and finds the item's units, 0 if the item is not there. Offsets count from the header's
+ * first byte.
+ *
+ * exact_find() may get only the first `have` of the `size` bytes of a block. SB_NEED_BYTES: these are not enough.
+ * exact_head() bytes are often enough, `size` bytes always are. SB_BAD_CELLS.
  */
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset,
@@ -161,7 +173,7 @@ size_t exact_head(const sb_tbf *filter);
 [[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash,
 								   uint64_t *units);
 
-/* The same for whom all bytes after the header are at hand. */
+/* A whole look-up, for callers that have all bytes after the header. */
 [[nodiscard]] sb_status exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units);
 
 } // namespace streambloom

@@ -1,6 +1,4 @@
-/*
- * tbf_layout.cpp: the same filter in another layout of its cells.
- */
+/* tbf_layout.cpp: stores the same counters in the other layout. */
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"

@@ -1,6 +1,6 @@
 /*
- * tbf_packed.cpp: making packed blocks (tbf_packed.hpp): gathering counters, choosing levels, packing, and decay, which
- * makes a smaller block of a larger one. tbf_packed_read.cpp reads them.
+ * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, chooses levels, packs, and decays, which
+ * makes a smaller block from a larger one. tbf_packed_read.cpp reads them.
  */
 #include "tbf/tbf_packed.hpp"
 #include "base/simd.hpp"
@@ -33,7 +33,7 @@ public:
 		}
 	}
 
-	/* Fills up the byte; the next bit string begins at the result. */
+	/* Fills up the last byte with zeros. Returns where the next bit string begins. */
 	unsigned char *finish()
 	{
 		for (; count_ > 0; count_ -= 8, held_ >>= 8)
@@ -71,7 +71,9 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 #if SB_HAS_AVX2_CODE
 namespace {
 
-/* For each set of four words that are wanted: the halves of those, the first ones first. */
+/*
+ * For each set of four words that are wanted (a bit for each): the indices of their 32-bit halves, moved to the front.
+ */
 struct compressing_table
 {
 	alignas(32) int32_t halves[16][8] = {};
@@ -90,7 +92,10 @@ constexpr compressing_table compressing;
 
 } // namespace
 
-/* A word of the bitmap; codes: room for 64 from here on, wherever fewer are left. */
+/*
+ * Gathers 64 counters; returns their word of the bitmap. codes: has room for 64 codes, even if there are fewer
+ * counters.
+ */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
 {
 	uint64_t bits = 0;
@@ -117,7 +122,10 @@ SB_AVX2 static uint64_t gather_avx2(const uint64_t *counters, uint32_t cells, ga
 	uint32_t count = 0;
 	for (uint32_t first = 0; first < cells; first += 64)
 	{
-		/* of each four as many are written as were read, so nothing is written beyond the codes of all cells */
+		/*
+		 * each store writes four codes, as many as the counters read; so nothing is written beyond the codes of all
+		 * cells
+		 */
 		uint64_t bits = gather_64(counters + first, out->codes + count, &any);
 		out->before[first / 64] = static_cast<uint16_t>(count);
 		out->bitmap[first / 64] = bits;
@@ -130,7 +138,10 @@ SB_AVX2 static uint64_t gather_avx2(const uint64_t *counters, uint32_t cells, ga
 }
 #endif
 
-/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
+/*
+ * Has no branches: zero counters lie at random, so branches would be mispredicted, and building must not cost much
+ * more than in the flat layout.
+ */
 static uint64_t gather_portable(const uint64_t *counters, uint32_t cells, gathered *out)
 {
 	uint64_t any = 0;
@@ -163,9 +174,10 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 }
 
 /*
- * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
- * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that
- * equal neighbours do not wait for each other.
+ * Sets of_width[b] to how many codes have b bits, 0 .. 62. `numbers` are either codes (`above` is 0) or counters,
+ * which are larger than their codes by 1 (`above` is 1). Counters that are zero have no code; they are counted in
+ * of_width[63]. For a code q, 2q + 1 is one bit longer than q; for a zero counter it has all 64 bits set. There are
+ * four tables, so that equal neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {
@@ -192,10 +204,10 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 			(numbers, count, codes, of_width))
 
 /*
- * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
- * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
- * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is
- * taken.
+ * Chooses the widths that take the fewest bits, by dynamic programming from the top. Let n[j] be the number of codes
+ * that have anything at bit j or above. A level that begins at bit j and has width b costs n[j] * b bits, and n[j]
+ * go-on bits if it is not the last. Each further level also costs 32 bits, for its head and for bytes filled up. Of
+ * two widths of equal cost the narrower one is taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
@@ -254,7 +266,7 @@ levels levels_of(const gathered *block)
 	return levels_of_gathered(block);
 }
 
-/* The same of counters that are only measured. */
+/* Does the same for counters that are only measured. */
 template <sb_simd variant>
 SB_KERNEL levels levels_of_counters_kernel(const uint64_t *counters, uint32_t cells)
 {
@@ -271,7 +283,8 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 }
 
 /*
- * The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last.
+ * Writes the lowest `width` bits of each code. Four codes are put together first, because the writer can only take one
+ * after the other.
  */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {
@@ -291,7 +304,7 @@ SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int 
 }
 
 #if SB_HAS_AVX2_CODE
-/* The bits of whole fours. */
+/* Does what which_reach() does, but only for the codes in whole groups of four. */
 SB_AVX2 static inline uint64_t which_fours_reach(const uint64_t *codes, uint32_t count, uint64_t at_least)
 {
 	const __m256i below = _mm256_set1_epi64x(static_cast<int64_t>(at_least - 1));
@@ -311,7 +324,7 @@ SB_AVX2 static inline uint64_t deposit_at_once(uint64_t bits, uint64_t mask)
 }
 #endif
 
-/* For each of up to 64 codes a bit: is it at least so large? Codes and at_least <= 2^62. */
+/* Returns a bit for each of up to 64 codes: is it at least `at_least`? REQUIRES: codes and at_least <= 2^62. */
 template <sb_simd variant>
 SB_KERNEL uint64_t which_reach(const uint64_t *codes, uint32_t count, uint64_t at_least)
 {
@@ -329,7 +342,10 @@ SB_KERNEL uint64_t which_reach(const uint64_t *codes, uint32_t count, uint64_t a
 	return bits;
 }
 
-/* A bit for each code: does it go on? Those that do stay, without the bits that are written. */
+/*
+ * Writes a bit for each code: does it go on in the next level? Keeps the codes that do, without their lowest `width`
+ * bits.
+ */
 template <sb_simd variant>
 SB_KERNEL unsigned char *write_more(uint64_t *codes, uint32_t *count, int width, unsigned char *out)
 {
@@ -376,7 +392,7 @@ SB_VARIANTS(void, pack, (gathered * block, uint32_t cells, const levels *l, unsi
 
 /* -------------------------------------------------------------------- decay */
 
-/* Spreads the lowest bits of `bits` over the set bits of the mask, the lowest first. */
+/* Spreads the lowest bits of `bits` over the bits that are set in `mask`, from the lowest up. */
 template <sb_simd variant>
 SB_KERNEL uint64_t deposit(uint64_t bits, uint64_t mask)
 {
@@ -391,8 +407,8 @@ SB_KERNEL uint64_t deposit(uint64_t bits, uint64_t mask)
 }
 
 /*
- * A counter q <= 2^(j-1) goes to zero: that is a code below 2^(j-1). Any other becomes ceil(q / 2^j): the code q - 1 is
- * shifted.
+ * A counter q <= 2^(j-1) becomes zero: its code is below 2^(j-1). Any other counter becomes ceil(q / 2^j): its code q
+ * - 1 is shifted.
  */
 template <sb_simd variant>
 SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest)
@@ -401,7 +417,7 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 	const uint64_t half = UINT64_C(1) << (half_lives - 1);
 	const uint32_t count = block->count;
 	uint64_t
-		stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
+		stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that 64 bits can be read anywhere */
 	uint64_t *codes = block->codes;
 	uint32_t left = 0;
 	four most = {};

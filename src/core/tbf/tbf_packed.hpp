@@ -1,9 +1,9 @@
 /*
- * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packing the counters of a block, taking
- * a packed block apart again, and reading one counter of it. For the core's own files.
+ * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packs the counters of a block, takes a
+ * packed block apart again, and reads one of its counters. For the core's own files.
  *
- * Between the two a block is a list of the codes of those counters that are not zero. To halve such counters is to
- * shift their codes: so decay needs nothing else, and never sees the zeros, which are most.
+ * While a block is not packed, it is a list of the codes of those counters that are not zero. To halve a counter means
+ * to shift its code. So decay works on this list alone, and does not look at zeros, which most counters are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP
@@ -17,7 +17,7 @@ namespace streambloom {
 
 constexpr uint32_t sample_every = 512;
 constexpr int widest_code = 32;
-constexpr int most_levels = 62; /* as many as a counter has bits */
+constexpr int most_levels = 62; /* one for each bit of a counter */
 
 /* How a block is cut into levels. */
 struct levels
@@ -32,9 +32,9 @@ struct levels
 struct gathered
 {
 	uint32_t count = 0;
-	uint64_t codes[SB_TBF_BLOCK];		/* each one less by 1 */
-	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
-	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
+	uint64_t codes[SB_TBF_BLOCK];		/* each counter minus 1 */
+	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* bit i: counter i is not zero */
+	uint16_t before[SB_TBF_BLOCK / 64]; /* for each word of the bitmap, how many counters come before it */
 };
 
 inline uint64_t bytes_for(uint64_t bits)
@@ -42,47 +42,53 @@ inline uint64_t bytes_for(uint64_t bits)
 	return (bits + 7) / 8;
 }
 
-/* Bytes of a block before its bitmap: its levels, and samples of how many counters come before. */
+/* Returns the bytes of a block before its bitmap: those of its levels and of its rank samples. */
 inline uint64_t head_size(uint32_t cells, int levels)
 {
 	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
 	return 3 + static_cast<uint64_t>(levels) + 2 * static_cast<uint64_t>(std::max(levels - 1, 0)) + 2 * samples;
 }
 
-/* Bytes of a block so packed: none if all its counters are zero. */
+/* Returns the bytes of a packed block with these levels: 0 if all its counters are zero. */
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
- * How much larger a block can become by decay. The widths of its levels are chosen by a cost that decay cannot raise
- * (no code gets longer), and which for each level after the first is off by -6 .. 8 bits of what that takes, for the
- * first by 7.
+ * How much larger a block can become by decay, in bytes. The widths of its levels are chosen by a cost that decay
+ * cannot raise, since no code gets longer. The cost of the first level differs from its true size by up to 7 bits,
+ * that of each further level by -6 .. 8 bits.
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 
 /*
- * Result: a number of as many digits as the largest counter. Where that is SB_TBF_MAX_CELL or more nothing may be done
- * with what was gathered: all other functions REQUIRE smaller counters.
+ * Collects the counters that are not zero; scatter() does the opposite. Returns a number with as many binary digits as
+ * the largest counter. If it is SB_TBF_MAX_CELL or more, the result must not be used: all other functions REQUIRE
+ * smaller counters.
  */
 uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out);
 void scatter(const gathered *block, uint32_t cells, uint64_t *counters);
 
-/* Adds to of_width[b], of 64, how many counters have b binary digits, 0 to 63. Given are counters, or their codes. */
+/*
+ * Adds to of_width[b], for b from 0 to 63, how many of the counters have b binary digits. `numbers` are counters, or
+ * if `codes` is true, their codes.
+ */
 void add_widths(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width);
 
-/* Levels of the fewest bytes. */
+/* Returns the levels for which the block takes the fewest bytes. */
 levels levels_of(const gathered *block);
 levels levels_of(const uint64_t *counters, uint32_t cells);
 
-/* REQUIRES: room for packed_size(cells, l) bytes, l = levels_of(block). Uses up the codes. */
+/*
+ * Packs a block; overwrites its codes. REQUIRES: l is levels_of(block); out has room for packed_size(cells, l) bytes.
+ */
 void pack(gathered *block, uint32_t cells, const levels *l, unsigned char *out);
 
 /*
- * Decay by 1 .. 63 half-lives. Result: whether counters went to zero by it. *largest: a number of as many digits
- * as the largest counter that is left.
+ * Decays a block by 1 .. 63 half-lives. Returns whether any counter became zero. *largest: a number with as many
+ * binary digits as the largest counter that is left.
  */
 bool fade(gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest);
 
-/* A packed block, its head read and found to agree with its size. */
+/* A packed block whose head was read and agrees with its size. */
 struct packed_block
 {
 	uint32_t cells;
@@ -93,10 +99,13 @@ struct packed_block
 	const unsigned char *end;
 };
 
-/* What the head says is checked against the size, so that nobody reads beyond the block; the bits are not looked at. */
+/*
+ * Reads the head of a packed block. Checks it against the size, so that nobody reads beyond the block; the bit strings
+ * are not looked at. Returns false if they do not agree.
+ */
 bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out);
 
-/* All counters; false if it cannot be opened, or its bits do not agree with its head. */
+/* Reads all counters. Returns false if the block cannot be opened, or its bit strings do not agree with its head. */
 bool take_apart(const void *data, size_t size, uint32_t cells, gathered *out);
 
 inline bool packed_bit(const unsigned char *bits, uint64_t index)
@@ -104,7 +113,7 @@ inline bool packed_bit(const unsigned char *bits, uint64_t index)
 	return bits[index / 8] >> (index % 8) & 1;
 }
 
-/* A counter that the bitmap says is not zero. */
+/* Reads a counter whose bit in the bitmap is set. Returns false if the block is damaged. */
 bool packed_counter(const packed_block &block, uint32_t index, uint64_t *out);
 
 } // namespace streambloom

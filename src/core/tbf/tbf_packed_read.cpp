@@ -1,6 +1,4 @@
-/*
- * tbf_packed_read.cpp: reading packed blocks (tbf_packed.hpp): opening one, taking it apart, one counter of it.
- */
+/* tbf_packed_read.cpp: reads packed blocks (tbf_packed.hpp): opens one, takes it apart, reads one counter of it. */
 #include "tbf/tbf_packed.hpp"
 #include "base/simd.hpp"
 
@@ -10,7 +8,7 @@ namespace streambloom {
 
 /* ---------------------------------------------------------------- bit strings */
 
-/* width <= 32; bits: a bit string before `end`. */
+/* Returns code number `index` of a bit string that lies before `end`. width: up to 32. */
 static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uint64_t index, int width)
 {
 	uint64_t first = index * static_cast<uint64_t>(width);
@@ -19,13 +17,14 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 }
 
 /*
- * How many of the bits from .. to - 1 are set; from is a multiple of 8. The sums of a byte are added up over 16 words
- * before the bytes are: without an instruction for it, which not every x86-64 has, std::popcount is a call.
+ * Counts the bits from .. to - 1 that are set. `from` is a multiple of 8. It first counts the bits in each byte, adds
+ * these counts up over up to 16 words, byte by byte, and then adds the 8 sums. It does not use std::popcount, which
+ * would be a function call, because not every x86-64 has an instruction for it.
  */
 static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
 {
 	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
-	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte, 16 * 8 * 17 the sum of all */
+	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte; 16 * 8 * 17, the sum of all, fits 16 bits */
 	uint64_t ones = 0;
 	while (to > from)
 	{
@@ -81,19 +80,19 @@ bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out
 	return packed_size(cells, out->l) == size;
 }
 
-/* add(j, code) for each code of a level. */
+/* Calls add(j, code) for each code of a level. */
 template <typename Add>
 SB_KERNEL void read_codes(const unsigned char *bits, const unsigned char *end, uint32_t count, int width, Add add)
 {
 	const uint64_t mask = (UINT64_C(1) << width) - 1;
 	const auto step = static_cast<uint64_t>(width);
 
-	/* those whose eight bytes all lie before the end */
+	/* easy: the number of codes whose eight bytes all lie before the end */
 	auto have = static_cast<uint64_t>(end - bits);
 	auto easy = static_cast<uint32_t>(have < 8 ? 0 : std::min<uint64_t>(count, (have - 8) * 8 / step + 1));
 	uint32_t j = 0;
 	uint64_t first = 0;
-	if (width <= 14) /* and four of them in the same eight bytes, wherever the first begins */
+	if (width <= 14) /* four codes lie in the same eight bytes, wherever the first begins */
 		for (; j + 4 <= easy; j += 4, first += 4 * step)
 		{
 			uint64_t four = load_le<uint64_t>(bits + first / 8) >> (first % 8);
@@ -128,7 +127,7 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 		return true;
 	}
 
-	uint16_t place[SB_TBF_BLOCK]; /* of each code of a level from the second on, its counter */
+	uint16_t place[SB_TBF_BLOCK]; /* for each code of this level (from the second on): which counter it belongs to */
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;

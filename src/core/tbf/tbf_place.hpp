@@ -1,20 +1,20 @@
-/*
- * tbf_place.hpp: where a hash goes in a tbf: to which block, and to which of its cells. For the core's own files
- * and its tests.
- */
+/* tbf_place.hpp: which block and which of its cells a hash has in a tbf. For the core's own files and its tests. */
 #ifndef STREAMBLOOM_TBF_PLACE_HPP
 #define STREAMBLOOM_TBF_PLACE_HPP
 
 #include "base/bits.hpp"
 #include "streambloom.h"
 
-/* A builder keeps its sums in planes: so many half-lives each, and so many of them. */
+/* A builder keeps its sums in planes: SB_TBF_PLANES of them, of SB_TBF_PLANE half-lives each. */
 #define SB_TBF_PLANE 16
 #define SB_TBF_PLANES 4
 
 namespace streambloom {
 
-/* Each block has a range of hashes, in ascending order: blocks are in the order of hashes, as sets are. */
+/*
+ * Returns the block of a hash. Each block has a range of hashes, and the ranges ascend: so blocks are in the order of
+ * hashes, as the slots of hash sets are.
+ */
 inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 {
 	return static_cast<uint32_t>(multiply_high(hash, blocks));
@@ -36,14 +36,18 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 /* Estimates the number of items from the share of cells that are not 0; infinity if no cell is 0. */
 double items_for_fill(const sb_tbf *tbf, double fill);
 
-/* For estimates: so many units at the base, of any sign, as hits at a time; rounded to nearest, without slack. */
+/*
+ * For estimates: returns `units` at the base, which may be negative, as hits at the time `at`, rounded to nearest.
+ * Slack is not added.
+ */
 double hits_at(const sb_tbf *tbf, double units, int64_t at);
 
-/* Makes the header of an empty filter with the same parameters. */
+/* Removes all hits from a header: it becomes that of an empty filter with the same parameters. */
 void clear_hits(sb_tbf *tbf);
 
 /*
- * Makes of a plan that of an exact filter, or of one with as many cells as another plan. REQUIRES: clear_hits().
+ * plan_exact() turns a plan into that of an exact filter; plan_cells() gives it as many cells as `sized` has.
+ * REQUIRES: clear_hits() was called.
  */
 void plan_exact(sb_tbf *plan);
 void plan_cells(sb_tbf *plan, const sb_tbf *sized);

@@ -1,10 +1,10 @@
 /*
  * tbf_plane.cpp: see tbf_plane.hpp.
  *
- * The words of blocks lie in pieces of memory, each for a fourth of the blocks held before and for at most
- * `most_blocks`: so few allocations are made for many blocks, and a plane takes at most a fourth more than its blocks.
- * Lists lie in other pieces, which grow in the same way; what a list leaves when it grows is for the next list of that
- * size.
+ * The words of blocks lie in pieces of memory. A new piece has room for a fourth of the blocks that had words before,
+ * but for at most `most_blocks`. So few allocations are made for many blocks, and a plane takes at most a fourth more
+ * than its blocks need. Lists lie in other pieces, which grow in the same way. When a list moves to a larger one, its
+ * memory is kept for the next list of its old size.
  */
 #include "tbf/tbf_plane.hpp"
 
@@ -62,7 +62,7 @@ static void *add_piece(cell_plane *plane, size_t size)
 
 /* ------------------------------------------------------------------- lists */
 
-/* By halves of powers of two, so that a list is at most half as large again as it has to be. */
+/* Powers of two, and one and a half times these: so a list is at most half as large again as it has to be. */
 constexpr uint16_t places_of_few[sizes_of_few] = {16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
 static_assert(places_of_few[sizes_of_few - 1] * 3 / 4 == most_few);
 
@@ -91,7 +91,7 @@ static const uint16_t *cells_of(const few_cells *few)
 	return reinterpret_cast<const uint16_t *>(words_of(few) + few->places);
 }
 
-/* The place of a cell, or the one where it is to go. */
+/* Returns the place of a cell; if the list does not have the cell, the place where it is to go. */
 static uint32_t place_of_cell(const few_cells *few, uint32_t cell)
 {
 	const uint16_t *cells = cells_of(few);
@@ -202,7 +202,7 @@ sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count)
 
 /* ------------------------------------------------------------------- words */
 
-/* The words of each block begin at a line of the cache. */
+/* Allocates memory for more blocks. The words of each block begin at a line of the cache. */
 static sb_status add_blocks(cell_plane *plane)
 {
 	const uint32_t blocks = std::min(std::clamp(plane->full / 4, 1u, most_blocks), plane->block_count - plane->full);
@@ -215,7 +215,7 @@ static sb_status add_blocks(cell_plane *plane)
 	return SB_OK;
 }
 
-/* Clears words and spreads a list over them. */
+/* Clears the words of a block, and writes those of its list to them. few may be NULL. */
 static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 {
 	uint64_t nowhere;
@@ -223,7 +223,7 @@ static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 	for (uint32_t i = 0; few != nullptr && i < few->places; i++)
 	{
 		const uint16_t cell = cells_of(few)[i];
-		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* which is the case nobody could foresee */
+		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* no branch: it could not be predicted */
 		*to = words_of(few)[i];
 	}
 }
@@ -283,7 +283,7 @@ uint32_t count_words(const uint64_t *words, uint32_t count)
 	return static_cast<uint32_t>(found[0] + found[1] + found[2] + found[3]);
 }
 
-/* The numbers of the words that are not 0, found without a branch. */
+/* Writes the indices of the words that are not 0 to `cells`, without a branch. Returns how many they are. */
 static uint32_t cells_that_hold(const uint64_t *words, uint32_t count, uint16_t *cells)
 {
 	uint32_t found = 0;

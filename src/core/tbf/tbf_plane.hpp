@@ -1,7 +1,7 @@
 /*
- * tbf_plane.hpp: a plane of sums of cells. A block to which nothing was added takes no memory; one in which few cells
- * hold something has a list of these; any other has a word for each cell. So what a builder takes goes with the cells
- * that hold something, and not with the cells of its filter. For the core's own files.
+ * tbf_plane.hpp: a plane of sums of cells. A block to which nothing was added takes no memory. A block in which few
+ * cells hold something has a list of these cells. Any other block has a word for each cell. So the memory of a builder
+ * depends on how many cells hold something, not on how many cells its filter has. For the core's own files.
  */
 #ifndef STREAMBLOOM_TBF_PLANE_HPP
 #define STREAMBLOOM_TBF_PLANE_HPP
@@ -12,56 +12,63 @@
 namespace streambloom {
 
 /*
- * The list of a block: a table of open addressing. Each cell lies at the place that its number has among the numbers of
- * all cells, or in the next one that was free. At least a fourth of the places is free.
+ * The list of a block is a hash table with open addressing, with the cell's number as hash: cell c lies at place c *
+ * places / SB_TBF_BLOCK, or at the next one that was free. At least a fourth of the places is free.
  */
 struct few_cells
 {
-	uint16_t places; /* one of a few sizes; behind this so many words, and the numbers of as many cells */
+	uint16_t places; /* length of the table; behind the struct lie so many words, then the cell numbers */
 	uint16_t used;
-	uint16_t promised; /* of the free ones, how many hold_cells() keeps for cells to come */
-	uint16_t size;	   /* which of the sizes */
+	uint16_t promised; /* how many free places hold_cells() keeps for cells that are about to be added */
+	uint16_t size;	   /* index of `places` in the table of sizes */
 };
 
 constexpr uint16_t no_cell = UINT16_MAX;
 
-/* A block in which more cells hold something has all its words, and so has one of fewer than SB_TBF_BLOCK cells. */
+/*
+ * If more cells than this hold something, the block has a word for each cell. So does any block of fewer than
+ * SB_TBF_BLOCK cells.
+ */
 constexpr uint32_t most_few = 768;
 constexpr int sizes_of_few = 13;
 
 struct cell_plane
 {
-	uint64_t **block; /* for each block its words, or NULL: they are in a list, or all are zero */
+	uint64_t **block; /* for each block its words; NULL: it has a list, or all its sums are zero */
 	few_cells **few;  /* for each block its list, or NULL */
 	uint32_t block_count;
 	uint32_t block_cells;
 	uint32_t full;	/* blocks that have words */
 	uint32_t lists; /* blocks that have a list */
-	uint32_t spare; /* blocks that have memory, but no words yet: from `next` on */
+	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
 	bool never_few; /* blocks are expected to hold much: none gets a list */
 	uint64_t *next;
-	size_t list_bytes; /* of the pieces for lists */
-	size_t list_left;  /* bytes of the newest of them that nothing has yet: from `next_list` on */
+	size_t list_bytes; /* size of all pieces of memory for lists */
+	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
 	unsigned char *next_list;
-	few_cells *free_list[sizes_of_few]; /* lists that grew or became words; each begins with the next one's address */
-	void *pieces;						/* of memory, each with the address of the one before it */
+	few_cells *free_list[sizes_of_few]; /* lists that are free, by size; each begins with the address of the next */
+	void *pieces;						/* all pieces of memory; each begins with the address of the one before it */
 	sb_memory memory;
 };
 
-/* A plane of zeros, with as many cells as a filter. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */
+/* Makes a plane of zeros with as many cells as `tbf`. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */
 [[nodiscard]] sb_status make_cell_plane(const sb_memory *memory, const sb_tbf *tbf, cell_plane **out);
-void release_cell_plane(cell_plane *plane); /* or NULL */
+void release_cell_plane(cell_plane *plane); /* plane may be NULL */
 
 /*
- * How many bytes the plane's cells would take as extensible counters. It is an upper bound in nearly all cases: a cell
- * of a block takes one byte, and so does an entry of a list, unless entries are far from each other.
+ * Returns how many bytes the plane's cells would take as extensible counters. This is nearly always an upper bound: it
+ * allows one byte for a cell of a block, and one for an entry of a list. An entry of a list takes more only if the
+ * entries are far from each other.
  */
 inline uint64_t usual_bytes(const cell_plane *plane)
 {
 	return uint64_t{plane->full} * plane->block_cells + plane->list_bytes / 4;
 }
 
-/* Gives words to a block that has none: zeros, and what was in its list. SB_NO_MEMORY: it has none. */
+/*
+ * Gives words to a block that has none. They hold what was in its list; all others are zero. SB_NO_MEMORY: the block
+ * has no words, and its list is as it was.
+ */
 [[nodiscard]] sb_status give_words(cell_plane *plane, uint32_t block);
 
 [[nodiscard]] inline sb_status hold_block(cell_plane *plane, uint32_t block)
@@ -70,8 +77,9 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Room for so many more cells in a block without words, beside what was promised since word_at() was last called for
- * it: in its list or, if they are too many for one, by words. SB_NO_MEMORY: the block holds what it held.
+ * Makes room for `count` more cells in a block without words: in its list, or as words if they are too many for a
+ * list. The room is added to what was promised since word_at() was last called for the block. SB_NO_MEMORY: the block
+ * holds what it held.
  */
 [[nodiscard]] sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count);
 
@@ -81,39 +89,44 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * The same for the cells of many items. *full: each of their blocks has words, as a kernel needs them.
+ * Makes room for the cells of many items, as hold_cells() does for one. *full becomes true if all their blocks have
+ * words, as a kernel needs them.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 
 /*
- * The word of a cell of a list, or NULL; a new one, of 0, if the cell has none. REQUIRES: room that hold_cells() made.
+ * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() adds the
+ * cell in that case, with the word 0. REQUIRES: hold_cells() has made room for add_word().
  */
 const uint64_t *find_word(const few_cells *few, uint32_t cell);
 uint64_t *add_word(cell_plane *plane, uint32_t block, uint32_t cell);
 
-/* REQUIRES: room that hold_cells() made. It stays where it is until the next call of a function that makes room. */
+/*
+ * Returns the word of a cell. The pointer is valid until the next call of a function that makes room. REQUIRES:
+ * hold_cells() has made room.
+ */
 inline uint64_t *word_at(cell_plane *plane, uint32_t block, uint32_t cell)
 {
 	return plane->block[block] != nullptr ? &plane->block[block][cell] : add_word(plane, block, cell);
 }
 
 /*
- * The words of a block, or NULL if it holds nothing. Those of a list are written to `room`, which has a word for each
- * cell.
+ * Returns the words of a block, or NULL if it holds nothing. If the block has a list, its words are written to `room`,
+ * which has a word for each cell.
  */
 const uint64_t *read_block(const cell_plane *plane, uint32_t block, uint64_t *room);
 
 /*
- * Adds words * 2^shift, 0 <= shift < 62, to those of a list; false if that is too much for a word. *largest becomes the
- * largest that was added. REQUIRES: room that hold_cells() made for those that are not 0; the block has a list, and no
- * words.
+ * Adds words[i] * 2^shift, 0 <= shift < 62, to cell i of a block that has a list and no words. Returns false if a sum
+ * is too large for a word. *largest is raised to the largest amount that was added. REQUIRES: hold_cells() has made
+ * room for all words that are not 0.
  */
 bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, int shift, uint64_t *largest);
 
-/* How many of so many words are not 0. REQUIRES: count is a multiple of 4. */
+/* Returns how many of `count` words are not 0. REQUIRES: count is a multiple of 4. */
 uint32_t count_words(const uint64_t *words, uint32_t count);
 
-/* Where the words of one block of a plane are, to read single ones. */
+/* The words of one block of a plane, for reading single ones. */
 struct block_place
 {
 	const uint64_t *words;
@@ -129,7 +142,7 @@ struct block_place
 	}
 };
 
-/* plane: or NULL */
+/* plane may be NULL */
 inline block_place place_of_block(const cell_plane *plane, uint32_t block)
 {
 	return plane != nullptr ? block_place{plane->block[block], plane->few[block]} : block_place{};

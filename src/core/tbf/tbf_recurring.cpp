@@ -2,15 +2,15 @@
  * tbf_recurring.cpp: the table of a filter with recurring minimum (Cohen, Matias 2003, section 3.3), while the filter
  * is built.
  *
- * If only one of an item's cells holds its smallest value, chance had to spare that one cell, and may not have spared
- * it. In the paper such an item moves to a secondary filter, and a Bloom filter of the items moved says where to look.
- * An item which that filter holds by mistake would be looked for where its hits are not, and undercounted. Here both
- * are one exact table of hashes and counts.
+ * If only one of an item's cells holds its smallest value, it is less likely that this cell has no hits of other
+ * items. In the paper such an item moves to a secondary filter, and a Bloom filter of the moved items says where to
+ * look. If that Bloom filter held an item by mistake, the item would be looked for where its hits are not, and
+ * undercounted. Here one table of hashes and counts, which makes no such mistakes, replaces both.
  *
- * A hit is added to all the item's cells, and to its entry if it has one; if not, and its minimum does not recur then,
- * it gets an entry with that minimum. So it never undercounts: cells count all hits, so the minimum is at least the
- * item's hits when the entry is made, and from then on both get the same; and entries are exact, nothing else is added
- * to them. For the same reason an entry is never above the minimum of the cells.
+ * A hit is added to all the item's cells, and to its entry if it has one. If it has none, and its minimum does not
+ * recur after the hit, it gets an entry with that minimum. Why it never undercounts: cells count all hits, so the
+ * minimum is at least the item's hits when the entry is made. From then on, both get the same hits. No hits of other
+ * items are added to an entry, so an entry is never above the minimum of the cells.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -22,7 +22,7 @@
 
 using namespace streambloom;
 
-/* Beside each hash are its 2^-12 hits. */
+/* Returns the hits of a slot's item, in 2^-12 hits. They lie beside the hash. */
 static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 {
 	return &recurring.slots[hash_set_place(slot, 1) + 4];
@@ -59,7 +59,7 @@ sb_status streambloom::read_recurring(sb_tbf_builder *builder, const sb_tbf *fil
 	const unsigned char *table = cells + counters_size(filter);
 	const uint64_t count = recurring_entries(filter);
 
-	/* room first: hashes that ascend would pile up in a set that grows as it goes */
+	/* make room for all first: in a set that grows step by step, ascending hashes would pile up at its beginning */
 	sb_status status = hash_set_remake(&builder->recurring, &builder->memory, hash_set_capacity_for(count + 1), 1);
 	for (uint64_t i = 0; i < count && status == SB_OK; i++)
 	{

@@ -1,16 +1,16 @@
 /*
- * tbf_remove.cpp: hits taken out again, the deletion of the Counting filter (Fan, Cao, Almeida, Broder 2000).
+ * tbf_remove.cpp: takes hits out again: the deletion of the Counting filter (Fan, Cao, Almeida, Broder 2000).
  *
- * Why the other items never undercount afterwards. As long as nothing was forgotten, each counter, as a number of hits
- * at the base, is at least the exact sum of the hits on its cell, where a hit counts once for each position that its
- * item has there. For sums are only rounded up; and decay that forgets nothing, merging and widening also round up, or
- * repeat counters. The hit that is taken out is part of that sum with the very value that is known here (sb_tbf_hit()
- * rounds the same weight at the same moment the same way), and what is subtracted is that value times the positions,
- * rounded down to units. What remains is at least the exact sum of the other hits: of other items', and of those that
- * the item keeps. By the same inequality, a counter that is below the hit's value proves that the hit is not there.
+ * Why other items are never undercounted afterwards. As long as nothing was forgotten, each counter, as a number of
+ * hits at the base, is at least the exact sum of the hits on its cell. (A hit counts once for each position that its
+ * item has there.) This is so because sums are only rounded up. Merging, widening, and decay that forgets nothing also
+ * round up, or repeat counters. The hit to be taken out is part of that sum, with exactly the value that is known
+ * here: sb_tbf_hit() rounds the same weight at the same moment in the same way. That value times the positions,
+ * rounded down to units, is subtracted. What remains is at least the exact sum of all other hits, of other items and
+ * of this one. For the same reason, a counter below the hit's value proves that the hit is not there.
  *
- * So up to one unit of a hit that was taken out may stay in each counter. Whole hits that have not decayed are whole
- * units.
+ * Since the amount is rounded down, up to one unit of the hit may stay in each counter. Whole hits that have not
+ * decayed are whole units, and nothing of them stays.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -31,15 +31,17 @@ static u128 scaled(uint64_t value, int64_t shift, bool up)
 	return up || shift <= -128 ? (up ? rounded_up : 0) : static_cast<u128>(value) >> -shift;
 }
 
-/* The shift that makes units of the filter's counters of 2^-12 hits at the start of the moment's half-life. */
+/*
+ * Returns the shift that converts 2^-12 hits at the start of the moment's half-life to units of the filter's counters.
+ */
 static int64_t shift_to_units(const sb_tbf *tbf, const sb_moment *moment)
 {
 	return moment->half_lives - tbf->base - (SB_TBF_HIT_BITS - tbf->unit_bits);
 }
 
 /*
- * Takes the hit out of the counters of the item's block. false: the item has no such hit, only *most; nothing was
- * changed.
+ * Subtracts the hit from the item's counters; `counters` are those of its block. Returns false if the item has no such
+ * hit: then it sets *most and changes nothing.
  */
 static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, uint64_t value, uint64_t *counters,
 					 double *most)
@@ -54,7 +56,7 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 		for (int i = 0; i < tbf->hash_count && there; i++)
 		{
 			if (std::find(positions, positions + i, positions[i]) != positions + i)
-				continue; /* this cell was dealt with */
+				continue; /* the same cell as at an earlier position */
 			uint64_t &counter = counters[positions[i]];
 			auto times = static_cast<uint64_t>(std::count(positions + i, positions + tbf->hash_count, positions[i]));
 			if (subtract)
@@ -68,7 +70,7 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 	return there;
 }
 
-/* The same of an exact filter. */
+/* Takes the hit out of an exact filter. */
 static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 							  uint64_t hit, const sb_memory *to, value_block *block, sb_tbf *out, double *most)
 {

@@ -1,11 +1,12 @@
 /*
  * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
  *
- * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as v * 2^(floor(x)
- * mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order of its terms. The
- * newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the newest hit, is
- * dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the beginning is
- * entered in the set of items all the same.) Only when the value is stored is anything rounded: once, and up.
+ * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It is added to plane floor(x / 16), as v *
+ * 2^(floor(x) mod 16). So a 64-bit word of a plane has room for 2^34 hits, and a sum does not depend on the order of
+ * its terms. The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the
+ * newest hit, are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes,
+ * its item is inserted into the set of items all the same.) Rounding happens only when the value is stored: once, and
+ * up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -22,7 +23,7 @@
 
 using namespace streambloom;
 
-/* So many words are worked on between two questions whether to stop. */
+/* This many words are worked on before stop_wanted() is asked again. */
 constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
 
 /* ------------------------------------------------------------------- filling */
@@ -50,8 +51,8 @@ sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
 }
 
 /*
- * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not
- * cleared before that: it would take long for a large set, and cannot be stopped in the middle of a turn.
+ * Planes of items that fall out are kept for later use. They are not cleared here: that takes long for a large set,
+ * and this function must not be interrupted.
  */
 void streambloom::sums_make_room(tbf_sums *sums, int64_t wanted)
 {
@@ -105,13 +106,16 @@ sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, i
 }
 
 /*
- * How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a
- * cache.
+ * Items are prefetched this far ahead, so that the waits for their cache lines overlap. Sets of fewer slots than
+ * prefetch_from_slots are in a cache anyway.
  */
 constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
-/* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
+/*
+ * Not a lambda: where a lambda is not inlined, the compiler takes one that only prefetches for one that does nothing,
+ * and drops it.
+ */
 SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
 							 uint64_t hash)
 {
@@ -121,7 +125,7 @@ SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uin
 		__builtin_prefetch(own + plane, 1);
 }
 
-/* beside: known to the compiler where all is in one plane. */
+/* The compiler knows `beside` if there is only one plane. */
 template <sb_simd variant>
 SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
 							   const uint64_t *values, size_t count, sb_status *status)
@@ -176,7 +180,7 @@ size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, i
 					values, count, status);
 }
 
-/* Adds to all cells of an item, for which there is room. */
+/* Adds to all cells of an item. REQUIRES: hold_cells() has made room. */
 static sb_status add_to_item(cell_plane *plane, const sb_tbf *tbf, uint32_t block, uint64_t hash, uint64_t amount)
 {
 	if (plane->block[block] != nullptr)
@@ -312,7 +316,7 @@ int streambloom::sums_matching_plane(const tbf_sums *sums, const tbf_sums *other
 	return index >= 0 && index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-/* Each word of `from` stands for 2^halvings of a block's. */
+/* Adds words to a block. Each word of `from` is added to 2^halvings cells. */
 static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from, int halvings)
 {
 	const uint32_t cells = to->block_cells;
@@ -326,7 +330,10 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 				return status;
 		return SB_OK;
 	}
-	/* A block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first. */
+	/*
+	 * A block with a list has SB_TBF_BLOCK cells. If the other filter's block is smaller, it is spread over them
+	 * first.
+	 */
 	uint64_t largest = 0;
 	block_counters widened;
 	if (halvings != 0)

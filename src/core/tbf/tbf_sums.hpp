@@ -1,6 +1,6 @@
 /*
- * tbf_sums.hpp: what the files on sums of hits share: filling and combining (tbf_sums.cpp), storing
- * (tbf_sums_store.cpp), minimum increase and recurring minimum (tbf_sums_minimum.cpp).
+ * tbf_sums.hpp: sums of hits, as several files need them: filled and combined in tbf_sums.cpp, with weights in
+ * tbf_sums_weighted.cpp; stored in tbf_sums_store.cpp; minimum increase and recurring minimum in tbf_sums_minimum.cpp.
  */
 #ifndef STREAMBLOOM_TBF_SUMS_HPP
 #define STREAMBLOOM_TBF_SUMS_HPP
@@ -17,119 +17,119 @@
 namespace streambloom {
 
 /*
- * The in-memory state of tbf_agg and tbf_merge_agg: per cell (or per item, while few are known) exact integer sums in
- * 2^-12 hits, in planes of 16 half-lives, of which the newest four are kept. The sums of items are words beside the
- * hashes of a set, which the caller owns; those of cells are planes of their own. An absent plane is NULL and means
- * zeros. Everything in here is a sum or a maximum of integers, so the order of rows and the number of workers leave no
- * trace. REQUIRES: zeroed at first.
+ * The in-memory state of tbf_agg and tbf_merge_agg: exact integer sums in 2^-12 hits, one for each cell (or one for
+ * each item, while few items are known). The sums lie in planes of 16 half-lives, of which the newest four are kept. A
+ * plane of items has its words beside the hashes of a set; the caller owns the set. A plane of cells is a cell_plane.
+ * A plane that is NULL stands for zeros. Everything in here is a sum or a maximum of integers, so the result does not
+ * depend on the order of rows or the number of workers. REQUIRES: zeroed at first.
  */
 struct tbf_sums
 {
-	uint64_t *plane[SB_TBF_PLANES]; /* of items: [i] is plane number newest_plane - i */
-	uint64_t *
-		fallen[SB_TBF_PLANES]; /* of items: planes that fell out, with their old words: to be cleared, and used again */
-	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] as above; one that falls out is released */
-	uint64_t width;					  /* words in each plane */
-	uint32_t beside;				  /* of items: word i lies at hash_set_place(i, beside), that of the set */
+	uint64_t *plane[SB_TBF_PLANES];	  /* of items: [i] is the plane with the number newest_plane - i */
+	uint64_t *fallen[SB_TBF_PLANES];  /* of items: planes that fell out; cleared before they are used again */
+	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] as in `plane`; a plane that falls out is released */
+	uint64_t width;					  /* words in each plane, zero or not */
+	uint32_t beside;				  /* of items: set->beside; word i of a plane lies at hash_set_place(i, beside) */
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
-	sb_u128 loss[SB_TBF_PLANES]; /* what one item loses at most if the plane falls out */
-	sb_u128 dropped_total;		 /* total and loss of what fell out, as if it were in the newest plane not kept */
+	sb_u128 loss[SB_TBF_PLANES]; /* the most that one item loses if the plane falls out */
+	sb_u128 dropped_total;		 /* of planes that fell out, as if they were in the newest plane not kept */
 	sb_u128 dropped_loss;
 	int64_t newest_plane;
 	int64_t newest_half_life; /* the greatest floor(x) of anything added */
-	int64_t oldest_base;	  /* of filters merged */
+	int64_t oldest_base;	  /* the lowest base of all filters merged */
 	int64_t newest;			  /* start of the epoch of the newest hit */
 	bool any;				  /* something was added */
-	bool merged;			  /* oldest_base counts */
-	bool fractions;			  /* some sum is no whole number of hits */
+	bool merged;			  /* filters were merged: oldest_base is valid */
+	bool fractions;			  /* some sum is not a whole number of hits */
 };
 
 /*
- * Makes plane floor(half_lives / 16) the newest if it is newer, dropping what falls out; returns its index 0 .. 3, or
- * -1 if it is older than all that are kept. Where there is no such plane yet the caller makes one: of cells by
- * make_cell_plane(), of items it takes one that fell out (sums_take_fallen()), or if there is none adds one to the set,
- * zeroed.
+ * Makes floor(half_lives / 16) the newest plane if it is newer than that; the oldest planes fall out. Returns the
+ * index of that plane, 0 .. 3, or -1 if it is older than all planes kept. If the plane is NULL, the caller has to make
+ * it. A plane of cells comes from make_cell_plane(). For a plane of items the caller takes one that fell out
+ * (sums_take_fallen()), or if there is none, adds a zeroed one to the set.
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
-/* Makes room for this plane, if it is newer than the newest: as many of the oldest fall out. */
+/* Makes plane number `wanted` the newest, if it is newer than that: for each plane added, the oldest one falls out. */
 void sums_make_room(tbf_sums *sums, int64_t wanted);
 
 /*
- * A plane of items that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out.
+ * Takes a plane of items that fell out, and clears it. *out is NULL if there is none. SB_INTERRUPTED: the plane still
+ * counts as one that fell out.
  */
 [[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
-/* Adds a value (2^-12 hits, before the shift) to one word of a plane of items that sums_turn() gave. */
+/* Adds a value (2^-12 hits, not shifted yet) to one word of a plane of items. `index` is what sums_turn() returned. */
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
 
 /*
- * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the
- * values to their words, in order, until there is no room in the set; returns how many. REQUIRES: hash_set_has_room();
- * index >= 0; the plane is one of those beside the hashes.
+ * Adds hits of one half-life to sums of items: inserts the items into the set and adds the values to their words, in
+ * order, until the set has no room. Returns how many hits it added. REQUIRES: hash_set_has_room(); index >= 0; the
+ * plane lies beside the set's hashes.
  */
 size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
 					 const uint64_t *values, size_t count, sb_status *status);
 
 /*
- * The same for all cells of an item; index -1: of no cell. SB_NO_MEMORY: nothing was added.
- * REQUIRES: the planes have the cells of tbf.
+ * Adds a value to all cells of an item; to none if index is -1. SB_NO_MEMORY: nothing was added. REQUIRES: the planes
+ * have the cells of tbf.
  */
 [[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
 									  uint64_t value);
 
 /*
- * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
- * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. SB_NO_MEMORY: none of them is in.
- * REQUIRES: index >= 0.
+ * Adds hits of many items to their cells, in any order; all hits are of one half-life. Prefetches the cells of the
+ * next items while it adds to the others. SB_OVERFLOW: some of the hits were added, so the sums are of no use.
+ * SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
  */
 [[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
 									   const uint64_t *hashes, const uint64_t *values, size_t count);
 
 /*
- * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others
- * are only raised to that where they are below it. The result depends on the order of hits. For filters with
- * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
+ * Minimum increase (Cohen, Matias 2003): adds the value to the item's smallest cell only, and raises each other cell
+ * to that sum if it is smaller. The result depends on the order of hits. For filters with SB_TBF_MINIMUM_INCREASE.
+ * REQUIRES: as sums_add_item().
  */
 [[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
 										uint64_t value);
 
 /*
- * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell
- * becomes the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
- * SB_NO_MEMORY: nothing was raised. REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of
- * its plane.
+ * Raises each of the item's cells to the number that `words` stand for (SB_TBF_PLANES of them, one for each plane), if
+ * the cell is smaller. So in the end each cell has the largest number that it was raised to, in whatever order. For
+ * going over from sums of items to sums of cells. SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for
+ * each word that is not zero; no word is larger than sums->loss of its plane.
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
-/* The same within one block, of whose words in each plane these are (NULL: there are none, and words[i] is 0). */
+/* Does the same in one block. block[i] are the words of the block in plane i, or NULL: then words[i] must be 0. */
 void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
 /*
- * Recurring minimum (Cohen, Matias 2003): do at least two different cells of the item hold its smallest value, which
- * goes to *minimum (2^-12 hits)? SB_OVERFLOW if they do not and the value is SB_TBF_MAX_CELL or more.
- * REQUIRES: no decay; something was added to the item's cells.
+ * Recurring minimum (Cohen, Matias 2003): sets *minimum to the item's smallest cell (2^-12 hits), and *recurs to
+ * whether at least two different cells of the item hold this value. SB_OVERFLOW if only one does and the value is
+ * SB_TBF_MAX_CELL or more. REQUIRES: no decay; something was added to the item's cells.
  */
 [[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 											   uint64_t *minimum);
 
-/* Notes a hit in the totals (once a hit, beside the cells). */
+/* Adds a hit to the totals. To be called once for each hit, besides adding it to the cells. */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*
- * Would the total of the sums still fit a header, if so many hits of this value were noted? SB_TOTAL_OVERFLOW: it would
- * not.
+ * Checks whether the total of the sums would still fit a header after `count` more hits of this value.
+ * SB_TOTAL_OVERFLOW: it would not.
  */
 [[nodiscard]] sb_status sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count);
 
 /*
- * The header of a filter that holds the sums at this base, as far as it follows from the notes: out begins as a copy of
- * tbf. SB_TOTAL_OVERFLOW, SB_OVERFLOW: total or slack do not fit.
+ * Fills in the header of a filter that stores the sums at this base: a copy of `tbf` with the base, the times, total
+ * and slack. SB_TOTAL_OVERFLOW, SB_OVERFLOW: the total or the slack does not fit.
  */
 [[nodiscard]] sb_status sums_describe(const tbf_sums *sums, const sb_tbf *tbf, int64_t base, sb_tbf *out);
 
-/* A weight by which filters are merged: factor * 2^exponent. */
+/* The weight of a filter that is merged: factor * 2^exponent. */
 struct filter_weight
 {
 	uint64_t factor; /* odd and below 2^33, or 0 */
@@ -137,39 +137,40 @@ struct filter_weight
 };
 
 /*
- * Whole weights, and others of at most 14 binary digits, are kept as they are; others are rounded up to 14 digits (by
- * less than 2^-13 of themselves). SB_OUT_OF_RANGE: NaN, below 0, or SB_TBF_MAX_WEIGHT and more.
+ * Splits a weight into factor and exponent. Weights that are whole numbers or have at most 14 binary digits are exact;
+ * others are rounded up to 14 digits (by less than 2^-13 of themselves). SB_OUT_OF_RANGE: the weight is NaN, below 0,
+ * or SB_TBF_MAX_WEIGHT or more.
  */
 [[nodiscard]] sb_status make_filter_weight(double weight, filter_weight *out);
 
 /*
- * To add a stored filter times a weight takes two steps.
+ * A stored filter is added, times a weight, in two steps.
  *
- * sums_turn_for_weighted() makes room for its planes. A filter without hits, or of weight 0, leaves no trace: then it
- * changes nothing and returns -1. Large counters (of 64 bits, as a rule) are split into parts of 16 binary digits, one
- * for each of `planes` planes, 1 to 4: from the plane of the base up to the one after that of the newest hit. The
- * indices of these planes are index, index - 1, ...; an index that is not 0 .. 3 is that of a plane which has fallen
- * out. The caller then allocates the planes that are NULL.
+ * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
+ * parts of 16 binary digits. Each part has a plane of its own: *planes of them, 1 to 4, from the plane of the base up
+ * to at most the one after that of the newest hit. Returns the index of the first; the others have index - 1, index -
+ * 2, ... An index that is not 0 .. 3 belongs to a plane that has fallen out. The caller then allocates those of the
+ * planes that are NULL. If the filter has no hits, or the weight is 0, nothing changes, and the result is -1.
  *
- * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The filter may be smaller by a
- * power of two than `tbf`, whose cells the planes have. Amounts are rounded up, in units of 2^-44 hits at the base or
- * smaller ones, so that those far below a hit keep their proportions.
+ * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
+ * `tbf`; `filter` may have fewer cells, by a power of two. Amounts are rounded up, in units of 2^-44 hits at the base
+ * or smaller ones, so that amounts far below a hit keep their proportions.
  */
 int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes);
 [[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 										  const void *cells, const filter_weight *weight);
 
 /*
- * The same for an exact filter: the second step notes its totals when it begins, and gives its items to the caller, who
- * adds them to the planes; then note_losses(). The words of part j belong into plane index - j, if there is one (else
- * they have fallen out), at its first half-life.
+ * The second step for an exact filter. The constructor notes its totals. next() gives its items to the caller, who
+ * adds their words to the planes: those of part j to plane index - j, at that plane's first half-life. If there is no
+ * such plane, it has fallen out, and so have these words. At the end the caller calls note_losses().
  */
 class weighted_items
 {
 public:
 	weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells, const filter_weight *weight);
 
-	/* The next items; *count is 0 after the last one. SB_BAD_CELLS, SB_OVERFLOW. */
+	/* Reads the next items; *count is 0 after the last one. SB_BAD_CELLS, SB_OVERFLOW. */
 	[[nodiscard]] sb_status next(size_t *count);
 	const uint64_t *hashes() const { return reader_.hashes(); }
 	int parts() const { return parts_; }
@@ -190,57 +191,62 @@ private:
 };
 
 /*
- * Adds what is not in the planes' words (totals, slack, times) and makes other's newest plane known to sums.
- * For combining two states: call it first, then add other's words plane by plane.
+ * The first step of adding `other` to `sums`: adds all that is not in words (totals, slack, times), and makes the
+ * newest plane of `other` known to `sums`. After it, the caller adds the words of `other`, plane by plane.
  */
 void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 
-/* The index in sums of other's plane i, or -1 if it has fallen out. After sums_combine_notes(). */
+/*
+ * Returns the index in `sums` of plane i of `other`, or -1 if that plane has fallen out. To be called after
+ * sums_combine_notes().
+ */
 int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
- * to += from: planes of cells, where `from` may have fewer of them by a power of two, each then standing for 2^j of the
- * other's. As a plane of more cells is made of zeros, this widens, too. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: some
- * are added.
+ * to += from, cell by cell. `from` may have fewer cells by a power of two, 2^j: each of its cells is then added to 2^j
+ * cells of `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a
+ * part of `from` was added.
  */
 [[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
-/* Adds these words to those of a block. */
+/* Adds words[i] to cell i of a block, for all cells. */
 [[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
 
 /*
- * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
- * copy of tbf); write fills the cells. SB_OVERFLOW if a counter does not fit, SB_TOTAL_OVERFLOW if the total does not,
- * SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (out is filled then too).
+ * Two functions round the sums, once and up, to stored counters. sums_plan() makes the header: a copy of `tbf` for
+ * which it chooses base, unit and width of a cell. sums_write() fills in the cells. SB_OVERFLOW if a counter does not
+ * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
+ * filled in that case, too).
  *
- * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to
- * the same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, no filter was
- * merged, and if it has a secret, `sorted` is what hash_set_sort() gave.
+ * `set` is NULL if the sums are of cells. Sums of the items of a set become counters here, to the same bytes as if the
+ * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, `sorted` is
+ * what hash_set_sort() gave.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);
 
 /*
- * Both in one, with one pass less over the sums, for who has room to spare: fills *out and the cells, to the same
- * bytes. SB_TOO_LARGE if they need more than `room` bytes, which sums_plan() would tell: then what was written is of no
- * use.
+ * Does what sums_plan() and sums_write() do, with one pass less over the sums, for callers that have `room` bytes for
+ * the cells. Writes the same bytes. SB_TOO_LARGE: sums_plan() would return it, or `room` is too small; then the bytes
+ * written are of no use.
  */
 [[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
 								   void *cells, size_t room);
 
 /*
- * The same for an exact filter, of the items of a set: what its header says of the sums (all but what describe_items()
- * tells); and the items with their counts in units at that base, rounded up, sorted by hash: *count of them, as those
- * without any count are left out. SB_OVERFLOW. REQUIRES: out has room for all of the set, which has at most
- * SB_TBF_EXACT_ITEMS.
+ * Two functions for an exact filter, made of the items of a set. sums_plan_exact() makes the header, except for the
+ * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units at
+ * the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the number of the
+ * others. SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most SB_TBF_EXACT_ITEMS.
  */
 [[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
 										exact_item *out, uint32_t *count);
 
 /*
- * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: unpack_block() with *out
- * gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
+ * Packs the words of one plane as extensible counters are packed, so that it can be sent to another process. The plane
+ * has the cells of tbf. unpack_block() with *out gives the words back. out->payload becomes the number of bytes.
+ * SB_TOO_LARGE: these are more than `room`, or more than a value may have.
  */
 [[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
 										size_t room);
@@ -256,18 +262,18 @@ inline int place_in_plane(int64_t half_lives)
 }
 
 /*
- * Totals of weighted filters could leave 128 bits. They stop at a number that no stored filter can have instead: an
- * overflow, whatever the order. (Hits alone would need 2^65 rows.)
+ * Totals of weighted filters could exceed 128 bits. Therefore they stop at this number, which no stored filter can
+ * have: an overflow, whatever the order. (To reach it by hits alone would need 2^65 rows.)
  */
 constexpr u128 too_much = u128{1} << 126;
 
-/* Adds to a total, a slack or a loss, which stays at too_much once it is that much. */
+/* Adds `amount` to a total, a slack or a loss. The sum stops at too_much. */
 inline void accumulate(sb_u128 *sum, u128 amount)
 {
 	*sum = std::min(std::min(u128{*sum}, too_much) + std::min(amount, too_much), too_much);
 }
 
-/* word += value, unless it would reach SB_TBF_MAX_CELL. */
+/* word += value. SB_OVERFLOW: the sum would reach SB_TBF_MAX_CELL, and nothing was added. */
 inline sb_status add_to_word(uint64_t *word, uint64_t value)
 {
 	if (value >= SB_TBF_MAX_CELL - *word)
@@ -284,7 +290,7 @@ inline sb_status shifted(uint64_t value, int shift, uint64_t *out)
 	return SB_OK;
 }
 
-/* Adds to all cells of an item, which are in this block, of which these are all words. */
+/* Adds `amount` to all cells of an item. `block` are the words of the item's block, `cells` of them. */
 SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hash_count, uint64_t hash, uint64_t amount)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
@@ -296,8 +302,8 @@ SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hash_count
 }
 
 /*
- * The words of a cell or an item in all planes as one number, in 2^-12 hits at the first half-life of the oldest plane
- * kept.
+ * Returns the words of a cell or an item in all planes as one number, in 2^-12 hits at the first half-life of the
+ * oldest plane kept. word(i) returns the word in plane i.
  */
 template <typename Word>
 inline u128 aligned(Word word)
@@ -313,7 +319,7 @@ inline u128 aligned(const uint64_t *const *plane, uint64_t word)
 	return aligned([=](int i) { return plane[i] != nullptr ? plane[i][word] : 0; });
 }
 
-/* Where the words of one block are in each plane. */
+/* Sets places[i] to where the words of a block are in plane i. */
 inline void places_of_block(const tbf_sums *sums, uint32_t block, block_place *places)
 {
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -326,8 +332,9 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 }
 
 /*
- * Room to pack extensible counters into at once, which are expected to take so many bytes beside the directory: they
- * hardly ever need a byte a cell, even where far more items came than were expected.
+ * Returns how much room to offer for packing extensible counters in one pass, if they are expected to take `bytes`
+ * bytes. The directory is added. More than a byte for each cell is not needed: counters hardly ever take that much,
+ * even if far more items came than were expected.
  */
 inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {
@@ -335,7 +342,7 @@ inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 	return size_t{4} * plan->block_count + static_cast<size_t>(std::min(bytes, cells)) + 256;
 }
 
-using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */
+using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63, except in an overflow */
 
 } // namespace streambloom
 

@@ -1,5 +1,6 @@
 /*
- * tbf_sums_minimum.cpp: two ways to count that look at an item's smallest cell: minimum increase and recurring minimum.
+ * tbf_sums_minimum.cpp: minimum increase and recurring minimum, the two ways of counting that look at an item's
+ * smallest cell.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -15,17 +16,19 @@ using namespace streambloom;
 namespace {
 
 /*
- * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit makes the item's
- * smallest cell so much larger, and of its other cells only those that would stay below that. A cell's value is its
- * words over all planes, read as one number.
+ * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit is added to the
+ * item's smallest cell only. Other cells of the item are raised to the new value if they are below it. A cell's value
+ * is its words in all planes, read as one number.
  *
- * Why it never undercounts. For every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits. A
- * hit keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no
- * cell ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the
- * plane's `loss`; no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's
- * words, none of which is, and the hit, which sums_note_hit() adds to the loss as well. (To add the difference in the
- * hit's plane would do too, but it may have digits that only older planes have.) Storing, decay, merging and widening
- * are monotone in each counter, or add up counters, and so keep for each item what they keep of sums.
+ * Why it never undercounts: for every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits.
+ *  - A hit keeps this for its own item: all cells of the item end at the smallest + the hit, or above. It keeps it for
+ *    other items, because no cell ever becomes smaller.
+ *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
+ *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words, which are
+ *    not larger, plus the hit, which sums_note_hit() adds to the loss as well. (Adding only the difference, in the
+ *    hit's plane, would be correct too. But the difference may have digits that only older planes have.)
+ *  - Storing, decay, merging and widening are monotone in each counter, or add up counters. So they keep for minimum
+ *    increase what they keep for sums.
  */
 struct cell_words
 {
@@ -34,7 +37,7 @@ struct cell_words
 
 } // namespace
 
-/* Block is a pointer to words, or a block_place. */
+/* Returns the words of a cell in all planes. Block is a pointer to words, or a block_place. */
 template <typename Block>
 static cell_words words_of(const Block *block, uint16_t cell)
 {
@@ -49,7 +52,10 @@ static u128 value_of(const cell_words &words)
 	return aligned([&](int i) { return words.plane[i]; });
 }
 
-/* By value; of equal values the one that loses less when planes fall out is larger, so that there are no ties. */
+/*
+ * Compares by value. Of equal values, the one that loses less when planes fall out is the larger one, so there are no
+ * ties.
+ */
 static bool is_below(const cell_words &a, const cell_words &b)
 {
 	u128 left = value_of(a);
@@ -81,7 +87,10 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 	return sums_raise_item_to(sums, tbf, hash, least.plane);
 }
 
-/* set(plane, cell, word) makes the word of a cell larger or smaller, where there is any or it is not 0. */
+/*
+ * Raises the item's cells to `words`. For a cell that is below, it calls set(plane, cell, word) for each plane in
+ * which the block holds something; the new word may also be smaller than the old one.
+ */
 template <typename Block, typename Set>
 static void raise_cells(const Block *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words, const Set &set)
 {
@@ -144,7 +153,7 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 			*recurs = true;
 	}
 
-	/* without decay nothing is older than the plane of half-life 0 */
+	/* without decay, the lowest digits belong to the plane of half-life 0: no older plane holds anything */
 	least >>= half_lives_above_oldest(sums, 0);
 	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
 	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;

@@ -1,9 +1,9 @@
 /*
- * tbf_sums_store.cpp: sums rounded once, up, to the counters of a stored filter.
+ * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
  *
- * The sums are read a block at a time. Those of cells lie there; those of items are added up for one block after the
- * other, from the slots where its items are: so a filter of megabytes is made of a set of items without ever having
- * words for all its cells, which take some thirty times the bytes that the packed counters take.
+ * The sums are read a block at a time. Sums of cells are read as they are. Sums of items are added up, for one block
+ * after the other, from the slots that have the block's items. So a filter of megabytes is made from a set of items
+ * without words for all its cells at once; these would take some thirty times the bytes of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -19,7 +19,7 @@ using namespace streambloom;
 
 /* ------------------------------------------------------- the words of a block */
 
-/* Adds each value to the cells of its hash. */
+/* Adds values[i] to the cells of hashes[i]. */
 template <sb_simd variant>
 SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes,
 										const uint64_t *values, size_t count)
@@ -44,19 +44,22 @@ class block_words
 public:
 	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
-	/* Makes planes() the words of this block, or SB_OVERFLOW. */
+	/* Reads the words of a block, for planes(). SB_OVERFLOW. */
 	sb_status open(uint32_t block);
 
-	/* One for each of the sums' planes, NULL where the block holds nothing. */
+	/* The block's words in each plane; NULL where it holds nothing. */
 	const uint64_t *const *planes() const { return plane_; }
 
-	/* The block holds nothing at all. */
+	/* Returns whether the block holds nothing at all. */
 	bool empty() const
 	{
 		return std::all_of(plane_, plane_ + SB_TBF_PLANES, [](const uint64_t *words) { return words == nullptr; });
 	}
 
-	/* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
+	/*
+	 * Returns the only plane that holds anything, or -1 if there is more than one. Most often all hits lie within 16
+	 * half-lives.
+	 */
 	int only_plane() const
 	{
 		int found = -1;
@@ -79,7 +82,7 @@ private:
 	const sb_hash_set *set_;
 	const sb_tbf *tbf_;
 	const uint64_t *plane_[SB_TBF_PLANES] = {};
-	block_counters added_[SB_TBF_PLANES]; /* of items, and of blocks with few cells */
+	block_counters added_[SB_TBF_PLANES]; /* words of blocks with items or with lists */
 };
 
 sb_status block_words::open(uint32_t block)
@@ -97,7 +100,7 @@ sb_status block_words::open(uint32_t block)
 	return SB_OK;
 }
 
-/* The first items of a block were found. */
+/* Clears the words when the first items of a block are found. */
 void block_words::begin_items()
 {
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -127,8 +130,8 @@ sb_status block_words::add_up(uint32_t block)
 }
 
 /*
- * Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of
- * slots.
+ * Raises each cell to the largest sum of its items. So no item has more than any of its cells, in whatever order the
+ * slots are read.
  */
 void block_words::raise(uint32_t block)
 {
@@ -150,7 +153,7 @@ void block_words::raise(uint32_t block)
 
 } // namespace
 
-/* REQUIRES: count is a multiple of 4; words less than 2^63. */
+/* Returns the largest word. REQUIRES: count is a multiple of 4; words below 2^63. */
 template <sb_simd variant>
 SB_KERNEL uint64_t largest_of_kernel(const uint64_t *words, uint32_t count)
 {
@@ -189,7 +192,7 @@ static sb_status largest_word(block_words *source, const sb_tbf *tbf, u128 *larg
 
 /* --------------------------------------------------------------- the counters */
 
-/* ceil(words / 2^shift), 0 <= shift < 63. REQUIRES: count is a multiple of 4; words less than 2^62. */
+/* out[i] = ceil(words[i] / 2^shift), 0 <= shift < 63. REQUIRES: count is a multiple of 4; words below 2^62. */
 template <sb_simd variant>
 SB_KERNEL void shift_words_up_kernel(const uint64_t *words, uint32_t count, int shift, uint64_t *out)
 {
@@ -206,7 +209,7 @@ static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uin
 SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out),
 			(words, count, shift, out))
 
-/* Fills a block with the sums, rounded up to units at the base. */
+/* Returns a function that fills in the counters of a block: the sums, rounded up to units at the base. */
 static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_tbf *planned)
 {
 	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
@@ -231,13 +234,19 @@ static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_
 
 /* ------------------------------------------------------------------ the header */
 
-/* Over how many planes the counters of a filter of this base and newest half-life are split, if they need it. */
+/*
+ * Returns over how many planes the counters of a filter are split if they are large. The filter has this base, and its
+ * newest hit is of half-life `newest`.
+ */
 static int planes_between(int64_t base, int64_t newest)
 {
 	return static_cast<int>(std::min<int64_t>(plane_of(newest) + 2 - plane_of(base), SB_TBF_PLANES));
 }
 
-/* Totals of all planes as one number, as words; false if it would not fit the header at any base. */
+/*
+ * Adds up the totals of all planes, as aligned() adds up words. Returns false if the sum would not fit a header at any
+ * base.
+ */
 static bool aligned(const sb_u128 *totals, u128 *out)
 {
 	*out = 0;
@@ -253,11 +262,14 @@ static bool aligned(const sb_u128 *totals, u128 *out)
 
 namespace {
 
-/* Total and slack of some sums, of what fell out too. */
+/* Total and slack of sums, including planes that fell out. */
 class totals_of_sums
 {
 public:
-	/* SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack: they would not fit a header at any base. */
+	/*
+	 * Reads the sums. SB_TOTAL_OVERFLOW: the total would not fit a header at any base; SB_OVERFLOW: the slack would
+	 * not.
+	 */
 	sb_status read(const tbf_sums *sums)
 	{
 		sums_ = sums;
@@ -267,8 +279,8 @@ public:
 	}
 
 	/*
-	 * Into the header of a filter that holds the sums at this base. SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack:
-	 * they do not fit, and nothing was changed.
+	 * Writes base, times, total and slack into the header of a filter with this base. SB_TOTAL_OVERFLOW if the total
+	 * does not fit, SB_OVERFLOW if the slack does not: then nothing is changed.
 	 */
 	sb_status write(int64_t base, sb_tbf *out) const
 	{
@@ -299,7 +311,7 @@ private:
 
 sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count)
 {
-	/* the notes alone: a turn releases planes of cells */
+	/* copies only the notes: sums_turn() would release the planes of cells */
 	tbf_sums after = *sums;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
@@ -311,8 +323,8 @@ sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *m
 	(index >= 0 ? after.total[index] : after.dropped_total) += amount;
 
 	/*
-	 * The newer the base, the smaller the total. So if it is too large at the newest base that is possible, no base
-	 * helps.
+	 * The newer the base, the smaller the total. So if the total is too large at the newest base that is possible, it
+	 * is too large at every base.
 	 */
 	totals_of_sums totals;
 	sb_tbf header = {};
@@ -332,9 +344,10 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 }
 
 /*
- * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the
- * newest hit. Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a
- * counter would become uncomfortably large: then they get the lowest base that will do.
+ * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`. If only hits were added, the base
+ * is the half-life of the newest hit. If filters were merged, it is the oldest base of these, since there nothing has
+ * to be rounded. But if that base is more than SB_TBF_MAX_SPREAD half-lives behind, or a counter would become too
+ * large there to be easily split (see below), it is the lowest base at which neither is the case.
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {
@@ -347,7 +360,7 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
 	for (;; base++)
 	{
-		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
+		/* the part of a split counter that goes to its last plane stays below 2^46 */
 		int planes = planes_between(base, std::max(base, newest_hit));
 		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
 		u128 cell = shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser);
@@ -364,8 +377,8 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 }
 
 /*
- * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible
- * ones it need not know the largest beforehand, where the base follows from the hits alone: packing them tells.
+ * Chooses all that the header says except the size: base, unit, totals, and the width of flat cells. If the layout is
+ * extensible and only hits were added, the largest counter is not needed for that: packing finds it.
  */
 static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
 {
@@ -381,7 +394,7 @@ static sb_status choose_scale(const tbf_sums *sums, block_words *source, const s
 	return choose_base(sums, largest, out);
 }
 
-/* A counter that is too large for a cell is a sum that is. */
+/* A counter that is too large for a cell comes from a sum that is too large. */
 static sb_status overflow_if_bad(sb_status status)
 {
 	return status == SB_BAD_CELLS ? SB_OVERFLOW : status;
@@ -452,7 +465,7 @@ sb_status streambloom::sums_plan_exact(const tbf_sums *sums, const sb_hash_set *
 	return sums->any ? choose_base(sums, largest_item(sums, set), out) : SB_OK;
 }
 
-/* In a set without a secret items are nearly in their order. */
+/* Insertion sort, because the items of a set without a secret are nearly in order. */
 static void sort_nearly_sorted(exact_item *items, size_t count)
 {
 	for (size_t i = 1; i < count; i++)

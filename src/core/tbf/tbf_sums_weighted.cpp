@@ -1,5 +1,5 @@
 /*
- * tbf_sums_weighted.cpp: a stored filter times a weight becomes sums: its counters, or its items with their counts.
+ * tbf_sums_weighted.cpp: turns a stored filter times a weight into sums: its counters, or its items with their counts.
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -16,7 +16,7 @@
 
 using namespace streambloom;
 
-/* The half-life of the newest hit, or the base if the filter has decayed beyond it. */
+/* Returns the half-life of the newest hit, or the base if the filter has decayed beyond that. */
 static int64_t newest_half_life(const sb_tbf *filter)
 {
 	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
@@ -24,38 +24,40 @@ static int64_t newest_half_life(const sb_tbf *filter)
 
 namespace {
 
-/* Where the counters of a filter go, times a weight. */
+/* The planes to which a filter's counters are added, and the shifts for that, when it is added with a weight. */
 struct placing
 {
-	int64_t plane; /* the oldest of them */
-	int planes;	   /* over which they are split */
-	/* A counter times the weight's factor times 2^this is in 2^-12 hits of that plane. It may be negative. */
+	int64_t plane; /* the oldest of the planes that they go to */
+	int planes;	   /* number of planes over which each is split */
+	/* counter * factor * 2^counters is the amount in 2^-12 hits of that plane; may be negative */
 	int64_t counters;
-	int64_t total; /* the same for total and slack */
+	int64_t total; /* the same exponent for total and slack */
 };
 
 } // namespace
 
 /*
- * A weight of f * 2^e makes of a counter c at the base B the integer c * f at the base B + e, so small weights cost no
- * digits. But there is an end to it, 44 binary digits or more below a hit: what is smaller is rounded up to that,
- * and does not fall out of the planes. Large weights go to the planes of the base and of newer ones, as large counters
- * do: so the newest plane is never more than one after that of the newest hit, which sums_plan() relies on.
+ * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
+ * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
+ * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would fall out of
+ * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. So
+ * the newest plane is at most the one after that of the newest hit, and sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
 	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
-	/* without decay nothing may fall out, also beside a filter that needs the plane after the newest */
+	/* without decay nothing may fall out, even beside a filter that needs the plane after the newest */
 	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
 	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane
-	 * after the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that
-	 * is 64 half-lives below the newest: less than 2^-20 of a hit.)
+	 * A counter is split if it may have so many digits that a word would be full after a few filters. With a half-life
+	 * it is split only from 56 digits on, because the plane after the newest costs 16 half-lives at the far end. (An
+	 * unsplit counter that falls out is below 2^55 in a plane 64 half-lives below the newest: less than 2^-20 of a
+	 * hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -67,7 +69,7 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	return {plane, static_cast<int>(planes), counters - start, total - start};
 }
 
-/* value * 2^by, rounded up */
+/* value * 2^by, rounded up; by may be negative */
 static u128 moved(u128 value, int64_t by)
 {
 	return by >= 0 ? value << by : shift_right_up(value, static_cast<uint64_t>(-by));
@@ -121,8 +123,8 @@ int streambloom::sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, co
 }
 
 /*
- * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that
- * was added. REQUIRES: count is a multiple of 4.
+ * words[i] += counters[i] * 2^shift, 0 <= shift < 62. Returns false if a sum is too large for a word. *largest is
+ * raised to the largest amount that was added. REQUIRES: count is a multiple of 4.
  */
 template <sb_simd variant>
 SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift,
@@ -163,13 +165,11 @@ public:
 		: sums_(sums), place_(place), factor_(weight->factor), cells_(tbf->block_cells),
 		  cell_halvings_(doublings(filter->block_cells, tbf->block_cells)), index_(index), last_(place.planes - 1)
 	{
-		/*
-		 * The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left.
-		 */
+		/* The common case needs no 128 bits: each counter goes to one plane that is kept, shifted to the left. */
 		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
 	}
 
-	/* counters: those of the filter's block that stands for this one */
+	/* Adds to one block. `counters` are those of the filter's block with the same hashes. */
 	sb_status add(uint32_t block, const uint64_t *counters)
 	{
 		if (sb_status status = make_room(block, counters); status != SB_OK)
@@ -177,7 +177,9 @@ public:
 		return plain_ ? add_shifted_block(block, counters) : add_block(block, counters);
 	}
 
-	/* An item loses no more than the largest counter does, however much the filter holds. */
+	/*
+	 * Notes what an item can lose if the planes fall out: at most the largest counter, however much the filter holds.
+	 */
 	void note_losses() const
 	{
 		for (int j = 0; j <= last_; j++)
@@ -189,15 +191,18 @@ private:
 	placing place_;
 	uint64_t factor_;
 	uint32_t cells_;
-	int cell_halvings_; /* from these cells to those of the filter */
+	int cell_halvings_; /* how often the block's cells are halved to get those of the filter */
 	int index_;
-	int last_; /* of the parts into which a counter is split: part j goes to plane index_ - j */
+	int last_; /* number of the last part of a counter; part j goes to plane index_ - j */
 	bool plain_;
-	bool few_ = false; /* of the block's counters, so that its words may be in lists */
+	bool few_ = false; /* the block has few counters that are not 0, so its words may be in lists */
 	uint64_t largest_[SB_TBF_PLANES] = {};
 	block_counters widened_;
 
-	/* Whether a block gets words is decided by all of its counters at once, where they go to one plane. */
+	/*
+	 * Makes room in a block. If the counters go to one plane, all of them together decide whether the block gets
+	 * words.
+	 */
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{
 		const int first = index_ - last_;
@@ -269,7 +274,7 @@ static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const
 	sums->merged = true;
 	if (filter->unit_bits != 0 || weight->exponent < 0)
 		sums->fractions = true;
-	/* less than 2^33 as a factor, and 2^15 for the place: nothing leaves 128 bits, nor do the counters */
+	/* The weight adds fewer than 34 digits, the half-life within the plane at most 15. So all stays within 128 bits. */
 	u128 total = moved(u128{filter->total} * weight->factor, place.total);
 	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
 	bool is_kept = index >= 0 && index < SB_TBF_PLANES;

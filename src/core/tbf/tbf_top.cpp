@@ -1,10 +1,10 @@
 /*
- * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What
- * it guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
+ * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
+ * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1).
  *
  * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower
- * bound, so it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40
- * hits: in the counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
+ * bound, so it is rounded down. The amount lost is added to the error, which all items share. Therefore the units are
+ * 2^-40 hits: in the counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -18,10 +18,10 @@ using namespace streambloom;
 
 static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in the format of sb_moment.scale */
 
-/* Real numbers are much smaller; sums of those in forged lists stop here. */
+/* Real amounts are much smaller. Sums of amounts in forged lists stop here. */
 static constexpr u128 largest_amount = u128{1} << 120;
 
-/* Binary digits of a stored number: two of them and a carry fit 64 bits. */
+/* Binary digits of a stored number. The sum of two of them, with a carry, fits 64 bits. */
 static constexpr int stored_bits = 62;
 
 static int bit_width(u128 value)
@@ -47,7 +47,7 @@ static u128 shift_right_down(u128 value, uint64_t shift)
 	return shift >= 128 ? 0 : value >> shift;
 }
 
-/* How far apart two half-lives are, at most 1,000: after that many nothing is left. */
+/* Returns to - from, cut off at 1,000 half-lives either way: after so many, nothing is left. */
 static int64_t distance(int64_t from, int64_t to)
 {
 	return std::clamp<int64_t>(to - from, -1000, 1000);
@@ -61,7 +61,8 @@ uint32_t streambloom::top_slots(uint32_t room)
 }
 
 /*
- * The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen.
+ * Returns the slot where this hash is, or would be. It always depends on the secret, because somebody may have chosen
+ * the hashes.
  */
 static uint32_t slot_of(const top_list *list, uint64_t hash)
 {
@@ -81,7 +82,7 @@ void streambloom::top_index(top_list *list)
 		list->slots[slot_of(list, list->entries[i].hash)] = i + 1;
 }
 
-/* Drops the entries whose L is 0, and their bytes. Offsets keep the order of the entries. */
+/* Drops the entries whose L is 0, with their texts. Offsets keep the order of the entries. */
 static void drop_nothings(top_list *list)
 {
 	uint32_t kept = 0;
@@ -91,7 +92,7 @@ static void drop_nothings(top_list *list)
 		top_entry entry = list->entries[i];
 		if (entry.least == 0)
 			continue;
-		if (entry.length != 0) /* there may be no bytes at all */
+		if (entry.length != 0) /* `bytes` may be NULL if all texts are empty */
 			std::memmove(list->bytes + used, list->bytes + entry.offset, entry.length);
 		entry.offset = used;
 		used += entry.length;
@@ -108,7 +109,8 @@ void streambloom::top_purge(top_list *list)
 		return;
 
 	/*
-	 * subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped
+	 * subtract the (c + 1)-th largest L from all; that entry, and all others that are not above it, become 0 and are
+	 * dropped
 	 */
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
@@ -158,7 +160,7 @@ void streambloom::top_hit(const sb_moment *moment, double weight, sb_u128 *least
 	if (weight == 0)
 		return;
 
-	/* as in sb_tbf_hit(); the scale is rounded up by less than 1e-9 of itself unless it is 1 */
+	/* as in sb_tbf_hit(); the scale is rounded up by less than 1e-9 of itself unless it stands for 1 */
 	int exponent;
 	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
 	exponent -= 53;
@@ -202,11 +204,12 @@ void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 erro
 }
 
 /*
- * value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53.
+ * Sets *out to value * mantissa * 2^exponent, rounded down, and *lost to whether that lost anything. Returns false if
+ * the result is too large. REQUIRES: value <= largest_amount, mantissa < 2^53.
  */
 static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
 {
-	/* 174 bits at most: high * 2^64 + low, low < 2^64 */
+	/* the product has 174 bits at most: high * 2^64 + low, low < 2^64 */
 	u128 low = static_cast<u128>(static_cast<uint64_t>(value)) * mantissa;
 	u128 high = (value >> 64) * mantissa + (low >> 64);
 	low = static_cast<uint64_t>(low);
@@ -273,7 +276,7 @@ sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent
  */
 namespace {
 
-/* How L and error in memory become stored numbers: by a shift, rounded down or up. */
+/* How L and error in memory are converted to stored numbers: by a shift, rounded down or up. */
 struct conversion
 {
 	int fraction_bits;
@@ -292,7 +295,7 @@ struct conversion
 		return shift < 0 ? cut(shift_right_up(amount, static_cast<uint64_t>(-shift))) : down(amount);
 	}
 
-	/* only forged lists reach it */
+	/* only numbers of forged lists are cut off */
 	static constexpr u128 largest = (u128{1} << stored_bits) - 1;
 	static u128 cut(u128 amount) { return lesser(amount, largest); }
 };
@@ -301,7 +304,7 @@ struct conversion
 
 namespace {
 
-/* Writes a section from its beginning to its end. */
+/* Writes a stored list from its beginning to its end. */
 class section_writer
 {
 public:
@@ -315,7 +318,7 @@ public:
 		store_le(begin_ + 8, static_cast<uint64_t>(error));
 	}
 
-	/* REQUIRES: `count` calls in all, by ascending hash. */
+	/* Writes one entry. REQUIRES: `count` calls in all, by ascending hash. */
 	void add(uint64_t hash, u128 least, const unsigned char *text, uint32_t length)
 	{
 		store_le(entry_, hash);
@@ -336,7 +339,10 @@ private:
 
 } // namespace
 
-/* As many fraction bits as the largest number leaves room for. up: the shift from its base to that of the section. */
+/*
+ * Chooses as many fraction bits as the largest number leaves room for. `up` is the shift from its base to that of the
+ * stored list.
+ */
 static conversion conversion_of(u128 most, int64_t up)
 {
 	int64_t width = most == 0 ? 0 : bit_width(most) + up;
@@ -369,7 +375,7 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 	uint32_t count = 0;
 	bool lost = false;
 
-	/* by their hashes: the key's high half is the hash, its low half the entry's number */
+	/* sort by hash: the high half of a key is the hash, the low half the entry's index */
 	for (uint32_t i = 0; i < list->count; i++)
 	{
 		u128 least = list->entries[i].least;
@@ -389,9 +395,9 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 }
 
 /*
- * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in
- * the order of hashes already. They are read three times: for the largest number, for the number of entries that stay,
- * and to be written.
+ * Writes the same bytes as add_section(), top_turn() and top_write() would, but without a list in memory. Stored
+ * entries are already in the order of hashes. They are read three times: to find the largest number, to count the
+ * entries that stay, and to write them.
  */
 sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								  uint32_t *size)
@@ -505,7 +511,7 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 	exponent = std::max<int64_t>(exponent, -2000);
 	double value = std::ldexp(static_cast<double>(static_cast<uint64_t>(kept)), static_cast<int>(exponent) + cut);
 
-	/* where the double is denormal ldexp has rounded to nearest: one step is enough */
+	/* ldexp has rounded a denormal result to nearest; one step makes up for that */
 	if (value < std::numeric_limits<double>::min())
 		value = std::nextafter(value, up ? 1.0 : 0.0);
 	return value;

@@ -1,6 +1,4 @@
-/*
- * tbf_top.hpp: the list of hot items as it grows in an sb_memory.
- */
+/* tbf_top.hpp: the list of hot items, in memory and as it is stored. sb_top.h says what it guarantees. */
 #ifndef STREAMBLOOM_TBF_TOP_HPP
 #define STREAMBLOOM_TBF_TOP_HPP
 
@@ -18,7 +16,7 @@ struct top_entry
 {
 	uint64_t hash;
 	sb_u128 least;	 /* L; 2^-40 hits at the base; never 0 */
-	uint32_t offset; /* of the item's bytes; in the order of the entries */
+	uint32_t offset; /* where the item's text begins in `bytes`; ascends with the entries */
 	uint32_t length; /* 0 .. SB_TOP_MAX_ITEM */
 };
 
@@ -27,136 +25,157 @@ struct top_key
 	sb_u128 value;
 };
 
-/* REQUIRES: zeroed at first, but for limit and the arrays. */
+/* The list in memory. REQUIRES: zeroed at first, except for limit and the arrays. */
 struct top_list
 {
 	top_entry *entries;	  /* `room` of them, `count` used */
 	top_key *scratch;	  /* `room` of them */
-	uint32_t *slots;	  /* top_slots(room): an entry's index + 1 by its hash and the secret (sb_set_secret()), or 0 */
-	unsigned char *bytes; /* bytes_room, bytes_used of them used: the items */
+	uint32_t *slots;	  /* hash table with the secret (sb_set_secret()): an entry's index + 1, or 0 */
+	unsigned char *bytes; /* the items' texts: bytes_room bytes, of which bytes_used are used */
 	uint32_t limit;		  /* c: 1 .. SB_TBF_MAX_TOP */
 	uint32_t room;		  /* up to 2c */
 	uint32_t count;
 	uint32_t bytes_room;
 	uint32_t bytes_used;
-	bool any;	  /* base means something */
-	int64_t base; /* half-lives since 2000: the greatest that was added */
+	bool any;	  /* something was added, so `base` is valid */
+	int64_t base; /* half-lives since 2000: the newest half-life that was added */
 	sb_u128 error;
 };
 
-/* The length of the array `slots`. */
+/* Returns the length of the array `slots`. */
 uint32_t top_slots(uint32_t room);
 
-/* Fills `slots` (zeroed or not) from the entries: after the caller has moved them to a larger one. */
+/*
+ * Fills `slots` from the entries. Called after the caller has moved the entries to a larger array; `slots` need not be
+ * zeroed.
+ */
 void top_index(top_list *list);
 
 /*
- * A hit's lower bound, before the shift by half-lives, and what it may be more: 2^-40 hits. REQUIRES: sb_tbf_hit()
- * takes them.
+ * Splits a hit, before the shift by half-lives, into *least, a lower bound, and *lost, by how much it may be more:
+ * both in 2^-40 hits. REQUIRES: sb_tbf_hit() accepts moment and weight.
  */
 void top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost);
 
 /*
- * Adds *least, and `lost` to the error, both at this half-life (the list's base follows it upwards). false: the item is
- * not listed; then top_insert() it with what *least is now (2^-40 hits at the list's base, not 0).
+ * Adds *least to the item, and `lost` to the error. Both are given at this half-life; if it is newer than the list's
+ * base, it becomes the base. Returns false if the item is not listed: then *least becomes an amount at the list's base
+ * (2^-40 hits, not 0), for top_insert().
  */
 [[nodiscard]] bool top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost);
 
-/* REQUIRES: the item is not listed; count < room; bytes_room - bytes_used >= length, length <= SB_TOP_MAX_ITEM. */
+/*
+ * Adds an entry. REQUIRES: the item is not listed; count < room; bytes_room - bytes_used >= length; length <=
+ * SB_TOP_MAX_ITEM.
+ */
 void top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length);
 
-/* Leaves at most `limit` entries. */
+/* Purges the list: at most `limit` entries are left. */
 void top_purge(top_list *list);
 
-/* Brings the base to this half-life if it is newer: decay. */
+/* Decays the list to this half-life, which becomes the base, if it is newer than the base. */
 void top_turn(top_list *list, int64_t half_lives);
 
-/* Adds to the error: another list's, at its base; rounded up. */
+/*
+ * Adds `error`, for example that of another list, to the list's error. It is given at this half-life; the sum is
+ * rounded up.
+ */
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*
- * All weights times mantissa * 2^exponent; L rounded down, the error up. SB_OUT_OF_RANGE for a mantissa of 2^53 or
- * more, SB_OVERFLOW if the result does not fit (the list is spoilt then).
+ * Multiplies all bounds and the error by mantissa * 2^exponent. L is rounded down, the error up. SB_OUT_OF_RANGE: the
+ * mantissa is 2^53 or more. SB_OVERFLOW: the result does not fit, and the list is of no use any more.
  */
 [[nodiscard]] sb_status top_scale(top_list *list, uint64_t mantissa, int exponent);
 
-/* The bytes that top_write() fills for a filter of this base. REQUIRES: at most `limit` entries. */
+/*
+ * top_write() writes the list for a filter of this base; top_size() returns how many bytes it writes. REQUIRES: at
+ * most `limit` entries.
+ */
 uint32_t top_size(const top_list *list, int64_t base);
 void top_write(const top_list *list, int64_t base, void *out);
 
 /* ------------------------------------------------------ as it is stored (tbf_top.cpp) */
 
-/* Does this stored filter have a list after its counters? One without hits has none. */
+/* Returns whether this stored filter has a list after its counters. A filter without hits has none. */
 inline bool has_list(const sb_tbf *filter)
 {
 	return filter->top != 0 && (filter->flags & SB_TBF_HAS_HITS) != 0;
 }
 
-/* A stored list that top_open() has checked, and a place in it. */
+/* A stored list that top_open() has checked, and the position of the next item in it. */
 struct top_section
 {
 	uint32_t count;
 	uint8_t fraction_bits; /* L and error count in 2^-fraction_bits hits at the filter's base */
 	uint64_t error;
-	const unsigned char *entry; /* of the next item */
-	const unsigned char *item;	/* its text */
-	uint32_t left;				/* items from here on */
+	const unsigned char *entry; /* entry of the next item */
+	const unsigned char *item;	/* text of the next item */
+	uint32_t left;				/* number of items from the next one on */
 };
 
 /*
- * Reads and checks a stored list of a filter with this limit and total (sb_tbf.total; UINT64_MAX: not known). Trusts
- * nothing. SB_BAD_LENGTH if its parts do not add up to `size`, SB_BAD_LIST for anything else.
+ * Reads and checks a stored list. `limit` and `total` are those of the filter (sb_tbf.top and sb_tbf.total); a total
+ * of UINT64_MAX means that it is not known. Trusts nothing. SB_BAD_LENGTH if the parts of the list do not add up to
+ * `size`, SB_BAD_LIST if anything else is wrong.
  */
 [[nodiscard]] sb_status top_open(const void *bytes, size_t size, uint32_t limit, uint64_t total, top_section *out);
 
-/* The next item; false after the last. Items come by ascending hash. */
+/* Reads the next item; returns false after the last. Items come by ascending hash. */
 bool top_next(top_section *section, sb_top_item *out);
 
 /*
- * Writes the list of a stored filter as it is after so many half-lives (1 or more): *size bytes, not more than it has
- * now. SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(), room for filter->extra bytes.
+ * Writes the list of a stored filter as it is after `half_lives` more half-lives (1 or more). *size becomes its number
+ * of bytes, never more than the stored list has. SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(); out has room for
+ * filter->extra bytes.
  */
 [[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								   uint32_t *size);
 
-/* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
+/* Returns a number of a stored list (L or error) in 2^-40 hits, as it is in memory. */
 sb_u128 top_amount(const top_section *section, uint64_t stored);
 
 /*
- * *from <= the decayed count at the time `at` <= *to, of an item of this filter's stored list: L and L + error. `error`
- * is the list's, `least` the item's L, both in 2^-fraction_bits hits at the filter's base. *to is infinite as for
- * sb_tbf_count(); then *from means nothing.
+ * Bounds of the decayed count, at the time `at`, of an item in this filter's stored list: *from (L) and *to (L +
+ * error), in hits. `error` is the list's, `least` is the item's L, both in 2^-fraction_bits hits at the filter's base.
+ * *to is infinite where sb_tbf_count() is; then *from means nothing.
  */
 void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from,
 				double *to);
 
-/* ---------------------------------------------------- that grows (tbf_top_list.cpp) */
+/* ---------------------------------------------------- adding to it (tbf_top_list.cpp) */
 
-/* What top_insert() is given of an item whose text is still to come; least 0: there is none. */
+/*
+ * A new item whose text is still to come; the text is all that top_insert() needs besides. If least is 0, there is
+ * none.
+ */
 struct pending_item
 {
 	uint64_t hash;
 	sb_u128 least;
 };
 
-/* All functions leave the list as a correct one (see sb_top.h) with any status. */
+/* After all functions below the list is correct (see sb_top.h), whatever status they return. */
 
-/* A new entry, by top_insert(): of a text that is too long the first SB_TOP_MAX_ITEM bytes. */
+/*
+ * Adds a new entry, with top_insert() and the memory that it needs. Of a longer text only the first SB_TOP_MAX_ITEM
+ * bytes are kept.
+ */
 [[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);
 
-/* All that a list of the same scale as a stored filter's holds. SB_BAD_LIST, SB_BAD_LENGTH. */
+/* Adds all of a stored filter's list. SB_BAD_LIST, SB_BAD_LENGTH. */
 [[nodiscard]] sb_status add_stored_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										const void *cells);
 
-/* The same times a weight that make_filter_weight() takes. SB_OVERFLOW. */
+/* Adds all of a stored filter's list times `weight`, which make_filter_weight() must accept. Also SB_OVERFLOW. */
 [[nodiscard]] sb_status add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										  const void *cells, double weight);
 
-/* All of a section that top_open() gave, at this base. */
+/* Adds all of a stored list that top_open() has read, at this base. */
 [[nodiscard]] sb_status add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base);
 
-/* All of another list. */
+/* Adds all of another list. */
 [[nodiscard]] sb_status unite_lists(top_list *list, const sb_memory *memory, const top_list *other);
 
 void release_list(top_list *list, const sb_memory *memory);

@@ -1,6 +1,4 @@
-/*
- * tbf_top_list.cpp: see tbf_top.hpp. What the list guarantees stands in sb_top.h, its arithmetic is in tbf_top.cpp.
- */
+/* tbf_top_list.cpp: see tbf_top.hpp. sb_top.h says what the list guarantees; tbf_top.cpp has its arithmetic. */
 #include "tbf/tbf_top.hpp"
 
 #include "base/memory.hpp"
@@ -18,7 +16,7 @@ constexpr uint32_t smallest_room = 16;
 
 namespace {
 
-/* The arrays whose length follows from `room`. */
+/* The arrays of a list that have `room` entries, or a length that follows from `room`. */
 struct tables
 {
 	void *entries = nullptr;
@@ -84,7 +82,10 @@ static sb_status enlarge_bytes(top_list *list, const sb_memory *memory)
 	return SB_OK;
 }
 
-/* Room for one entry more: a larger table while it has fewer than 2c entries, then a purge. */
+/*
+ * Makes room for one more entry whose text has `length` bytes. A list of 2c entries is purged; a smaller one gets
+ * larger tables if they are full.
+ */
 static sb_status make_room(top_list *list, const sb_memory *memory, uint32_t length)
 {
 	const uint32_t most = 2 * list->limit;

@@ -1,6 +1,6 @@
 /*
- * tbf_value.hpp: a stored tbf while it is made, in one block of the memory that the caller gave for it. For the core's
- * own files.
+ * tbf_value.hpp: makes a stored tbf in one block of memory, which it allocates from the caller's sb_memory. For the
+ * core's own files.
  */
 #ifndef STREAMBLOOM_TBF_VALUE_HPP
 #define STREAMBLOOM_TBF_VALUE_HPP
@@ -13,8 +13,8 @@
 namespace streambloom {
 
 /*
- * `in_front` bytes for the caller, the header, the counters, what follows the counters. Releases them unless handed
- * over.
+ * A block with `in_front` bytes for the caller, the header, the counters, and what follows the counters. The
+ * destructor releases it unless hand_over() was called.
  */
 class value_block
 {
@@ -24,7 +24,10 @@ public:
 	value_block &operator=(const value_block &) = delete;
 	~value_block() { release(); }
 
-	/* `size` bytes after the header. They are not zeroed: the caller writes all of those that the value will have. */
+	/*
+	 * Allocates room for `size` bytes after the header. They are not zeroed: the caller has to write all bytes that
+	 * the value will have.
+	 */
 	sb_status allocate(size_t size)
 	{
 		block_ = static_cast<unsigned char *>(memory_->allocate(memory_->context, in_front_ + SB_TBF_HEADER + size));
@@ -44,10 +47,10 @@ public:
 		block_ = nullptr;
 	}
 
-	/* Where the counters go. REQUIRES: allocated. */
+	/* Returns where the counters begin. REQUIRES: allocate() or allocate_zeros(). */
 	unsigned char *cells() { return block_ + in_front_ + SB_TBF_HEADER; }
 
-	/* Writes the header. The block is the caller's from then on. */
+	/* Writes the header and sets *value to the block, which the caller owns from then on. */
 	void hand_over(const sb_tbf *header, void **value)
 	{
 		sb_tbf_encode_header(header, block_ + in_front_);
@@ -62,10 +65,10 @@ private:
 };
 
 /*
- * Allocates a value with the counters that status = produce(block, counters, &empty) gives, which is called twice for
- * each block, in order; planned->extra bytes after the counters are left to the caller. Sets what the header says of
- * the counters. SB_TOO_LARGE: *planned says how large. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever
- * `produce` returns.
+ * Allocates a value and fills in the counters that status = produce(block, counters, &empty) gives, as for
+ * measure_cells(). It is called twice for each block, in order. planned->extra bytes after the counters are left to
+ * the caller. Sets the fields of *planned that describe the counters. SB_TOO_LARGE: *planned says how large the value
+ * would be. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever `produce` returns.
  */
 template <typename Produce>
 sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
@@ -77,8 +80,8 @@ sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
 }
 
 /*
- * Allocates an exact value with these items, and sets what the header says of them; planned->extra bytes are left to
- * the caller.
+ * Allocates an exact value with these items, and sets the fields of *planned that describe them. planned->extra bytes
+ * are left to the caller.
  */
 inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exact_item *items, uint32_t count)
 {
@@ -90,8 +93,8 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
 }
 
 /*
- * The same items with other counts: change(item) may change item->units, and those that it leaves at 0 go.
- * SB_BAD_CELLS, SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
+ * Makes an exact value with the same items but other counts: change(item) may change item->units. Items that have 0
+ * units then are left out. SB_BAD_CELLS, SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
  */
 template <typename Change>
 sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value,

@@ -1,16 +1,16 @@
 /*
- * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, from a sample of its pages.
+ * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, estimated from a sample of
+ * its pages.
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
- * its values occur. Where the operator class has keys inside values, the keys are the items, and "value" means a key
- * below. From this follow (model.c)
+ * its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a key
+ * below. From the sample follow (model.c)
  *
- * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the
- *   same functions for the sizes. If all of the table was read, only the items that deleted rows still have are
- *   missing;
- * - the bytes of a B-tree: its leaves as nbtsort.c fills them, where equal values share tuples;
- * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
- * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
+ *  - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
+ *    same functions for the sizes. If all of the table was read, only the items of deleted rows are missing;
+ *  - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
+ *  - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
+ *  - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
  */
 #include "base/compat.h"
 
@@ -70,9 +70,7 @@ report_missing(Oid table)
 			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
 }
 
-/*
- * Raises an error if this is no table, or one that the user may not read at all. Called before the table is locked.
- */
+/* Raises an error if this is not a table, or if the user may not read any of it. Called before the table is locked. */
 static void
 check_table(Oid table)
 {
@@ -99,8 +97,8 @@ check_table(Oid table)
 /* ------------------------------------------------------------------ columns */
 
 /*
- * The names that were given: an array, or a text with one name, or a text such as '{host,path}' that is to be read as
- * an array.
+ * Returns the names given by the user, as an array. The argument is an array, or a text with one name, or a text such
+ * as '{host,path}', which is read as an array. Returns NULL if it is NULL.
  */
 static ArrayType *
 names_argument(FunctionCallInfo fcinfo, int argno)
@@ -125,7 +123,7 @@ names_argument(FunctionCallInfo fcinfo, int argno)
 	return construct_array(&name, 1, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-/* The columns that were asked for: those that are named, or all that the user may read. */
+/* Finds the columns that were asked for: those that are named, or all that the user may read. Returns their number. */
 static int
 choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 {
@@ -176,13 +174,16 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 /* ------------------------------------------------------------------ the advice */
 
-/* This rate is proposed instead of the default one if it halves what a look-up reads in vain. */
+/* This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain. */
 #define LOWER_RATE 0.0001
 
-/* One of the tenth of the values that are in the fewest ranges: in so many of the ranges of the sample. */
+/*
+ * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). A rare value is one of
+ * the tenth of all values that are in the fewest ranges.
+ */
 typedef struct Ranking
 {
-	uint64		count[1024];	/* of values that are in so many ranges */
+	uint64		count[1024];	/* count[n]: values that are in n ranges; the last one also has all above */
 	uint64		values;
 } Ranking;
 
@@ -210,7 +211,7 @@ ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
 	return ranges * (double) sample->heap_blocks / sample->pages_read;
 }
 
-/* Adds what is expected of an index on a partition; `weight` such partitions are like this one. */
+/* Adds the figures of an index on a partition. The partition stands for `weight` partitions. */
 static void
 add_figures(const BfModel *model, double rare, double frequent, double weight, Figures *figures)
 {
@@ -222,7 +223,7 @@ add_figures(const BfModel *model, double rare, double frequent, double weight, F
 	figures->pages_frequent += bf_index_model_look_up(model, frequent) * weight;
 }
 
-/* Adds what the sample of a table or partition says of a column; `weight` such partitions are like this one. */
+/* Adds what the sample of a table or partition says about a column. The partition stands for `weight` partitions. */
 static void
 add_advice(const Sample *sample, const SampleColumn *column, double weight, Advice *advice)
 {
@@ -241,7 +242,7 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	rare = ranges_of_rare_value(sample, column);
 	frequent = bf_index_most_frequent(column)->ranges;
-	/* A value that is in two ranges of the sample may well be in no others. */
+	/* A value that is in only two ranges of the sample may well be in no others. So its ranges are not scaled up. */
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
 	advice->heap_pages += sample->heap_blocks * weight;
@@ -253,7 +254,10 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight;
 	add_figures(&model, rare, frequent, weight, &advice->bf);
 	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
-	/* With another rate an index would choose another length of its ranges; of partitions the same may not suit all. */
+	/*
+	 * With another rate, an index would choose ranges of another length, so the length is named. For a partition it is
+	 * not, since the same length may not suit all partitions.
+	 */
 	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
 		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
 	if (column->has_btree && !column->too_wide && !column->items_are_keys)
@@ -273,14 +277,14 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 		advice->gin_possible = false;
 }
 
-/* Estimates are not as exact as numbers with many digits look. */
+/* Rounds an estimate to tenths, so that it does not look more exact than it is. */
 static double
 in_tenths(double estimate)
 {
 	return rint(estimate * 10) / 10;
 }
 
-/* A bf index that the column has already, and that does what is advised; NULL if there is none. */
+/* Returns the name of a bf index that the column already has and that does what is advised; NULL if there is none. */
 static const char *
 index_of_column(Relation table, const SampleColumn *column)
 {
@@ -308,7 +312,7 @@ index_of_column(Relation table, const SampleColumn *column)
 	return NULL;
 }
 
-/* The CREATE INDEX, in words that mean the same with any search_path. */
+/* Returns the CREATE INDEX, in words that mean the same with any search_path. */
 static const char *
 create_index(Relation table, const SampleColumn *column, const char *options)
 {
@@ -363,13 +367,13 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 
 /* ------------------------------------------------------------------ partitions */
 
-/* At most so many partitions are sampled. */
+/* At most this many partitions are sampled. */
 #define MOST_PARTITIONS 16
 
-/* About so many bytes of out-of-line values are read. */
+/* About this many bytes of out-of-line values are read. */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
 
-/* A relation with rows of its own. */
+/* A table or partition that has rows of its own. */
 typedef struct Leaf
 {
 	Oid			oid;
@@ -377,8 +381,8 @@ typedef struct Leaf
 } Leaf;
 
 /*
- * The table itself, or its partitions on the lowest level, with the sum of their pages. Foreign tables are left out,
- * and empty ones are only counted.
+ * Returns the table itself, or its partitions on the lowest level. *pages is the sum of their pages. Foreign tables
+ * are left out. Empty partitions are only counted, in *empty.
  */
 static Leaf *
 find_leaves(Oid table, int *count, int *empty, double *pages)
@@ -420,7 +424,10 @@ find_leaves(Oid table, int *count, int *empty, double *pages)
 	return leaves;
 }
 
-/* The columns of the partition have other numbers than those of the table. Returns false if one is missing. */
+/*
+ * Finds the columns in a partition, which may have other numbers there than in the table. Returns false if one is
+ * missing.
+ */
 static bool
 find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
 {
@@ -433,7 +440,7 @@ find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
 	return true;
 }
 
-/* The pages of the out-of-line values of a table. */
+/* Returns the number of pages of a table's out-of-line values. */
 static BlockNumber
 toast_blocks_of(Relation heap)
 {
@@ -448,7 +455,7 @@ toast_blocks_of(Relation heap)
 	return blocks;
 }
 
-/* Samples some of the partitions, or the table itself, and gathers what follows for each column. */
+/* Samples some of the partitions, or the table itself, and adds up what follows for each column. */
 static void
 sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
 {
@@ -473,8 +480,8 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 			for (int c = 0; c < sample->column_count; c++)
 				sample->columns[c].attnum = numbers[c];
 			/*
-			 * What the partitions before have left is for the rest of them, and a partition that nothing is left for
-			 * has one row read.
+			 * Each partition may use an equal share of the bytes that earlier partitions have left. If nothing is
+			 * left, one row of the partition is read.
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
@@ -487,7 +494,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 		}
 		relation_close(heap, AccessShareLock);
 	}
-	/* A value can be in several partitions. */
+	/* A value can be in several partitions. So the number of distinct values is estimated from all of them together. */
 	for (int c = 0; c < sample->column_count && count > 1; c++)
 		if (sample->columns[c].refused == NULL)
 		{
@@ -527,7 +534,10 @@ bf_index_advise(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of pages of the sample out of range: %d", most),
 				 errhint("It may be from %d to %d.", 2 * SAMPLE_UNIT, MOST_SAMPLE_PAGES)));
-	/* Rights are checked before the lock is taken, and again because they may have changed while it was waited for. */
+	/*
+	 * Rights are checked before the lock is taken, and again afterwards, because they may have changed during the
+	 * wait.
+	 */
 	check_table(oid);
 	table = try_relation_open(oid, AccessShareLock);
 	if (table == NULL)
@@ -539,7 +549,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	leaves = find_leaves(oid, &leaf_count, &empty_count, &pages);
 	for (int c = 0; c < sample.column_count; c++)
 	{
-		/* an index on an empty partition is one page */
+		/* an index on an empty partition has one page; a GIN index has two */
 		advice[c].bf.bytes = advice[c].bf_lower.bytes = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
 		advice[c].gin_bytes = (double) empty_count * 2 * BLCKSZ;
 		advice[c].btree_possible = advice[c].gin_possible = true;

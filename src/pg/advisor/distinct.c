@@ -1,15 +1,15 @@
 /*
- * distinct.c: estimates how many distinct values a table has, by those in a sample of it. For bf_index_advise()
- * (advise.c).
+ * distinct.c: estimates how many distinct values a table has from those in a sample. For bf_index_advise() (advise.c).
  */
 #include "advisor/distinct.h"
 
 #include <math.h>
 
 /*
- * Estimates how many values there are where so many of these are in a sample of this share, each in so many of its
- * units (Haas and Stokes 1998, estimator Duj1, for units instead of rows, so that it does no harm when the rows of a
- * value lie together).
+ * Estimates the number of distinct values in a table. A sample, which is this share of the table, has `values` values.
+ * Each value is in some of the sample's units: `units` is the sum of these numbers, and `in_one_unit` values are in
+ * only one. (Haas and Stokes 1998, estimator Duj1, but with units instead of rows: so it does no harm if the rows of a
+ * value lie together.)
  */
 static double
 jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)
@@ -31,7 +31,7 @@ bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockN
 	double		rest = heap_blocks - contiguous;
 	double		read = pages_read - contiguous;
 
-	/* The sample has ended early: what is known of the beginning has to stand for all. */
+	/* The sample ended early, and has only pages from the beginning: these have to stand for the whole table. */
 	if (rest > 0 && read == 0)
 		return bf_index_distinct_in_share(stats, pages_read / (double) heap_blocks);
 	return ldexp(stats->values - stats->new +

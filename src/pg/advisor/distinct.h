@@ -1,6 +1,4 @@
-/*
- * distinct.h: how many distinct values a table has, by those in a sample of it.
- */
+/* distinct.h: estimates how many distinct values a table has from those in a sample. */
 #ifndef STREAMBLOOM_PG_ADVISOR_DISTINCT_H
 #define STREAMBLOOM_PG_ADVISOR_DISTINCT_H
 
@@ -9,32 +7,32 @@
 #include "storage/block.h"
 
 /*
- * Values of a column that are in the sample, each with where it is. Of many values only those are kept whose hashes end
- * with `zeros` zeros, so what is counted has to be multiplied by 2^zeros.
+ * How many values of a column the sample has, and in how many of its pages and units they are. If there were many
+ * values, only those were kept whose hashes end with `zeros` zeros. So each number stands for 2^zeros times as many.
  */
 typedef struct ValueStats
 {
 	int			zeros;
-	uint64		values;			/* that are kept */
-	uint64		pages;			/* the number of pages that a value is on, summed up over these */
-	/* Of those that are in two units at most: */
+	uint64		values;			/* values that were kept */
+	uint64		pages;			/* the sum over these values of the pages that each is on */
+	/* Of these values, those that are in at most two units: */
 	uint64		rare;
 	uint64		rare_in_one_unit;
 	uint64		rare_units;
-	/* Of these, those that are not in the beginning of the table: */
+	/* Of the rare values, those that are not in the beginning of the table: */
 	uint64		new;
 	uint64		new_in_one_unit;
 	uint64		new_units;
 } ValueStats;
 
-/* Adds values that are in so many units. */
+/* Adds `weight` values, each of which is in `units` units. */
 static inline void
 bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weight)
 {
 	stats->values += weight;
 	/*
-	 * The others are surely known, and would make the estimate of the number of rare ones too low (Haas and Stokes
-	 * 1998, Duj2a).
+	 * Values in more than two units are surely in the sample. They would make the estimate for the others too low
+	 * (Haas and Stokes 1998, Duj2a).
 	 */
 	if (units > 2)
 		return;
@@ -49,14 +47,14 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 }
 
 /*
- * Estimates how many distinct values there are, if the sample is this share of it all and has no beginning that was
+ * Estimates how many distinct values there are, if the sample is this share of all pages, without a beginning that was
  * read as a whole.
  */
 extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
 
 /*
- * The number of distinct values in a table of which so many pages were read, the first ones of them without a gap:
- * those in that beginning, and those that are in the rest only.
+ * Estimates how many distinct values a table has if pages_read pages were read: the first `contiguous` pages without a
+ * gap, and others at random. The values in the first pages are known; those that are only in the rest are estimated.
  */
 extern double bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read,
 									   BlockNumber heap_blocks);

@@ -1,6 +1,4 @@
-/*
- * judge.c: whether an index with the figures that bf_index_advise() expects pays, and why.
- */
+/* judge.c: decides whether an index with the figures that bf_index_advise() expects pays, and says why. */
 #include "advisor/advice.h"
 
 #include <math.h>
@@ -14,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-/* Tables up to this many pages are read as quickly without an index. */
+/* A table of up to this many pages is read as quickly without an index. */
 #define SMALL_TABLE 128
 
 /* An index pays if a look-up of a rare value reads at most this share of the table. */
@@ -27,7 +25,7 @@ with_remark(const char *advice, const char *remark)
 	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
 }
 
-/* A range with this many times the items of the average one makes the filters of its group too large. */
+/* If a range has this many times the items of the average range, it makes the filters of its group too large. */
 #define UNEVEN 2
 
 static const char *
@@ -37,8 +35,8 @@ size_text(double bytes)
 }
 
 /*
- * If an index with these figures would be larger than the table or than another index: says so, and why. Otherwise
- * NULL.
+ * Returns a text if an index with these figures would be larger than the table or than another index: what it is
+ * larger than, and why. Returns NULL if it would not.
  */
 static const char *
 why_too_large(const SampleColumn *column, const Advice *advice, const Figures *figures)
@@ -55,7 +53,7 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 		appendStringInfo(&text, "the table (%s)", size_text(table));
 		and = " and ";
 	}
-	/* GIN's figure of a text is that of its trigrams, which are not the items of bf. */
+	/* For a text, the GIN figure is that of its trigrams, which are not the items of bf. So it is not compared. */
 	if (column->items_are_keys && advice->gin_possible && figures->bytes > advice->gin_bytes)
 	{
 		appendStringInfo(&text, "%sa GIN index (%s)", and, size_text(advice->gin_bytes));
@@ -81,7 +79,10 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 bool
 bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice)
 {
-	/* A query has several keys on average, each of which rules ranges out. The classes' rate is made for that. */
+	/*
+	 * With keys, a query has several of them on average, and each rules ranges out. The default rate of these operator
+	 * classes is made for that.
+	 */
 	return !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
 		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages &&
 		why_too_large(column, advice, &advice->bf_lower) == NULL;

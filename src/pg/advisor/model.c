@@ -1,5 +1,5 @@
 /*
- * model.c: what an index on a column would take and read, computed from a sample of the table (sample.c). For
+ * model.c: computes what an index on a column would take and read, from a sample of the table (sample.c). For
  * bf_index_advise() (advise.c).
  */
 #include "base/compat.h"
@@ -29,7 +29,7 @@ bf_index_unevenness(const SampleColumn *column)
 	return sum == 0 ? 1 : most;
 }
 
-/* How a column's values become bits, at a rate. */
+/* Returns the items of ranges with what their filters need at this rate: items per line, and hashes per item. */
 static BfCounts
 counts_at(double rate, const double *items)
 {
@@ -39,7 +39,7 @@ counts_at(double rate, const double *items)
 	return (BfCounts) {.items = items, .rate = rate, .load = load, .hashes = hashes};
 }
 
-/* The pages of a group of so many ranges that have as many items each. */
+/* Returns the pages of a group of `ranges` ranges that have `items` items each. */
 static double
 pages_of_group(double items, double rate, uint32 ranges)
 {
@@ -48,7 +48,7 @@ pages_of_group(double items, double rate, uint32 ranges)
 	return bf_index_lines_for(&counts, 1, ranges) / BF_POSITIONS(ranges);
 }
 
-/* The same, where so many of its ranges are known. */
+/* Returns the pages of a group of `ranges` ranges, of which `count` were sampled. */
 static double
 pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ranges)
 {
@@ -61,7 +61,7 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
 }
 
-/* Adds groups of level 0 for these ranges to the model, as build.c makes them. */
+/* Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
 {
@@ -94,8 +94,8 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 }
 
 /*
- * The number of distinct values in so many pages from the beginning of the table on, between those in the part that was
- * read and those in the whole: they grow by a power law (Heaps 1978).
+ * Estimates the number of distinct values in the first `pages` pages of the table. It lies between the number in the
+ * pages that were read and the number in the whole table, and is taken to grow by a power law (Heaps 1978).
  */
 static double
 distinct_from_start(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -113,7 +113,7 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return column->items_from_start[level];
 			if (read > pages)
 				continue;
-			/* the last one that is known */
+			/* this level is the last one that is known */
 			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
 			{
 				double		known = column->items_from_start[level];
@@ -123,13 +123,14 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return known * pow(pages / lengths[level], Min(power, 1));
 			}
 		}
-	/* Nothing is known of any level: in proportion to the pages. */
+	/* If no level is known, the number is in proportion to the pages. */
 	return distinct * pages / Max(sample->heap_blocks, 1);
 }
 
 /*
- * The number of distinct values in so many pages. The beginning of the table may be unlike the rest; in the mean over
- * all of it they are at least as many as they would be if each were in one such part only.
+ * Estimates the number of distinct values in `pages` pages anywhere in the table. The beginning of the table may be
+ * unlike the rest. But on average, stretches of this length have at least as many values as if each value were in only
+ * one stretch.
  */
 static double
 distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -157,7 +158,7 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 		add_groups(model, column->ranges, column->range_count, rate, share_of_last);
 	else
 	{
-		/* the ranges of the sample, one after the other, stand for all */
+		/* the ranges of the sample, put one after the other, stand for all ranges */
 		BfModel		part = {0};
 		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
 		uint32		whole = column->range_count / BF_INDEX_MAX_RANGES * BF_INDEX_MAX_RANGES;
@@ -224,30 +225,30 @@ bf_index_model_look_up(const BfModel *model, double holding)
 
 /* ------------------------------------------------------- the model of a B-tree */
 
-/* See nbtree.h and nbtsort.c: the bytes of a page, and those that are left free when an index is built. */
+/* The bytes of a page, and those that are left free when an index is built: see nbtree.h and nbtsort.c. */
 #define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
-/* What one row more of a value that has many takes. */
+/* The bytes of one more row of a value that has many rows. */
 #define BTREE_BYTES_OF_ROW 6.15
 
 typedef struct BtreeModel
 {
 	bool		deduplicates;
 	double		scale;			/* rows of the table for each row of the sample */
-	double		bytes;			/* of leaf tuples, with their line pointers */
+	double		bytes;			/* of all leaf tuples, with their line pointers */
 	double		tuples;
 	double		rows;
-	double		keys;			/* the sum of the sizes of tuples with one row */
+	double		keys;			/* the sum over the values of the size of a tuple with one row */
 	double		values;
-	double		single_bytes;	/* the same of values that are in one unit only, as they are in the sample */
+	double		single_bytes;	/* as `bytes`, but of values in only one unit, and not scaled up to the table */
 	double		single_tuples;
 	double		single_values;
 	double		single_rows;
 } BtreeModel;
 
-/* The bytes of the tuples of a value with so many rows. */
+/* Returns the bytes of all tuples of a value with `rows` rows, and adds the number of tuples to *tuples. */
 static double
 btree_bytes(double key, double rows, bool deduplicates, double *tuples)
 {
@@ -283,7 +284,7 @@ add_value(const KeptValue *value, void *argument)
 	}
 	else
 	{
-		/* A value that is in several units is in the rest of the table too. */
+		/* A value that is in several units is in the rest of the table, too. So its rows are scaled up. */
 		double		rows = value->units == 1 ? value->rows : value->rows * model->scale;
 
 		model->rows += rows;
@@ -314,8 +315,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The values that are in one unit only stand for all values that are not in several: more of them than in the
-		 * sample, each with as many rows.
+		 * The values in only one unit stand for all values of the table that are not in several units. There are
+		 * `more` times as many of these as in the sample, each with the same number of rows.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
@@ -324,10 +325,10 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 		model.tuples += model.single_tuples * kept * more;
 		model.rows += model.single_rows * kept * more;
 	}
-	/* Few values can have many rows, and may be among those that were kept or not. */
+	/* The few values with very many rows may or may not be among those kept. So all rows that are missing are added. */
 	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
 	tuple = model.bytes / Max(model.tuples, 1);
-	/* A page is full when less than a tenth is free, and its high key is one tuple more. */
+	/* A page is full when less than a tenth of it is free. It also holds its high key, which is one more tuple. */
 	leaves = ceil(model.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - (key + sizeof(ItemIdData)) + tuple / 2));
 	pages = leaves;
 	while (leaves > 1)

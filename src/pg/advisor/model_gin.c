@@ -1,11 +1,11 @@
 /*
- * model_gin.c: the bytes of a GIN index, computed from a sample of the keys (sample_keys.c). For bf_index_advise()
+ * model_gin.c: computes the bytes of a GIN index from a sample of the keys (sample_keys.c). For bf_index_advise()
  * (advise.c).
  *
- * A GIN index is a B-tree of keys (the entry tree). A key with few rows has them in its own tuple, as a compressed
- * list. A key with more has a tree of its own (a posting tree), whose leaves are segments of such lists. CREATE INDEX
- * gathers rows until maintenance_work_mem is full, and then enters what it has gathered, key by key in ascending order.
- * See gininsert.c, ginentrypage.c and gindatapage.c of PostgreSQL.
+ * A GIN index is a B-tree of keys (the entry tree). If a key has few rows, they are in its own tuple, as a compressed
+ * list. If it has more, they are in a tree of their own (a posting tree), whose leaves are segments of such lists.
+ * CREATE INDEX gathers rows until maintenance_work_mem is full. Then it enters what it has gathered, key by key in
+ * ascending order. See gininsert.c, ginentrypage.c and gindatapage.c of PostgreSQL.
  */
 #include "base/compat.h"
 
@@ -19,21 +19,21 @@
 /* The space of a page of the entry tree. */
 #define ENTRY_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(GinPageOpaqueData)))
 
-/* The header of a compressed list: the first row, and the number of bytes. */
+/* The header of a compressed list: the first row, and the list's number of bytes. */
 #define LIST_HEADER offsetof(GinPostingList, bytes)
 
-/* The bytes of a segment in the first page of a posting tree, and in the others (gindatapage.c). */
+/* The bytes of a segment: on the first page of a posting tree, and on its other pages (gindatapage.c). */
 #define FIRST_SEGMENT 384
 #define NEXT_SEGMENT 256
 
 /*
- * The memory that a key takes while rows are gathered, and one of its rows on average (ginbulk.c; arrays grow by
- * doubling).
+ * The memory that a key takes while rows are gathered, and that one of its rows takes on average (ginbulk.c; arrays
+ * grow by doubling).
  */
 #define MEMORY_OF_KEY 120
 #define MEMORY_OF_ROW 9
 
-/* Pages that are split at random places are so full in the end (Yao 1978). */
+/* How full pages are in the end if they are split at random places (Yao 1978). */
 #define RANDOM_FILL 0.69
 
 typedef struct GinModel
@@ -43,22 +43,22 @@ typedef struct GinModel
 	double		tuples;
 	double		keys;			/* the sum of the sizes of tuples without rows */
 	double		rows;
-	double		tree_pages;		/* of posting trees */
+	double		tree_pages;		/* pages of posting trees */
 } GinModel;
 
 typedef struct GinSums
 {
-	GinModel	known;			/* of keys in several units, and of those in the beginning of the table */
-	GinModel	single;			/* of keys in one unit, as they are in the sample */
+	GinModel	known;			/* of keys in several units, and of keys in the beginning of the table */
+	GinModel	single;			/* of the other keys, which are in one unit; not scaled up to the table */
 } GinSums;
 
-/* The pages of a posting tree. */
+/* Returns the pages of a posting tree. */
 static double
 posting_tree_pages(double bytes, double bytes_of_row)
 {
 	/*
-	 * The first row of a segment is in its header. A row that does not fit into the rest of a segment goes to the next
-	 * one.
+	 * The first row of a segment is in its header, which saves bytes_of_row in the list. A row that does not fit into
+	 * the rest of a segment goes to the next one, which wastes half the bytes of a row on average.
 	 */
 	const double saved = (bytes_of_row + 1) / 2;
 	const double first = floor(GinDataPageMaxDataSize / FIRST_SEGMENT) * (FIRST_SEGMENT - LIST_HEADER + saved);
@@ -74,7 +74,7 @@ posting_tree_pages(double bytes, double bytes_of_row)
 	return pages;
 }
 
-/* Adds keys of this size, with so many rows each. */
+/* Adds `weight` keys of this size, with `rows` rows each, which take `bytes` in a list. */
 static void
 add_keys(GinModel *model, double weight, double size, double rows, double bytes, double bytes_of_row)
 {
@@ -99,29 +99,27 @@ add_key(const CountedKey *key, void *argument)
 	double		bytes_of_row = key->rows > 1 ? key->bytes / (key->rows - 1.0) : 2;
 	double		rows = key->rows;
 
-	/* A key that is in several units is in the rest of the table too. */
+	/* A key that is in several units is in the rest of the table, too. So its rows are scaled up. */
 	if (!key->in_one_unit)
 		rows *= sums->known.scale;
 	add_keys(key->single ? &sums->single : &sums->known, key->weight, key->size, rows, (rows - 1) * bytes_of_row,
 			 bytes_of_row);
 }
 
-/* How full the pages of the entry tree are, if this share of it is entered when memory is full for the first time. */
+/* Returns how full the pages of the entry tree are at the end, if memory becomes full `times` times. */
 static double
 entry_fill(double times, double tuple)
 {
-	/*
-	 * Keys arrive in ascending order, and a page that is full is split in the middle. So the left pages stay half full.
-	 */
+	/* Keys arrive in ascending order, and a full page is split in the middle. So the left pages stay half full. */
 	double		fill = 0.5 + 0.75 * tuple / ENTRY_SPACE;
 
 	if (times <= 1)
 		return Min(fill, 1);
-	/* Then all pages grow, and are split when they are full. */
+	/* From the second time on all pages grow, and are split when they are full. */
 	fill *= times;
 	while (fill > 1)
 		fill /= 2;
-	/* After some more times they are no longer all full at the same time. */
+	/* After more times, pages are no longer all full at the same time. */
 	return RANDOM_FILL + (fill - RANDOM_FILL) / Max(times - 1, 1);
 }
 
@@ -138,7 +136,7 @@ bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeySt
 	bf_index_visit_keys(column, add_key, &sums);
 	if (sums.single.tuples > 0)
 	{
-		/* The keys that are in one unit stand for all that are not in several. */
+		/* The keys in one unit stand for all keys of the table that are not in several units. */
 		double		more = Max(1, (keys->distinct - model->tuples) / sums.single.tuples);
 
 		model->bytes += sums.single.bytes * more;
@@ -147,7 +145,7 @@ bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeySt
 		model->rows += sums.single.rows * more;
 		model->tree_pages += sums.single.tree_pages * more;
 	}
-	/* the meta page and the root, of a table without rows */
+	/* a table without keys: the meta page and the root */
 	if (model->tuples < 1)
 		return 2 * BLCKSZ;
 	times = (model->tuples * MEMORY_OF_KEY + model->rows * MEMORY_OF_ROW) / (maintenance_work_mem * 1024.0);

@@ -2,8 +2,8 @@
  * sample.c: reads some pages of a table, and counts how many different values its columns have in ranges of pages, and
  * how these are spread. For bf_index_advise() (advise.c).
  *
- * Of a table with more pages than may be read, one half of the sample is the beginning of the table, because the sizes
- * of an index's upper levels are found there. The other half is runs of SAMPLE_UNIT pages at random places, evenly over
+ * If the table has more pages than may be read, one half of the sample is the beginning of the table, which tells the
+ * sizes of the upper levels of an index. The other half is units of SAMPLE_UNIT pages at random places, evenly over
  * the rest.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
@@ -59,7 +59,7 @@ make_hasher(void *argument)
 		item_hasher_for_index(preparation->type, preparation->collation, preparation->context);
 }
 
-/* Does this error say that an index on such a column is refused? */
+/* Returns whether this error means that an index on such a column is refused. */
 static bool
 is_refusal(int sqlerrcode)
 {
@@ -67,7 +67,7 @@ is_refusal(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
 }
 
-/* Do equal values share a tuple in a B-tree of this operator class? */
+/* Returns whether equal values share a tuple in a B-tree of this operator class. */
 static bool
 deduplicates(Oid opclass, Oid collation)
 {
@@ -108,14 +108,14 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
 	/*
-	 * The strategy of an operator does not tell a class for keys: they have GIN's, and && of arrays has the number that
-	 * = has elsewhere.
+	 * A class for keys is recognized by its functions. The strategy numbers of its operators do not tell: they are
+	 * GIN's, and there && of arrays has the number that = has in other classes.
 	 */
 	if (bf_index_sample_key_column(column, attribute, opclass, context))
 		return;
 	/*
-	 * CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such
-	 * index.
+	 * CREATE INDEX accepts the operator class of text for citext, too. But = of citext is another operator, and does
+	 * not use such an index.
 	 */
 	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
 	{
@@ -132,7 +132,7 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 
 /* -------------------------------------------------------------------- a range */
 
-/* Ends the range that is being read, and passes to `next`; ranges between the two have no rows. */
+/* Ends the range that is being read, and goes on to range `next`. Ranges between the two have no rows. */
 static void
 pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory *memory)
 {
@@ -147,7 +147,7 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 	}
 }
 
-/* Notes down how many distinct values there are in the first range of each level that ends before this page. */
+/* Notes the number of distinct values in the first range of each level, if that range ends before this page. */
 static void
 note_levels(SampleColumn *column, BlockNumber page)
 {
@@ -161,7 +161,7 @@ note_levels(SampleColumn *column, BlockNumber page)
 
 /* ---------------------------------------------------------------------- pages */
 
-/* Counts the bytes of a value that is stored out of line. */
+/* Adds the bytes of a value that is stored out of line to bytes_fetched. */
 static void
 count_fetched(Sample *sample, TupleTableSlot *slot, AttrNumber attnum, Datum value, bool isnull)
 {
@@ -170,17 +170,17 @@ count_fetched(Sample *sample, TupleTableSlot *slot, AttrNumber attnum, Datum val
 		sample->bytes_fetched += toast_datum_size(value);
 }
 
-/* What a row has in a column. */
+/* The items of a row in one column. */
 typedef struct RowItems
 {
 	Datum		value;
 	bool		isnull;
-	bool		has_keys;		/* they were looked for */
+	bool		has_keys;		/* keys were looked for */
 	uint32		key_count;
-	KeyOfRow   *keys;			/* if they were looked for; NULL: none was found */
+	KeyOfRow   *keys;			/* the keys; NULL: none were looked for, or they could not be extracted */
 } RowItems;
 
-/* Reads a column of a row, and takes it apart if its items are keys, or if that is asked for. */
+/* Reads a column of a row. Extracts its keys if its items are keys, or if with_keys is true. */
 static void
 read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool with_keys, RowItems *row)
 {
@@ -194,8 +194,8 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Counts through the items of a row: returns the hash of the next one from *next on. Without items that are keys there
- * is one item, the value. Returns false behind the last one.
+ * Returns the next item of a row in *hash, and moves *next on. If items are keys, these are the row's keys; else there
+ * is one item, the value. Returns false after the last one.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
@@ -213,7 +213,7 @@ next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 
 	return true;
 }
 
-/* Counts an item of a row, of which there is one for each key if the items are keys. */
+/* Counts an item of a row. */
 static void
 count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_attribute attribute, uint64 hash,
 		   const Place *place)
@@ -290,7 +290,7 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 		MemoryContextReset(row_context);
 		if (sample->bytes_fetched >= sample->most_fetched)
 		{
-			/* The pages behind this one are left out. */
+			/* The pages after this one are left out. */
 			end = place.page + 1;
 			break;
 		}
@@ -311,7 +311,10 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 	sample->units++;
 }
 
-/* Is the length of ranges of this column still to be chosen? */
+/*
+ * Returns whether the length of ranges is still to be chosen for this column. of_keys: for columns whose items are
+ * keys; else for columns whose items are values.
+ */
 static bool
 needs_length(const SampleColumn *column, bool of_keys)
 {
@@ -319,8 +322,8 @@ needs_length(const SampleColumn *column, bool of_keys)
 }
 
 /*
- * Collects the items of the pages from `first` to `end` (exclusive), for the columns with items of this kind whose
- * length of ranges is still to be chosen. Returns the end of what it read.
+ * Collects the items of the pages from `first` to `end` (exclusive), for all columns for which needs_length() is true.
+ * Returns the end of the pages that it read.
  */
 static BlockNumber
 collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
@@ -353,22 +356,19 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
-		/* A part tells enough. */
+		/* A part of the pages tells enough, if their out-of-line values are long. */
 		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
 		{
 			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
 			break;
 		}
 	}
-	/* The same pages are read again, and counted then. */
+	/* The same pages will be read again, and their bytes counted then. */
 	sample->bytes_fetched = fetched_before;
 	return end;
 }
 
-/*
- * How many lines of a filter the items fill that were collected in so many pages, if there were as many as in `length`
- * pages.
- */
+/* Returns how many lines of a filter the items collected in `pages` pages fill, scaled up to `length` pages. */
 static double
 lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 {
@@ -385,9 +385,8 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 
 /*
  * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places`
- * ranges that lie evenly in the table, and takes from them the size that bf_index_choose_range_length() would take.
- * Only columns are looked at whose range length is still to be chosen, and whose items are keys (or values, if of_keys
- * is false); lines[i] of the others is not set.
+ * ranges, evenly over the table, and takes the size that bf_index_choose_range_length() would take from these. It sets
+ * lines[i] only for columns for which needs_length() is true.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
@@ -432,8 +431,8 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 }
 
 /*
- * The same for each column whose items are keys: of these half a range has more than half of the items, so each length
- * is looked at.
+ * Does the same for each column whose items are keys. Half as many pages may have far more than half as many distinct
+ * keys, so each length has to be looked at.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
@@ -448,7 +447,7 @@ choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot 
 			any |= needs_length(&sample->columns[i], true);
 		if (!any)
 			break;
-		/* A range that is longer than the table is not full: what it would have is in proportion to its length. */
+		/* A range longer than the table is not full: its number of lines is in proportion to its length. */
 		if (length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks)
 			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true, lines);
 		else
@@ -516,7 +515,10 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 		read_unit(sample, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
 	sample->contiguous = sample->pages_read;
 
-	/* The rest of the table in as many parts as units are left, and a unit at a random place of each. */
+	/*
+	 * Divides the rest of the table into as many parts as units are left, and reads a unit at a random place of each
+	 * part.
+	 */
 	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
 	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);
 	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < sample->most_fetched; part++)

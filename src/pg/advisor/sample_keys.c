@@ -1,12 +1,12 @@
 /*
- * sample_keys.c: the keys inside the values of the columns that bf_index_advise() samples. For columns whose operator
- * class of bf has keys inside values (jsonb, arrays, tsvector), and for text if pg_trgm is installed, whose trigrams a
- * GIN index would have.
+ * sample_keys.c: the keys inside the values of the columns that bf_index_advise() samples. A column has keys if its
+ * operator class of bf has keys inside values (jsonb, arrays, tsvector). A text has keys if pg_trgm is installed: the
+ * trigrams that a GIN index would have.
  *
- * A column takes bounded memory: at most sample->most_kept keys, as of values (sample.c). But few keys have many rows
- * and take most of a GIN index, so keys with many rows are kept whatever their hashes are. Each key has the weight that
- * makes the sum right: 2^z if it was one of those that are kept of hashes with z zeros, when it was found to have many
- * rows.
+ * A column takes bounded memory: at most sample->most_kept keys, as with values (sample_values.c). But the few keys
+ * with many rows take most of a GIN index, so these are kept whatever their hashes are. Each key kept has a weight, so
+ * that the sums are right: 2^z, if hashes with z zeros were kept. For a key with many rows, z is the number at the
+ * time when it was found to have many rows.
  */
 #include "base/compat.h"
 
@@ -33,15 +33,16 @@
 #include "index/layout.h"
 
 /*
- * Nobody can cancel a function that takes a value apart. So longer values are left out: trigrams take longer to find.
+ * Longer values are left out, because the function that extracts keys cannot be canceled. For trigrams the limit is
+ * lower, because finding them takes longer.
  */
 #define MOST_BYTES_TAKEN_APART (16 * 1024 * 1024)
 #define MOST_BYTES_OF_TRIGRAMS (256 * 1024)
 
-/* So many pages tell enough of trigrams. */
+/* This many pages tell enough about trigrams. */
 #define MOST_PAGES_OF_TRIGRAMS 2048
 
-/* What a GIN index has for rows without keys, and for keys that are NULL (GinNullCategory), has these hashes. */
+/* Hashes for GIN's entries of rows without keys, and of keys that are NULL (GinNullCategory). */
 #define NO_KEYS_HASH (BF_NULL_HASH ^ 1)
 #define NULL_KEY_HASH (BF_NULL_HASH ^ 2)
 
@@ -49,15 +50,15 @@
 typedef struct KeptKey
 {
 	uint64		hash;			/* its key in the table */
-	uint64		last;			/* the row that was counted last, see place_of_row() */
+	uint64		last;			/* the row that was counted last, as place_of_row() */
 	uint64		bytes;
 	uint32		rows;
 	uint32		units;
 	uint32		last_unit;
 	uint16		size;
-	uint8		zeros;			/* if it has many rows: of the hashes that were kept then */
+	uint8		zeros;			/* if it has many rows: `zeros` of SampleKeys when that was found out */
 	bool		has_many_rows;
-	bool		is_new;			/* it is not in the part at the beginning of the table that was read */
+	bool		is_new;			/* it is not in the beginning of the table */
 	char		status;
 } KeptKey;
 
@@ -76,27 +77,27 @@ struct SampleKeys
 {
 	BfKeyClass *class;
 	ItemHasher *hasher;
-	FormData_pg_attribute attribute;	/* of an index column for the keys */
-	bool		has_gin;		/* there is a GIN operator class with these keys */
+	FormData_pg_attribute attribute;	/* describes an index column for the keys */
+	bool		has_gin;		/* there is a GIN operator class that extracts the same keys */
 	bool		trigrams;
-	bool		is_varlena;		/* the values are */
+	bool		is_varlena;		/* the column's values are varlena */
 	Size		most_bytes;
-	bool		left_out;		/* a value was too long */
+	bool		left_out;		/* some value was too long */
 
-	/* of the table, or of the partition that is sampled */
+	/* of the table, or of the partition that is sampled: */
 	struct kept_key_hash *kept;
 	int			zeros;
-	double		postings;		/* the sum over the rows of their numbers of keys */
-	uint32		every;			/* one unit of so many is looked at */
+	double		postings;		/* the sum of all rows' numbers of keys */
+	uint32		every;			/* one in so many units is looked at */
 	uint32		first_unit;
-	BlockNumber pages;			/* that were looked at */
-	BlockNumber contiguous;		/* from the beginning on, if all units are looked at */
-	bool		too_wide;		/* a key is too wide for a GIN index */
+	BlockNumber pages;			/* pages that were looked at */
+	BlockNumber contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
+	bool		too_wide;		/* some key is too wide for a GIN index */
 };
 
 /* ------------------------------------------------------------------- operator classes */
 
-/* The name of an operator class, with its schema, so that it can be typed with any search_path. */
+/* Returns the name of an operator class with its schema, so that it means the same with any search_path. */
 static const char *
 opclass_name(Oid opclass)
 {
@@ -107,7 +108,7 @@ opclass_name(Oid opclass)
 	return quote_qualified_identifier(get_namespace_name(form.opcnamespace), NameStr(form.opcname));
 }
 
-/* The namespace of an operator class. */
+/* Returns the namespace of an operator class. */
 static Oid
 opclass_namespace(Oid opclass)
 {
@@ -123,7 +124,10 @@ opclass_in(Oid method, const char *name, Oid namespace)
 						   ObjectIdGetDatum(namespace));
 }
 
-/* An operator class for text with this name, in whatever schema it is. Only a superuser can make an operator class. */
+/*
+ * Returns an operator class for text with this name, from any schema. This is safe, since only superusers can make
+ * operator classes.
+ */
 static Oid
 opclass_anywhere(Oid method, const char *name)
 {
@@ -149,7 +153,7 @@ extract_value_function(Oid opclass)
 	return get_opfamily_proc(get_opclass_family(opclass), type, type, BF_EXTRACT_VALUE_PROC);
 }
 
-/* The false-positive rate that the class declares in its options. */
+/* Returns the false-positive rate that the operator class declares in its options. */
 static double
 default_rate(Oid opclass)
 {
@@ -188,7 +192,10 @@ make_class(void *argument)
 	keys->attribute.attstorage = get_typstorage(key_type);
 }
 
-/* Is the error an answer, and neither a wish that the query ends nor a sign that something is broken? */
+/*
+ * Returns whether an error answers the question if an index can be made. It does not if somebody wants the query to
+ * end, or if something is broken.
+ */
 static bool
 is_answer(int sqlerrcode)
 {
@@ -200,7 +207,7 @@ is_answer(int sqlerrcode)
 		sqlerrcode != ERRCODE_DATA_CORRUPTED && sqlerrcode != ERRCODE_INDEX_CORRUPTED;
 }
 
-/* What the operator classes for this type are for. */
+/* Returns what the operator classes for this type are for. */
 static const char *
 uses_of_classes(Oid type)
 {
@@ -223,7 +230,7 @@ bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oi
 	keys->is_varlena = attribute->attlen == -1;
 	if (type == JSONBOID)
 	{
-		/* it is the better one of the two for @> (docs/searching.md) */
+		/* for @>, jsonb_path_ops is the better one of the two (docs/searching.md) */
 		Oid			better = opclass_in(bf_index_am_oid(), "jsonb_path_ops", opclass_namespace(opclass));
 
 		if (OidIsValid(better))
@@ -332,8 +339,8 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 			return NULL;
 		}
 		/*
-		 * Functions of other extensions can raise errors, with which CREATE INDEX would fail. The other columns are not
-		 * concerned.
+		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. They must not end
+		 * the advice on other columns.
 		 */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)
@@ -370,7 +377,7 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 
 /* ---------------------------------------------------------------------- counting */
 
-/* Leaves half of the keys that do not have many rows. */
+/* Drops half of the keys that do not have many rows. */
 static void
 halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 {
@@ -403,14 +410,17 @@ halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 	keys->kept = new;
 }
 
-/* The number that GIN compresses posting lists by (ginpostinglist.c): 11 bits are for the line pointer. */
+/*
+ * Returns the number of a row by which GIN compresses posting lists (ginpostinglist.c): the lowest 11 bits are the
+ * line pointer.
+ */
 static inline uint64
 place_of_row(BlockNumber page, OffsetNumber offset)
 {
 	return (uint64) page << 11 | offset;
 }
 
-/* GIN has 7 bits in a byte. */
+/* Returns the bytes that GIN takes for a difference: it puts 7 bits into each byte. */
 static inline int
 bytes_of_difference(uint64 difference)
 {
@@ -431,7 +441,8 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 {
 	SampleKeys *keys = column->keys;
 	/*
-	 * The pages that were looked at are taken for neighbors: so far apart are the rows of a key in the whole table too.
+	 * The pages that were looked at are counted as if they were neighbors: in the whole table, the rows of a key are
+	 * as far apart as in these.
 	 */
 	const uint64 place = place_of_row(keys->pages + page, offset);
 

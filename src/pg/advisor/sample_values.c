@@ -1,9 +1,10 @@
 /*
  * sample_values.c: the values of the columns that bf_index_advise() samples: how many there are, in how many rows,
- * pages and ranges they are, and how long. Where the items of a column are keys, the keys are its values here.
+ * pages and ranges each of them is, and how long they are. If the items of a column are keys, "value" means a key
+ * here.
  *
- * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are given up, by
- * their hashes.
+ * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are dropped:
+ * those whose hashes end with too few zeros.
  */
 #include "base/compat.h"
 
@@ -19,7 +20,7 @@
 
 #include "advisor/sample.h"
 
-/* The low bits of a hash say whether its value is kept, so the table uses the high ones. */
+/* The low bits of a hash decide whether its value is kept, so the hash table uses the high bits. */
 #define SH_PREFIX kept
 #define SH_ELEMENT_TYPE KeptValue
 #define SH_KEY_TYPE uint64
@@ -31,10 +32,10 @@
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A B-tree's page must have room for three tuples (BTMaxItemSize, which is another macro in each version). */
+/* A page of a B-tree must have room for three tuples (BTMaxItemSize, a macro that differs between versions). */
 #define MOST_BYTES_OF_KEY 2704
 
-/* No method of compression makes of a value less than one byte for so many of it: lz4 gets to 255, pglz to 91. */
+/* No compression method compresses better than this: lz4 reaches a factor of 255, pglz of 91. */
 #define BEST_COMPRESSION 256
 
 /* -------------------------------------------------------------------- a value */
@@ -52,7 +53,7 @@ bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 	{
 		struct varlena *data = (struct varlena *) DatumGetPointer(value);
 
-		/* To read a long value again and to compress it takes seconds, and compressing it cannot be canceled. */
+		/* Reading a long value again and compressing it takes seconds, and the compression cannot be canceled. */
 		if (VARATT_IS_EXTERNAL(data) && toast_datum_size(value) / BEST_COMPRESSION > MOST_BYTES_OF_KEY)
 			return 0;
 		if (VARATT_IS_EXTERNAL(data))
@@ -76,7 +77,7 @@ bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 	return size > MOST_BYTES_OF_KEY ? 0 : size;
 }
 
-/* Leaves half of the values in a table. */
+/* Drops half of the values in a table: those whose hashes do not end with one more zero. */
 static void
 halve(struct kept_hash **table, int *zeros, MemoryContext context)
 {
@@ -104,7 +105,7 @@ halve(struct kept_hash **table, int *zeros, MemoryContext context)
 	*table = new;
 }
 
-/* Counts a row of a value. Returns the value if it is new and its size is still to be found. */
+/* Counts a row of a value. Returns the value if it is new, so that its size is still to be found; else NULL. */
 static KeptValue *
 count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 {
@@ -135,7 +136,7 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 }
 
 /*
- * Lets the value compete for its slot: the one that has more than half of the slot's rows keeps it (Boyer and Moore
+ * Lets a value compete for its slot: a value that has more than half of the slot's rows ends up in it (Boyer and Moore
  * 1991).
  */
 static void

@@ -45,8 +45,8 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 }
 
 /*
- * The age, which is the first argument, in microseconds. An age that does not fit into 64 bits becomes the largest (or
- * the smallest) one that does.
+ * Returns the age, which is the first argument, in microseconds. An age that does not fit into 64 bits becomes the
+ * largest (or the smallest) one that does.
  */
 static int64
 age_argument(FunctionCallInfo fcinfo)
@@ -64,8 +64,8 @@ age_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * A length of time in microseconds. Raises an error unless it is at least `least` (0 or 1). The hint says what the
- * parameter is for.
+ * Returns a length of time in microseconds. Raises an error unless it is at least `least` (0 or 1). The hint says what
+ * the parameter is for.
  */
 static int64
 length_of(const Interval *interval, int64 least, const char *name, const char *hint)

@@ -1,13 +1,13 @@
 /*
  * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()).
  *
- * A question about a year reads more than a hundred thousand entries, of which it shows ten. As rows of SQL each entry
- * would cost about a microsecond. Here it is hashed in the list where it stands, and only items that can be among the
- * answer leave the aggregate.
+ * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each entry
+ * would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can be
+ * part of the answer leave the aggregate.
  *
- * The aggregates have the same transition function and the same arguments, so PostgreSQL adds up the lists once for all
- * of them. Their results are arrays of the same length and in the same order: the items, their sums of low * hits, and
- * their sums of high * (hits + over).
+ * The aggregates have the same transition function and the same arguments, so PostgreSQL adds up the lists once for
+ * all of them. Their results are arrays of the same length and in the same order: the items, their sums of low * hits,
+ * and their sums of high * (hits + over).
  */
 #include "tbf/tbf.h"
 
@@ -42,7 +42,7 @@ static inline bool items_equal(const RollupLists *lists, Datum left, Datum right
 #define SH_KEY item
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, entry) ((entry)->hash)
-/* The hash is always handed over. */
+/* Not used: each call passes the hash. */
 #define SH_HASH_KEY(table, key) ((void) (key), 0)
 #define SH_EQUAL(table, left, right) items_equal((table)->private_data, left, right)
 #define SH_SCOPE static inline
@@ -60,12 +60,12 @@ static inline bool items_equal(const RollupLists *lists, Datum left, Datum right
 
 struct RollupLists
 {
-	MemoryContext context;		/* of the items, the table and this */
+	MemoryContext context;		/* context of this struct, the table and the items */
 	listed_hash *items;
 	TypeCacheEntry *type;
 	Oid			collation;
-	int64		keep;			/* how many items are wanted by each of the two sums */
-	ListedItem **kept;			/* these, if nothing has been added since they were looked for; else NULL */
+	int64		keep;			/* how many items with the largest sums are wanted, for each of the two sums */
+	ListedItem **kept;			/* these items; NULL if something was added since they were looked for */
 	int			kept_count;
 };
 
@@ -92,7 +92,7 @@ make_lists(MemoryContext context, Oid type, Oid collation, int64 keep)
 	return lists;
 }
 
-/* The elements of an array of float8, none of which is null. */
+/* Returns the elements of an array of float8. Raises an error if one is null. */
 static const double *
 hits_of(ArrayType *hits, int *count)
 {
@@ -112,7 +112,10 @@ add_item(RollupLists *lists, Datum item, double from, double over)
 	ListedItem *entry;
 	bool		found;
 
-	/* Mixed once more, because simplehash takes the low bits and hashes of integers may differ in others alone. */
+	/*
+	 * The hash is mixed once more, because simplehash takes the low bits, and hashes of integers may differ only in
+	 * others.
+	 */
 	hash = murmurhash32(hash);
 	entry = listed_insert_hash(lists->items, item, hash, &found);
 	if (!found)
@@ -126,7 +129,7 @@ add_item(RollupLists *lists, Datum item, double from, double over)
 	entry->over += over;
 }
 
-/* tbf_rollup_lists_agg_add(internal, hot, hot_hits, low, high, over, keep): a list that is null is skipped. */
+/* tbf_rollup_lists_agg_add(internal, hot, hot_hits, low, high, over, keep): skips a list if any argument is null */
 SB_FUNCTION(tbf_rollup_lists_agg_add);
 Datum
 tbf_rollup_lists_agg_add(PG_FUNCTION_ARGS)
@@ -158,7 +161,7 @@ tbf_rollup_lists_agg_add(PG_FUNCTION_ARGS)
 	over = PG_GETARG_FLOAT8(5);
 	if (lists == NULL)
 		lists = make_lists(context, ARR_ELEMTYPE(hot), PG_GET_COLLATION(), PG_GETARG_INT64(6));
-	/* A column of the type anyarray, as pg_stats has, may bring another type with each row. */
+	/* If the column is of type anyarray, as in pg_stats, each row may have another type. */
 	if (ARR_ELEMTYPE(hot) != lists->type->type_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -182,7 +185,7 @@ tbf_rollup_lists_agg_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(lists);
 }
 
-/* The sum of which at least keep items have as much. REQUIRES: there are more items than keep, which is not 0. */
+/* Returns the keep-th largest sum. REQUIRES: 0 < keep < count. */
 static double
 least_sum(double *sums, size_t count, int64 keep)
 {
@@ -191,8 +194,9 @@ least_sum(double *sums, size_t count, int64 keep)
 }
 
 /*
- * Looks for the items that are among the first keep by one of their two sums, with all that are equal to the last of
- * these. By max(from, over + rest), whatever rest is, the first keep are among them too.
+ * Looks for the items that are among the first `keep` by one of their two sums, and for all that equal the last of
+ * these. The caller orders by max(from, over + rest). Whatever `rest` is, the first `keep` items of that order are
+ * among those found.
  */
 static void
 find_kept(RollupLists *lists)

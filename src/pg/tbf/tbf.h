@@ -13,7 +13,7 @@
 #define TBF_DEFAULT_ITEMS 10000
 #define TBF_DEFAULT_FPR 0.01
 #define TBF_DEFAULT_HALF_LIFE (7 * USECS_PER_DAY)
-#define TBF_EPOCHS_PER_HALF_LIFE 96	/* of the default epoch: a step of 0.7 % */
+#define TBF_EPOCHS_PER_HALF_LIFE 96	/* for the default epoch: a decay step of 0.7 % */
 
 /*
  * A tbf in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
@@ -34,13 +34,14 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
 /*
- * A value that the core has made in PostgreSQL's memory, with VARHDRSZ bytes in front: cuts the block to the size of
- * the value and sets its length.
+ * Cuts the block of a value to the size of the value, and sets the value's length. REQUIRES: the core has made the
+ * value in PostgreSQL's memory, with VARHDRSZ bytes in front.
  */
 extern Datum tbf_fit(void *value, const sb_tbf *header);
 
 /*
- * Raises the error of a status of a function of the core that makes a value with this header. Returns if it is SB_OK.
+ * Raises the error for a status of a core function that makes a value with this header. Returns if the status is
+ * SB_OK.
  */
 extern void tbf_must(sb_status status, const sb_tbf *header);
 
@@ -51,27 +52,27 @@ extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 extern void tbf_open_header(Datum value, sb_tbf *header);
 
 /*
- * Looks an item up, and sets header.tbf and units of the look-up. Only those parts of a stored filter are read that
- * the look-up needs.
+ * Looks an item up, and sets `header.tbf` and `units` of `lookup`. Only the parts of a stored filter that the look-up
+ * needs are read.
  */
 extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
-/* Does the filter hold its items themselves, and no cells? */
+/* Returns whether the filter is exact: it holds its items themselves, and no cells. */
 static inline bool
 tbf_is_exact(const sb_tbf *header)
 {
 	return (header->flags & SB_TBF_EXACT) != 0;
 }
 
-/* sb_tbf_measure(). Raises an error for a damaged value. */
+/* Calls sb_tbf_measure(). Raises an error for a damaged value. */
 extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats);
 
-/* The share of items that are overcounted now, estimated from a few blocks. */
+/* Estimates the share of items that are overcounted now, from a few blocks. */
 extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
- * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above what its parts had:
- * `rate_before`, or 0 if that is not known.
+ * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above `rate_before`. That is
+ * the highest rate of the filters merged, or 0 if it is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
@@ -81,12 +82,12 @@ extern void tbf_warn_if_full(Datum filter);
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
 extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 
-/* Plans a filter, as bf_plan() does. half_life and epoch come from tbf_half_life() and tbf_epoch(). */
+/* Plans a filter, as bf_plan() does for a bf. half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
 
 /*
- * Both functions check an interval and convert it to microseconds. NULL stands for no half-life, and for the default
- * epoch.
+ * Each of these functions checks an interval and converts it to microseconds. NULL means no half-life in the first
+ * one, and the default epoch in the second.
  */
 extern int64 tbf_half_life(const Interval *interval);
 extern int64 tbf_epoch(const Interval *interval, int64 half_life);
@@ -94,27 +95,30 @@ extern int64 tbf_epoch(const Interval *interval, int64 half_life);
 /* Raises an error unless the time is finite and in range. */
 extern void tbf_check_time(TimestampTz at);
 
-/* The time at argument `argno`. If this form of the function has no such argument, it is the time of now(). */
+/*
+ * Returns the time in argument `argno`. If this form of the function has no such argument, returns the time of now().
+ */
 extern TimestampTz tbf_time_argument(FunctionCallInfo fcinfo, int argno);
 
-/* The latest time that a hit may have if the user does not give one: a day after the transaction began. */
+/* Returns the latest time that a hit may have if the user does not give one: a day after the transaction began. */
 extern TimestampTz tbf_default_not_after(void);
 
-/* Raises an error for a hit that is later than that. */
+/* Raises an error for a hit that is later than not_after. */
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
-/* The value of a hit in units of 2^-12 hits. Raises an error if the weight is out of range. */
+/* Returns the value of a hit in units of 2^-12 hits. Raises an error if the weight is out of range. */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
 /*
- * Raises the error for an argument of an aggregate that is NULL. `filter` completes "FILTER (WHERE ... IS NOT NULL)".
+ * Raises the error for an argument of an aggregate that is NULL. `what` names the argument. `filter` completes the
+ * hint "FILTER (WHERE ... IS NOT NULL)".
  */
 extern SB_NORETURN void tbf_refuse_null(const char *what, const char *filter);
 
 /* Raises the error for a counter that would overflow. */
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
-/* The same for the total of all hits. */
+/* Raises the error for a total of all hits that would overflow. */
 extern SB_NORETURN void tbf_refuse_total(void);
 
 /*
@@ -129,14 +133,14 @@ extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 extern void tbf_builder_must(sb_status status);
 
 /*
- * The same as sb_tbf_builder_begin(), _like(), _of(), _unite() and so on. They raise errors instead of returning
- * statuses.
+ * These functions do the same as sb_tbf_builder_begin(), _like(), _of(), _unite() and so on. They raise errors instead
+ * of returning statuses.
  */
 extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of,
 										 bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
 
-/* A builder to merge filters, of which the first one says the parameters. It does not hold that filter yet. */
+/* Makes a builder for merging filters, with the parameters of the first one. It does not hold that filter yet. */
 extern sb_tbf_builder *tbf_builder_begin_merge(MemoryContext context, const TbfValue *first);
 extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);
@@ -144,15 +148,15 @@ extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
 extern Datum tbf_builder_store(sb_tbf_builder *builder);
 
 /*
- * The builder's bytes come after so many others, which the caller writes and reads. REQUIRES: the bytes to read have as
- * many.
+ * Both functions leave room for other bytes: the first `in_front` bytes, which the caller writes and reads. The
+ * builder follows them. REQUIRES: `bytes` has at least in_front bytes.
  */
 extern bytea *tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front);
 extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front);
 
 /*
- * The hash of an item that is to be added. A builder without a kind gets the kind of the item. `plan` is that of the
- * builder.
+ * Returns the hash of an item that is to be added. A builder without a kind gets the kind of the item. `plan` is that
+ * of the builder.
  */
 extern uint64_t tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item);
 

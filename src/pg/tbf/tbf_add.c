@@ -37,7 +37,7 @@ layout_argument(FunctionCallInfo fcinfo, int argno)
 	pg_unreachable();
 }
 
-/* The number of entries of a list of hot items. */
+/* Returns the number of entries of a list of hot items, an argument of tbf_empty(). */
 static uint16_t
 top_argument(int32 top)
 {
@@ -101,8 +101,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 }
 
 /*
- * The moment of the hit's time in argument `argno`. The time is checked against the latest one in argument argno + 2,
- * or against the default if that is NULL.
+ * Sets the moment of the hit's time in argument `argno`. Checks the time against the latest one allowed, in argument
+ * argno + 2, or against the default if that is NULL.
  */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
@@ -138,8 +138,8 @@ flatten_builder(void *builder)
 #endif
 
 /*
- * Opens the filter that is going to be changed. Of a variable's expanded object only the parameters are read, because
- * the object has a builder already.
+ * Opens the filter that is going to be changed. If it is the expanded object of a variable, only the parameters are
+ * read, because the object already has a builder.
  */
 static void
 open_to_change(Datum value, TbfValue *tbf)
@@ -158,10 +158,10 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * A builder with the content of the filter in argument 0: the one of a variable's expanded object, or a new one.
- * *target is set to the expanded object, or to NULL if there is none. After adding, it has to be passed to
- * changed_filter(). A variable is not touched if its total would overflow with so many of these hits: it could not be
- * read then.
+ * Returns a builder with the content of the filter in argument 0: the builder of a variable's expanded object, or a
+ * new one. *target is set to the expanded object, or to NULL if there is none. After adding, the builder has to be
+ * passed to changed_filter(). If the total would overflow with these hits, it raises an error before a variable is
+ * changed: the variable could not be read afterwards.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,
@@ -209,7 +209,7 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 	return stored;
 }
 
-/* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
+/* tbf_add(tbf, "any", at, weight, not_after): NULL if any argument except not_after is NULL */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 {
 	ItemHasher *hasher;

@@ -11,7 +11,7 @@
 typedef struct TbfAggState
 {
 	sb_tbf_builder *builder;
-	const sb_tbf *plan;			/* of the builder */
+	const sb_tbf *plan;			/* the builder's plan */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
 
@@ -43,7 +43,7 @@ typedef struct Arguments
 	int			fpr;
 	int			epoch;
 	int			not_after;
-	int			like;			/* an empty filter with all parameters but not_after */
+	int			like;			/* an empty filter with all parameters except not_after */
 	bool		in_order;		/* all rows come to one process, in their order */
 } Arguments;
 

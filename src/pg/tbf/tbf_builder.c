@@ -84,7 +84,7 @@ tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item,
 	if (!sb_tbf_builder_add_hot_hit(builder, hash, moment, weight))
 		return;
 
-	/* Of an item that is too long only the beginning is shown. Items are told apart by their hashes. */
+	/* Only the beginning of a long item is stored, for display. Items are told apart by their hashes. */
 	text = item_text(hasher, item);
 	length = strlen(text);
 	if (length > SB_TOP_MAX_ITEM)
@@ -114,7 +114,7 @@ refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *d
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group"),
 				 errhint("Give it constants, or group the rows by what the parameters depend on.")));
-	/* of a builder that merges filters the parameters do not say how many cells it has */
+	/* the parameters of a builder that merges filters do not say how many cells it has */
 	if (strcmp(difference->parameter, "cells") == 0)
 		refuse_difference("tbf", "merge", difference);
 	tbf_plan_merge(plan, other, &merged);

@@ -26,8 +26,8 @@ total_at(const sb_tbf *header, TimestampTz at)
 }
 
 /*
- * Raises an error unless the counters are sums of hits, which estimates rely on. In an exact filter they are, however
- * it counts.
+ * Raises an error unless the counters are sums of hits, on which estimates rely. The counts of an exact filter always
+ * are, even with minimum increase.
  */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)

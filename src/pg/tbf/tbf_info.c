@@ -14,7 +14,7 @@
 #include "base/times.h"
 #include "base/value.h"
 
-/* The number of hits that a stored counter of 1 stands for, at the base. */
+/* Returns the number of hits that a stored counter of 1 stands for, at the base. */
 static double
 unit_of(const sb_tbf *tbf)
 {
@@ -27,7 +27,7 @@ tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats)
 	tbf_builder_must(sb_tbf_measure(&tbf->header, tbf->cells, most_blocks, stats));
 }
 
-/* The same of the whole filter, for who draws its widths. Returns the number of the widest ones, plus 1. */
+/* Measures the whole filter, for drawing its widths. Returns the index of the largest width that occurs, plus 1. */
 static int
 measure_widths(const TbfValue *tbf, sb_tbf_stats *stats)
 {
@@ -92,7 +92,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	return row_result(fcinfo, values, nulls, columns_);
 }
 
-/* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells. Of an exact filter `cells` are its items. */
+/* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells. For an exact filter, `cells` counts items. */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;

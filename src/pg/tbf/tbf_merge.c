@@ -15,7 +15,7 @@
 #include "base/times.h"
 #include "base/value.h"
 
-/* The same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
+/* Does the same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
 static void
 refuse_different_times(const char *what, int64 left, int64 right)
 {
@@ -143,9 +143,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_scale_commuted)
 /* --------------------------------------------------------------- tbf_merge_agg */
 
 /*
- * The state of tbf_merge_agg is a value of type bytea: an expanded object with one of these, or, where it travels,
- * rate_before as a double and the bytes of the builder. A type that is no pseudo-type is what engines such as Citus
- * need to split an aggregate over machines.
+ * The state of tbf_merge_agg is a value of type bytea. In one process it is an expanded object with a MergeState. To
+ * be sent, it is flattened to rate_before as a double and the bytes of the builder. Since bytea is no pseudo-type,
+ * engines such as Citus can split the aggregate over machines.
  */
 typedef struct MergeState
 {
@@ -163,7 +163,7 @@ flatten_state(void *value)
 	return bytes;
 }
 
-/* What is in a state, for reading. */
+/* Returns the content of a state, for reading only. */
 static MergeState *
 open_state(Datum value)
 {
@@ -190,8 +190,8 @@ unite_states(MergeState *state, const MergeState *other)
 }
 
 /*
- * The state that argument 0 is, for a change. If that is none, a new one gets what it has: for the filter `first`
- * or the state `like`.
+ * Returns the state in argument 0 for a change. If that cannot be changed in place, a new state gets its content. If
+ * argument 0 is NULL, a new state is made for the filter `first`, or with the parameters of `like`.
  */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const TbfValue *first, const MergeState *like)

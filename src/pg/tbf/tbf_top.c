@@ -17,7 +17,7 @@
 #include "base/value.h"
 
 /*
- * The stored bytes of an item as text in the encoding of this database. They may come from a database with another
+ * Returns the stored text of an item in the encoding of this database. It may come from a database with another
  * encoding, or be forged.
  */
 static Datum
@@ -28,13 +28,13 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	int			encoding = text &&
 		PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
 
-	/* Text has no zero bytes, and pnstrdup() stops at one. */
+	/* text must not contain zero bytes, and pnstrdup() stops at the first one */
 	if (strlen(copy) != item->length)
 		value_refuse("tbf", SB_BAD_LIST);
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* Reading a block takes as long as reading this many slices of other filters. */
+/* An item's block of a tbf is long: reading it takes as long as reading this many slices of filters of other types. */
 #define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */

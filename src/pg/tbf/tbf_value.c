@@ -1,6 +1,4 @@
-/*
- * tbf_value.c: tbf values: how they are opened, made, read and compared, and their parameters.
- */
+/* tbf_value.c: opens, makes, reads and compares tbf values, and checks their parameters. */
 #include "tbf/tbf.h"
 
 #include "access/parallel.h"
@@ -94,7 +92,10 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 
 #define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
-/* Who writes '7' for a half-life has said 7 seconds, and meant another unit. It is said once in a statement. */
+/*
+ * Notices that a half-life is shorter than a minute, once in a statement. If it was written as '7', it means 7
+ * seconds, and the user hardly wanted that.
+ */
 static void
 notice_short_half_life(const Interval *interval)
 {
@@ -227,8 +228,8 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * Parameters, times, totals and counters are compared. The content of a list of hot items depends on the order of the
- * hits, so it is left out. The size of the list is a parameter, and is compared.
+ * Parameters, times, totals and counters are compared. The content of a list of hot items is not, because it depends
+ * on the order of the hits. The size of the list is a parameter, so it is compared.
  */
 static size_t
 compared_size(const sb_tbf *header)
