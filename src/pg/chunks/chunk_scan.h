@@ -32,7 +32,7 @@ struct ExplainState;
 typedef struct ChunkCounts
 {
 	int64		asked;			/* chunks that were judged */
-	int64		read;			/* chunks that were read, if only the pages that an index has named, */
+	int64		read;			/* chunks that were read, wholly or only the pages that an index named */
 	int64		read_in_vain;	/* those of them in which no row matched */
 	int64		because[CHUNK_REASONS];
 } ChunkCounts;

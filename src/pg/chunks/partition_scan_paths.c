@@ -18,8 +18,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured, with 20 µs
- * for one page that is read in sequence (seq_page_cost, 1): a question takes 0.6 µs, such a query 200 µs.
+ * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured: a
+ * question takes 0.6 µs, such a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUERY_COST (4000 * cpu_operator_cost)
@@ -30,7 +30,10 @@
  */
 #define MOST_READ (1.0 / 16)
 
-/* Are there columns among these that a partition's query cannot return? They are numbered as by pull_varattnos(). */
+/*
+ * Is any of these columns one that a partition's query cannot return, a system column but tableoid? The columns are
+ * numbered as by pull_varattnos().
+ */
 static bool
 has_system_columns(const Bitmapset *columns)
 {
@@ -40,7 +43,7 @@ has_system_columns(const Bitmapset *columns)
 	return false;
 }
 
-/* What keeps the node from being used for this relation, or NULL. */
+/* Returns what keeps the node from being used for this relation, or NULL. */
 static const char *
 find_obstacle(RelOptInfo *rel)
 {
@@ -75,8 +78,8 @@ typedef struct Choice
 } Choice;
 
 /*
- * Of the conditions that indexes can answer, the one for which the fewest partitions are expected to be read. *why says
- * why there is none.
+ * Returns the condition for which the fewest partitions are expected to be read, of those that indexes can answer. If
+ * none is good enough, the result has no condition, and *why says why.
  */
 static Choice
 choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const PartitionScanParts *parts, List *conditions,
@@ -173,7 +176,10 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/* The sets of other tables with which a condition of a join can be a condition of this one: a list of Relids. */
+/*
+ * Returns the sets of other tables (a list of Relids) whose rows give a join condition its values, so that it can be
+ * asked about for this table alone.
+ */
 static List *
 sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -205,7 +211,7 @@ sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 	return sets;
 }
 
-/* Adds the paths for the inner side of nested loops. Is there one? */
+/* Adds the paths for the inner side of nested loops. Returns whether there is one. */
 static bool
 add_paths_of_joins(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
 				   const char **why)
