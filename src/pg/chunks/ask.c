@@ -194,7 +194,7 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
 }
 
-/* Do two keys differ in their arguments at most? */
+/* Are two keys the same, apart from their arguments? */
 static bool
 are_alike(const QuestionKey *a, const QuestionKey *b)
 {

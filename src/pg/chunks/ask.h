@@ -74,23 +74,23 @@ typedef struct ChunkAsker
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
 	bool		wants_pages;	/* set `few`; it is also set if there is a cache */
 	ChunkCache *cache;			/* what is remembered of the indexes; NULL: nothing */
-	uint64		number;			/* that the cache has given the snapshot */
+	uint64		number;			/* the number that the cache has given the snapshot */
 	BfPages		few;			/* the pages that the index asked last has named */
 } ChunkAsker;
 
 /*
  * Asks the index that is remembered for this chunk (chunk_cache.h), without opening anything. The chunk is number
  * `at`, from 0, of `count` chunks that are asked one after the other. Returns false if nothing certain is remembered.
- * Otherwise sets *verdict and asker->few: the verdict is CHUNK_INDEX_SAYS_NO if asker->few.count is 0, and else a
- * reason to read the chunk.
+ * Otherwise sets *verdict and asker->few: the verdict is CHUNK_INDEX_SAYS_NO if asker->few.count is 0, otherwise the
+ * chunk is read.
  */
 extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
 
 /*
- * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys. Sets *verdict, to
- * CHUNK_HAS_NO_INDEX if the index is gone or no longer usable. Takes the predicate lock that an index scan would
- * take, and counts as an index scan, unless asker->explain_only is set. The cache remembers under the index's OID how
- * the index is asked. REQUIRES: the heap is locked.
+ * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys. Sets *verdict; its
+ * reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable. Takes the predicate lock that an index scan
+ * would take, and counts as an index scan, unless asker->explain_only is set. The cache remembers under the index's
+ * OID how the index is asked. REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 

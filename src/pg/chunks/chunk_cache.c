@@ -373,8 +373,9 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? The index was valid when it was opened. It must be valid still: a
- * message that has made it invalid since then came before the entry is marked, so it could not make the entry stale.
+ * May it be remembered how the index is asked? The index was valid when it was opened, and must be valid still. A
+ * message that has made it invalid since then came before the relations are marked, so it could not make the entry
+ * stale.
  */
 static bool
 is_lasting(Relation index)

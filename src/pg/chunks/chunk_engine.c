@@ -49,7 +49,10 @@ static const EngineCatalog catalogs[] = {
 	{"citus", "pg_catalog", "pg_dist_partition", "logicalrelid", NULL, NULL, false},
 };
 
-/* A relation as its schema and name. Or as its OID: then `table` has the decimal digits, and `schema` is empty. */
+/*
+ * A relation, by its schema and name or by its OID. For an OID, `table` has the decimal digits, and `schema` is
+ * empty.
+ */
 typedef struct EngineKey
 {
 	char		schema[NAMEDATALEN];
@@ -180,8 +183,8 @@ read_catalog(const EngineCatalog *catalog, HTAB *relations)
 }
 
 /*
- * Adds the relations that a table of an unknown version may name: by any column of OIDs, or any two columns of names
- * in a row.
+ * Adds the relations that a table of an unknown version may name: by any column of OIDs, or by any two neighbouring
+ * columns of names.
  */
 static void
 read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)

@@ -7,9 +7,9 @@
  * chunk's query is planned (chunk_look.h).
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
- * sees (chunk_snapshot.h). An index need not be compared. Even if it was built after the snapshot was taken, it has
- * the rows that the snapshot sees. Where it may lack some, it is not used: indcheckxmin or its horizon prevents that,
- * or CREATE INDEX CONCURRENTLY has waited for older snapshots.
+ * sees (chunk_snapshot.h). An index need not be compared. An index that was built after the snapshot was taken has
+ * the rows that the snapshot sees, too. If it may lack some, it is not used: indcheckxmin or its horizon prevents
+ * that, or CREATE INDEX CONCURRENTLY still waits for older snapshots.
  */
 #include "chunks/chunk_scan.h"
 
@@ -212,8 +212,8 @@ chunk_use_cache(ChunkScan *scan)
 	ChunkCacheKey key;
 
 	/*
-	 * Not with a summary table, because that is asked first. Not with such extensions, because a table may become
-	 * theirs at any time.
+	 * The cache is not used with a summary table, which is asked first. Nor is it used if there are extensions that
+	 * keep rows elsewhere, because a table may become theirs at any time.
 	 */
 	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)

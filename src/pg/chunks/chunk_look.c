@@ -19,9 +19,9 @@
 #include "index/heap.h"
 
 /*
- * Puts the offsets of the row versions on a page that the snapshot sees into offsets[], and returns how many they
- * are. Their values are looked at later, without the lock, because values that are stored out of line are read from
- * other pages. The pin keeps the row versions in their places.
+ * Sets offsets[] to the row versions on a page that the snapshot sees, and returns how many they are. Their values
+ * are looked at later, without the lock, because values that are stored out of line are read from other pages. The
+ * pin keeps the row versions in their places.
  */
 static int
 find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *offsets)

@@ -197,8 +197,8 @@ begin_chunk(ChunkReader *reader)
 }
 
 /*
- * Returns the next row of the chunk's query, or NULL. It calls the plan directly, because ExecutorRun() does much
- * before and after the rows, and would have to be called for every row.
+ * Returns the next row of the chunk's query, or NULL. The plan is called directly, because ExecutorRun() would have
+ * to be called for every row, and does much before and after it.
  */
 static TupleTableSlot *
 next_row(QueryDesc *running)

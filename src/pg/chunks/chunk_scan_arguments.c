@@ -221,8 +221,8 @@ evaluate(Node *expression)
 }
 
 /*
- * Is this the name of an operator, with or without a schema before it? PostgreSQL's functions for qualified names
- * would accept the name "like", too.
+ * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for
+ * one.
  */
 static bool
 ends_with_operator(const char *name)

@@ -62,7 +62,7 @@ extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeT
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
-/* Adds the columns that an expression uses of the relation number `relid` to a target list, and returns the list. */
+/* Adds the columns of relation number `relid` that an expression uses to a target list, and returns the list. */
 extern List *chunk_scan_add_columns(List *columns, Node *expression, Index relid);
 
 extern const CustomScanMethods chunk_scan_scan_methods;

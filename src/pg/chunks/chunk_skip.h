@@ -6,7 +6,7 @@
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    executes the node; chunk_skip_state.h says which files do parts of that
- *   chunk_skip_hash.c    has arrays that sequential scans compare with tested by hash
+ *   chunk_skip_hash.c    makes sequential scans test arrays by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -66,9 +66,9 @@ enum ChunkSkipPrivate
 extern void chunk_skip_init(void);
 
 /*
- * May the node be put into the statement that is being planned? It may if one of the tables that were looked at so
- * far has a bf index. PostgreSQL looks at all tables of a query, with their children, before it makes paths for any
- * of them.
+ * May the node be put into the statement that is being planned? It may if ChunkSkip is on, WHERE CURRENT OF cannot
+ * follow, and one of the tables that were looked at so far has a bf index. PostgreSQL looks at all tables of a query,
+ * with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
@@ -78,7 +78,10 @@ extern bool chunk_skip_is_expected(void);
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
-/* Is the same true as for chunk_skip_is_expected(), except that ChunkSkip may be off? */
+/*
+ * Has one of the tables that were looked at so far a bf index? Here, unlike in chunk_skip_is_expected(), ChunkSkip
+ * may be off.
+ */
 extern bool chunk_skip_is_noted(void);
 
 /*

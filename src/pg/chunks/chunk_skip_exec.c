@@ -129,8 +129,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Makes the scans test arrays by hash (chunk_skip_hash.c). No argument is evaluated here for the first time, because
- * the indexes were asked about all of them.
+ * Makes the scans test arrays by hash (chunk_skip_hash.c). All arguments were evaluated before, when the indexes were
+ * asked about them.
  */
 static void
 hash_arrays(ChunkSkipState *state)

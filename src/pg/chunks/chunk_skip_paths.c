@@ -159,7 +159,7 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 
 /*
  * Returns the share of the children that are expected to have rows which satisfy the conditions that indexes answer.
- * Returns -1 if a child that is looked at has no index that answers one. Then nothing may be changed for the node's
+ * Returns -1 if no index of a child that is looked at answers a condition. Then nothing may be changed for the node's
  * sake.
  */
 static double

@@ -43,7 +43,7 @@ static ExecutorStart_hook_type previous_executor_start;
 /* What is noted while a statement is planned. It lies on the stack of plan_statement(). */
 typedef struct Planning
 {
-	MemoryContext context;		/* of the list */
+	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
 	bool		no_chunk_skip;	/* the plan gets no ChunkSkip, because this is off, or WHERE CURRENT OF may follow */
@@ -54,8 +54,8 @@ typedef struct Planning
 	 * counts as guarded in both.
 	 */
 	List	   *guarded;
-	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last, and its result */
-	bool		below_barrier;
+	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last */
+	bool		below_barrier;	/* its result */
 } Planning;
 
 /*

@@ -148,8 +148,9 @@ children_of_snapshot(Oid parent, Snapshot snapshot)
 }
 
 /*
- * Raises an error unless the children `now` are those that the snapshot sees (`seen`). Further children `now` are
- * accepted if the snapshot does not see them at all. Sorts both lists. REQUIRES: neither list has an OID twice.
+ * Raises an error unless the children in `now` are those that the snapshot sees (`seen`). A child that is only in
+ * `now` is accepted if the snapshot does not see it at all. Sorts both lists. REQUIRES: neither list has an OID
+ * twice.
  */
 static void
 require_same(Relation parent, List *seen, List *now, Snapshot snapshot)

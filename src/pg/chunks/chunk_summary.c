@@ -161,10 +161,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	Oid			types[1];
 	Datum		values[1];
 
-	/*
-	 * A filter has hashes of bytes. Under a nondeterministic collation other bytes are equal too, which it does not
-	 * know.
-	 */
+	/* A filter has hashes of bytes. It does not know which other bytes are equal under a nondeterministic collation. */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -66,8 +66,8 @@ extern void join_skip_init(void);
 extern void join_skip_paths_init(void);
 
 /*
- * Adds paths for a table with children. They are copies of its paths with parameters that come from rows of other
- * tables, with the cost that these are expected to have with ChunkSkip.
+ * For a table with children, adds a copy of each path whose parameters come from rows of other tables. The copy has
+ * the cost that is expected with ChunkSkip.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -143,7 +143,7 @@ ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)
 		set->use.too_many++;
 }
 
-/* Leaves only those pages in *spans that are in both. */
+/* Leaves only those pages in *spans that are in *other too. */
 static void
 intersect(BfSpans *spans, const BfSpans *other)
 {
@@ -380,7 +380,7 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Passes a row on. It takes the place of the node's function when all rows of the scan are wanted, because it is
+ * Passes a row on. While all rows of the scan are wanted, this takes the place of the node's function, because it is
  * faster.
  */
 static TupleTableSlot *

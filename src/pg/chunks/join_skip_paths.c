@@ -189,7 +189,7 @@ clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
 								  comparison->inputcollid);
 }
 
-/* Is this path a sequential scan, or the first child of an Append one? Other scans are not read by spans. */
+/* Is this path a sequential scan, or an Append whose first child is one? Other scans are not read by spans. */
 static bool
 is_sequential(const Path *path)
 {
@@ -243,7 +243,7 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	/* the cost to hash and look up each row, and to compare it with half a row of its bucket */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
-	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
+	Cost		questions = expectation->index_pages * seq_page_cost; /* the pages are read in ascending order */
 	HashPath   *copy;
 
 	if (questions >= saved)

@@ -196,8 +196,8 @@ typedef struct Answer
 } Answer;
 
 /*
- * Finds out how an index that can answer the key hashes it, and sets *answer (3). Returns false if the items of the
- * index are not the column's values (but grams, for instance), or if the index cannot be used.
+ * Finds out how an index that can answer the key hashes it, and sets *answer (3). Returns false if the index cannot
+ * be used, or if its items are not the values of the column but, for example, their grams.
  */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
@@ -268,7 +268,7 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	return found;
 }
 
-/* Adds an element to a list of a JoinSkip. */
+/* Appends a value to the list number `which` of a JoinSkip; `add` is lappend_int or lappend_oid. */
 #define add_to(node, which, add, value) \
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 

@@ -1,7 +1,8 @@
 /*
- * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. Its plan
- * knows no partition: when it is executed, it asks the bf indexes of all partitions, and plans and reads only those
- * that may hold rows which match. README.md in this folder draws the flow and proves that no row can be lost.
+ * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. The plan
+ * knows no partition. When the node is executed, it asks the bf indexes of all partitions, and plans and reads only
+ * those partitions that may hold rows which match. README.md in this folder draws the flow and proves that no row can
+ * be lost.
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
@@ -10,7 +11,7 @@
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
- *   partition_scan_portal.c     plans the queries of portals again that WHERE CURRENT OF may refer to
+ *   partition_scan_portal.c     has the queries of portals that WHERE CURRENT OF may refer to planned again
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
 #define STREAMBLOOM_PG_PARTITION_SCAN_H

@@ -22,11 +22,11 @@
 #include "chunks/chunk_scan.h"
 #include "index/functions.h"
 
-/* How many partitions are asked about a value that is known, and of how many the size is looked up, at most. */
+/* The most partitions that are asked about a value that is known, and the most whose sizes are looked up. */
 #define PARTITIONS_ASKED 64
 #define SIZES_LOOKED_UP 16
 
-/* PostgreSQL takes it that a table which was never vacuumed has so many pages. */
+/* PostgreSQL assumes so many pages for a table that was never vacuumed. */
 #define PAGES_OF_NEW_TABLE 10
 
 /* Returns sample number i, from 0, of `samples` OIDs that are spread evenly over a list. */
@@ -116,8 +116,8 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 }
 
 /*
- * Returns how many rows have a value that is not known yet, by the statistics, or a negative number if there are
- * none.
+ * Returns how many rows are expected to have a value that is not known yet, or a negative number if there are no
+ * statistics.
  */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)

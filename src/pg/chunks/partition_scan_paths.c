@@ -31,8 +31,8 @@
 #define MOST_READ (1.0 / 16)
 
 /*
- * Is any of these columns one that a partition's query cannot return, a system column but tableoid? The columns are
- * numbered as by pull_varattnos().
+ * Is any of these columns a system column other than tableoid? A partition's query cannot return such a column. The
+ * columns are numbered as by pull_varattnos().
  */
 static bool
 has_system_columns(const Bitmapset *columns)
@@ -177,8 +177,8 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 }
 
 /*
- * Returns the sets of other tables (a list of Relids) whose rows give a join condition its values, so that it can be
- * asked about for this table alone.
+ * Returns a list of Relids: the sets of other tables in join conditions that this table can be asked about. A row of
+ * the other tables gives the condition its value.
  */
 static List *
 sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)

@@ -11,8 +11,9 @@
 #include "chunks/chunk_scan_node.h"
 
 /*
- * Can the condition be tested in the partitions' queries? These have no sub-plans of this plan, and neither whole
- * rows nor system columns but tableoid. A volatile condition could be evaluated more often or less often there.
+ * Can the condition be tested in the partitions' queries? Not if it has sub-plans, which belong to this plan; not if
+ * it uses the whole row, or a system column other than tableoid; and not if it is volatile, because it could be
+ * evaluated more often or less often there.
  */
 static bool
 is_tested_in_partitions(Node *clause, Index relid)

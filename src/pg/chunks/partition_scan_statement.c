@@ -5,9 +5,9 @@
  * The planner expands a partitioned table unless `inh` is false in its range table entry, as it is for ONLY. So
  * before the planner is called, `inh` is set to false for each table that may get the node, and the entry is marked.
  * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only
- * there it is found out whether the node can and should be used. If it cannot, or if the planner never asks for the
- * paths of a table that was marked, the statement is planned again from a copy, without marks. Otherwise a table that
- * is neither expanded nor read by the node would lose all its rows.
+ * there can it be told whether the node can and should be used. If not, or if the planner never asks for the paths of
+ * a table that was marked, the statement is planned again from a copy, without marks. Otherwise a table that is
+ * neither expanded nor read by the node would lose all its rows.
  */
 #include "chunks/partition_scan.h"
 
@@ -65,7 +65,10 @@ typedef struct Planning
 	List	   *refusals;		/* of Refusal, for EXPLAIN */
 } Planning;
 
-/* The innermost statement that is being planned; NULL if there is none, or if it has no table that may get the node. */
+/*
+ * The innermost statement that is being planned. NULL if there is none, if it is not a SELECT, or if PartitionScan is
+ * off.
+ */
 static Planning *planning = NULL;
 
 /* ------------------------------------------------------------------------ marks */
@@ -168,7 +171,7 @@ has_condition(Node *node)
 	return false;
 }
 
-/* Returns why the table cannot get the node, as far as its entry and its partitions show; otherwise NULL. */
+/* Returns why this table cannot get the node, or NULL. Other reasons may be found later, in partition_scan_paths.c. */
 static const char *
 obstacle_of_table(const RangeTblEntry *rte)
 {
