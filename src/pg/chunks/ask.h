@@ -28,7 +28,7 @@ typedef enum ChunkReason
 	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
-	CHUNK_SUMMARY_SAYS_MAYBE,	/* and no index was asked */
+	CHUNK_SUMMARY_SAYS_MAYBE,	/* no index was asked */
 	CHUNK_INDEX_SAYS_MAYBE,
 	CHUNK_NOT_SUMMARIZED,		/* some ranges of the index are not summarized; all others say no */
 	CHUNK_REASONS				/* how many there are */
@@ -51,7 +51,7 @@ chunk_is_read(const ChunkVerdict *verdict)
 /* Returns the reason as text, with the name of the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
-/* Returns the reason as text without names, by which EXPLAIN counts chunks. */
+/* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
 extern const char *chunk_reason_name(ChunkReason reason);
 
 /*
@@ -63,8 +63,8 @@ extern char *chunk_reasons_text(const int64 *because);
 /* ------------------------------------------------------------------- asking */
 
 /*
- * A search that many indexes are asked about, one after the other, and how they are asked. All of it is zero at
- * first.
+ * The keys that many indexes are asked about, one after the other, and how the indexes are asked. All of it is zero
+ * at first.
  */
 typedef struct ChunkAsker
 {
@@ -96,9 +96,9 @@ extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVe
 
 /*
  * Asks an index which pages of the heap may hold rows that have one of the values of a hashed search in this column,
- * and sets *spans to them. Returns false if this cannot be told, because the index is gone, no longer usable, or not
- * asked (bf_index_ask_for_spans()). Takes the predicate lock of an index scan, and counts as one. REQUIRES: the heap
- * is locked.
+ * and sets *spans to them. Returns false if the index cannot tell: it is gone or no longer usable, there are too many
+ * values for its rate, or its column has other items. Takes the predicate lock of an index scan, and counts as one.
+ * REQUIRES: the heap is locked.
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);

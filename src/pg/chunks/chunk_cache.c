@@ -16,8 +16,8 @@
  * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid,
  *   in a transaction of its own. This transaction has sent its messages before writers begin to pass over the index.
  *   A session that has not seen these messages has a snapshot that is older than the rows of such writers.
- * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child changes its table in
- *   the relation cache.
+ * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message about
+ *   its table.
  *
  * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
@@ -78,7 +78,7 @@ static HTAB *caches;			/* of ChunkCache */
 static HTAB *marks;				/* of Mark */
 static uint64 messages = 1;		/* counts the messages of the relation cache, from 1 */
 static uint64 all_changed = 0;	/* value of `messages` after the last message about all relations */
-static bool in_use = false;		/* by this transaction: it may have pointers into the cache */
+static bool in_use = false;		/* this transaction uses the cache, and may have pointers into it */
 
 /* The last snapshot that let_in() has accepted. It sees all that those accepted before it see. */
 typedef struct NewestSnapshot

@@ -20,7 +20,7 @@
 typedef struct QuestionKey
 {
 	AttrNumber	column;			/* of the index, from 1 */
-	int			flags;			/* of its ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
+	int			flags;			/* flags of the ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
 	StrategyNumber strategy;	/* of the operator in the column's operator class; InvalidStrategy for IS NULL */
 	Oid			subtype;		/* the operator's right type */
 	Oid			collation;
@@ -87,7 +87,7 @@ extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 
 /*
  * Returns all keys (a list of QuestionKey) that the clauses give for an index. In the clauses `varno` is the number
- * of the table. The list is empty for a partial index which the clauses do not show to have all wanted rows.
+ * of the table. The list is empty if the index is partial and the clauses do not imply its predicate.
  */
 extern List *chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known);
 

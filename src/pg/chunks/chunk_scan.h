@@ -49,8 +49,8 @@ typedef struct ChunkScan
 	const char *column_name;
 	bool		any;			/* the comparison is column = ANY (item), not column = item */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
-	Var		   *var;			/* its left side, without the casts around it */
-	Const	   *item;			/* its right side, of the type that the operator takes */
+	Var		   *var;			/* left side of the comparison, without the casts around it */
+	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
 	ChunkClause index_clause;
 	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
@@ -144,8 +144,8 @@ typedef struct ChunkReader
 	Query	   *query;			/* on the parent, in query_context; NULL before the first chunk is read */
 	ParamListInfo parameters;	/* of the query; NULL if it has none */
 	Relation	chunk;			/* the chunk that is being read, or NULL */
-	ChunkVerdict verdict;		/* about it */
-	QueryDesc  *running;		/* its query */
+	ChunkVerdict verdict;		/* about the chunk */
+	QueryDesc  *running;		/* the chunk's query */
 	bool		found;			/* a row of the chunk was returned */
 } ChunkReader;
 

@@ -278,7 +278,7 @@ require_comparison(Oid operator)
 				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
 }
 
-/* The hint for a value without a type that cannot be read. */
+/* Adds a hint to the error that a value without a type cannot be read. */
 static void
 say_column_type(const void *argument)
 {

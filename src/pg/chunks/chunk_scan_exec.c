@@ -44,8 +44,8 @@ typedef struct ChunkScanState
 	ChunkConditions conditions; /* tested in the chunks */
 	List	   *columns;		/* the parent's columns in the node's tuples */
 	List	   *arguments;		/* ExprStates of the call's arguments */
-	Bitmapset  *parameters;		/* on which the arguments depend */
-	bool		has_subplan;	/* in an argument */
+	Bitmapset  *parameters;		/* the parameters on which the arguments depend */
+	bool		has_subplan;	/* an argument has a sub-plan */
 	ExprState  *recheck;		/* the conditions, for EvalPlanQual */
 	Index		rti;			/* of the function's range table entry */
 	TupleTableSlot *whole_row;	/* for EvalPlanQual: a row of the function */
@@ -285,7 +285,7 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	if (epq->relsubs_done[state->rti - 1])
 		return false;
 	if (epq->relsubs_rowmark[state->rti - 1] == NULL)
-		return !TupIsNull(next_row(node));	/* as other scans do that have no row to look at again */
+		return !TupIsNull(next_row(node));	/* there is no row to test again: read the next one, as other scans do */
 	epq->relsubs_done[state->rti - 1] = true;
 	if (!EvalPlanQualFetchRowMark(epq, state->rti, state->whole_row))
 		return false;

@@ -110,9 +110,9 @@ extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
  * Makes the sequential scans among these nodes test their conditions "= ANY (expression)" by hash. values[i] and
- * isnull[i] are the value of number i of `expressions`. Adds what is changed to the list `hashed`, and returns the
- * list. chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The memory is
- * taken from the current context.
+ * isnull[i] are the value of the expression number i in `expressions`. Adds what is changed to the list `hashed`, and
+ * returns the list. chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The
+ * memory is taken from the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

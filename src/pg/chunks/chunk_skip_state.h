@@ -32,7 +32,7 @@ typedef struct KeySet
 	int			count;			/* of keys */
 	QuestionKey *keys;
 	int		   *arguments;		/* for each key, the number of its argument; -1: none */
-	ScanKey		entries;		/* of those keys whose arguments have values now */
+	ScanKey		entries;		/* ScanKeys of those keys whose arguments have values now */
 	int			entry_count;
 	ChunkAsker	asker;			/* asks about the entries */
 	bool		impossible;		/* an argument is NULL: no row can match */
@@ -59,10 +59,10 @@ typedef struct ChunkSkipState
 	int			index_count;
 	ChildIndex *indexes;		/* in the order of the children */
 	int			children;		/* how many the plan's Append has */
-	int		   *place;			/* of each child in the copy of the Append; -1: skipped in this execution */
+	int		   *place;			/* the place of each child in the copy of the Append; -1: skipped in this execution */
 	int			kept;			/* how many children the copy has */
 	bool		late;			/* some arguments are not known when the execution begins */
-	Bitmapset  *parameters;		/* on which the answers depend */
+	Bitmapset  *parameters;		/* the parameters on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
 	bool		may_hash;		/* arrays have the values of the first scan, and may be tested by hash */

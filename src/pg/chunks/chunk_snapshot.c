@@ -3,8 +3,8 @@
  * chunk_snapshot.h).
  *
  * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely
- * has to be read: the newest row is in the system cache, and if the snapshot sees the transaction that wrote it, it
- * is also the row that the snapshot sees.
+ * has to be read, because its newest version is in the system cache. If the snapshot sees the transaction that wrote
+ * the newest version, this is the version that the snapshot sees.
  */
 #include "chunks/chunk_snapshot.h"
 
@@ -121,8 +121,8 @@ may_have_children(Oid oid, Snapshot snapshot)
 }
 
 /*
- * Returns the children or partitions that the snapshot sees. Left out are those that it sees as being detached
- * (DETACH PARTITION CONCURRENTLY).
+ * Returns the children or partitions that the snapshot sees, except those that it sees as being detached (DETACH
+ * PARTITION CONCURRENTLY).
  */
 static List *
 children_of_snapshot(Oid parent, Snapshot snapshot)

@@ -37,8 +37,8 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 /*
- * Raises the error that the columns of the relation with this name were changed after the query was parsed. Before
- * this, has all prepared statements of the session parsed again when they are executed next.
+ * Raises the error that the columns of the relation with this name were changed after the query was parsed. It also
+ * makes the session parse all its prepared statements again when they are executed next.
  */
 extern SB_NORETURN void chunk_report_changed(const char *parent);
 

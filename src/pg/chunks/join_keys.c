@@ -40,7 +40,7 @@ typedef struct JoinKeysState
 	bool		stands_aside;	/* it only passes rows on */
 	bool		collects;		/* a set is being collected */
 	JoinKeys	keys;
-	Collector  *collectors;		/* of each set */
+	Collector  *collectors;		/* one for each set */
 	sb_memory	memory;			/* of the hashes that were found */
 } JoinKeysState;
 

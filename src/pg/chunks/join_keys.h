@@ -27,7 +27,7 @@ typedef struct JoinKeySet
 	Oid			collation;
 	uint64	   *hashes;			/* ascending; set when all are collected */
 	uint32		count;
-	bool		given_up;		/* they are too many */
+	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for these hashes; NULL until an index is asked */
 	BfPatience	patience;
 	JoinUse		use;

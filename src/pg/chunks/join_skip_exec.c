@@ -33,13 +33,13 @@ typedef struct KeyQuestion
 	int			set;
 	Oid			index;
 	AttrNumber	column;			/* of the index */
-	uint64		collection;		/* of the keys that the index was asked about last; 0: none */
+	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
 	/* for EXPLAIN ANALYZE, which tests what was read in vain */
 	Oid			type;			/* the index hashes the column's values as this type */
-	ExprState  *value;			/* that is compared with the keys, over a row of the scan */
+	ExprState  *value;			/* the expression that is compared with the keys, over a row of the scan */
 	ItemHasher *hasher;
 	const JoinKeySet *tested;	/* the set, if the scan that is running was limited by it */
 } KeyQuestion;
@@ -61,7 +61,7 @@ typedef struct JoinSkipState
 	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
 
 	/* for EXPLAIN */
-	int64		pages;			/* of all scans */
+	int64		pages;			/* the pages of all scans together */
 	int64		pages_skipped;
 	int64		pages_in_vain;
 	bool		tests;			/* EXPLAIN ANALYZE: rows are tested, to find out what is read in vain */

@@ -55,7 +55,7 @@ typedef struct HashKey
 typedef struct Replacement
 {
 	List	   *targets;		/* the target list whose entries replace the columns */
-	int			varno;			/* of these columns */
+	int			varno;			/* the varno of the columns that are replaced */
 	bool		failed;
 } Replacement;
 
@@ -190,9 +190,9 @@ typedef struct Answer
 {
 	Oid			index;
 	AttrNumber	column;
-	Oid			type;			/* as which the keys are hashed, */
-	Oid			column_type;	/* as which the values of the column are hashed, */
-	Oid			collation;		/* and under which collation */
+	Oid			type;			/* the keys are hashed as values of this type */
+	Oid			column_type;	/* the values of the column are hashed as values of this type */
+	Oid			collation;		/* both are hashed under this collation */
 } Answer;
 
 /*

@@ -67,7 +67,7 @@ typedef struct PartitionScanParts
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
 	List	   *pruning;		/* conditions that can prune some of them once their values are known */
-	CustomScan *node;			/* in the finished plan; NULL if the path is not in it */
+	CustomScan *node;			/* the node in the finished plan; NULL if the path is not in it */
 } PartitionScanParts;
 
 /* A partitioned table of the statement that is being planned, which the planner does not expand. */
@@ -157,7 +157,7 @@ typedef struct PartitionScanPath
 {
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
-	RestrictInfo *condition;	/* the one that is asked about; NULL: this path is not to be used */
+	RestrictInfo *condition;	/* the condition that is asked about; NULL: this path is not to be used */
 	Expr	   *comparison;		/* the condition, with the column on the left side */
 } PartitionScanPath;
 
@@ -174,9 +174,9 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
 
 /*
- * Returns the statement to execute when an execution begins. This is the given one, unless it belongs to a portal
- * that WHERE CURRENT OF may refer to, and keeps its query in a node. Then the query is planned again, without the
- * node.
+ * Returns the statement to execute when an execution begins. This is the given one, with one exception: if it belongs
+ * to a portal that WHERE CURRENT OF may refer to, and a node in it keeps the query, the query is planned again
+ * without the node.
  */
 extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 

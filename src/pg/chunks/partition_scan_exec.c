@@ -34,12 +34,12 @@
 typedef struct PartitionScanState
 {
 	CustomScanState css;
-	Expr	   *comparison;		/* that indexes are asked about; its Vars refer to the node's tuples */
+	Expr	   *comparison;		/* the comparison to ask indexes about; its Vars refer to the node's tuples */
 	ExprState  *argument;		/* its right side */
 	List	   *pruning;		/* conditions by which partitions are pruned */
-	List	   *pruning_values; /* ExprStates of their right sides; NULL if it is not evaluated */
-	Bitmapset  *parameters;		/* on which the argument and the values depend */
-	ChunkConditions conditions; /* the others that are tested in the partitions */
+	List	   *pruning_values; /* ExprStates of their right sides; NULL for a condition that has no value there */
+	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
+	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	int			count;			/* of partitions */
 	Oid		   *partitions;
 	int64		pruned;			/* how many partitions all scans together have pruned */

@@ -3,8 +3,8 @@
  *
  * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
  * for the inner side of a nested loop. Beside these there must be a path that needs no other table: it reads all
- * partitions. If the planner chooses this one, the statement is planned again without the node, since an ordinary plan
- * reads them faster.
+ * partitions. If the planner chooses the path that reads all partitions, the statement is planned again without the
+ * node, since an ordinary plan reads them faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -120,7 +120,7 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 
 /* ------------------------------------------------------------------------------ paths */
 
-/* Adds a path for a choice. `outer` are the other tables that give it its values; NULL if there are none. */
+/* Adds a path for a choice. `outer` are the other tables that give the condition its values; NULL if there are none. */
 static void
 add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts, Choice choice,
 			  Relids outer)
