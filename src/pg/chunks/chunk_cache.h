@@ -1,6 +1,6 @@
 /*
- * chunk_cache.h: remembers, for the length of the session, how the `bf` indexes of a table's chunks are asked about a
- * column, so that a chunk whose index says no is neither opened nor locked.
+ * chunk_cache.h: remembers how the `bf` indexes of a table's chunks are asked about a column, as long as the session
+ * lasts. So a chunk whose index says no is neither opened nor locked.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CACHE_H
 #define STREAMBLOOM_PG_CHUNK_CACHE_H

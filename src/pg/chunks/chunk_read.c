@@ -4,8 +4,8 @@
  * Each chunk is planned by itself, as SELECT columns FROM chunk WHERE column = value AND conditions (FROM ONLY, if it
  * has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
  *
- * The rows are those of such a SELECT on the parent, under the same snapshot (the active one of the calling query) and
- * with the same privileges (the parent's), locks and predicate locks.
+ * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query, and the
+ * privileges are the parent's. Locks and predicate locks are those of the SELECT, too.
  */
 #include "chunks/chunk_scan.h"
 

@@ -1,7 +1,7 @@
 /*
  * chunk_scan.c: the SQL functions chunk_scan() and chunk_scan_any() return the rows of a relation that have a value
- * in a column, and read only those of its chunks that may hold such rows. chunk_scan_explain() says of each chunk
- * whether it would be read, and why.
+ * in a column. They read only those chunks of the relation that may hold such rows. chunk_scan_explain() says of each
+ * chunk whether it would be read, and why.
  *
  * In FROM the first two become a plan node (chunk_scan_plan.c), which returns each row when it is found. The
  * functions here collect all rows before they return. They are called where there is no node: in the list of a

@@ -270,8 +270,8 @@ next_row(ScanState *node)
 }
 
 /*
- * Called for EvalPlanQual, which tests a row of a join again after the row of another table in it was changed. As for
- * a function scan, the function's row stays the one that the join had, and the conditions are tested again. For a
+ * EvalPlanQual calls this to test a row of a join again, after the row of another table of the join was changed. As
+ * for a function scan, the function's row stays the one that the join had, and the conditions are tested again. For a
  * node with scanrelid 0 the executor does not fetch this row, so the node does.
  */
 static bool

@@ -90,7 +90,7 @@ extern bool chunk_skip_is_noted(void);
  */
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
-/* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
+/* Removes the partial paths of a table with children if the node is expected to be faster than a parallel plan. */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /* Is called when the library is loaded. */

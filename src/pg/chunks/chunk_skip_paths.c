@@ -1,12 +1,12 @@
 /*
  * chunk_skip_paths.c: keeps parallel plans away from tables where ChunkSkip is expected to leave most partitions out.
  *
- * The node is put into finished plans, and never below a Gather. The planner knows nothing of it: over a thousand small
- * partitions it reckons that each has to be read, and takes a Parallel Append of sequential scans. That takes 25 times
- * as long as asking the indexes and reading the few partitions that are left.
+ * The node is put into finished plans, and never below a Gather. The planner knows nothing of it: over a thousand
+ * small partitions it reckons that each has to be read, and takes a Parallel Append of sequential scans. That takes
+ * 25 times as long as asking the indexes and reading the few partitions that are left.
  *
- * So where bf indexes answer a condition of the query, the costs of both plans are estimated here, and if ChunkSkip is
- * expected to win, the table's partial paths are taken away. In a join the table's other paths get the lower costs
+ * So where bf indexes answer a condition of the query, the costs of both plans are estimated here. If ChunkSkip is
+ * expected to win, the table's partial paths are removed. In a join the table's other paths get the lower costs
  * instead, and the planner decides.
  */
 #include "chunks/chunk_skip.h"

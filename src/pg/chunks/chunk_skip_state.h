@@ -65,7 +65,8 @@ typedef struct ChunkSkipState
 	Bitmapset  *parameters;		/* the parameters on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
-	bool		may_hash;		/* arrays have the values of the first scan, and may be tested by hash */
+	/* arrays will be tested by hash from the next row on; false once they are, or after their values have changed */
+	bool		may_hash;
 	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
 	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 

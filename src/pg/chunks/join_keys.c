@@ -149,7 +149,7 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 	ResetExprContext(econtext);
 }
 
-/* All rows were seen. */
+/* Called when all rows were seen: gives the sets their hashes, and makes them complete. */
 static void
 end_collecting(JoinKeysState *state)
 {

@@ -64,7 +64,7 @@ typedef struct JoinSkipState
 	int64		pages;			/* the pages of all scans together */
 	int64		pages_skipped;
 	int64		pages_in_vain;
-	bool		tests;			/* EXPLAIN ANALYZE: rows are tested, to find out what is read in vain */
+	bool		tests;			/* rows are tested, because EXPLAIN ANALYZE shows what is read in vain */
 	bool		in_vain;		/* no row of this span has had the keys yet */
 } JoinSkipState;
 

@@ -273,8 +273,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * If the table of the scan at *place has a bf index to ask about the key, puts a JoinSkip above the scan, or adds the
- * key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table is asked.
+ * Makes the table of the scan at *place be asked about the key, if it has a bf index for that: puts a JoinSkip above
+ * the scan, or adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether
+ * the table is asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)

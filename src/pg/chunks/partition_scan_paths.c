@@ -177,8 +177,8 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 }
 
 /*
- * Returns a list of Relids: the sets of other tables in join conditions that this table can be asked about. A row of
- * the other tables gives the condition its value.
+ * Finds the join conditions that this table can be asked about once a row of other tables gives them a value. Returns
+ * the sets of these other tables (a list of Relids).
  */
 static List *
 sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
