@@ -16,7 +16,7 @@
 
 /* ----------------------------------------------------------------- verdicts */
 
-/* An index was asked and says maybe. */
+/* Sets the verdict of an index that says maybe. `unsummarized` is what only_unsummarized() returns, or 0. */
 static void
 set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)
 {
@@ -93,7 +93,7 @@ chunk_reasons_text(const int64 *because)
 
 /* ------------------------------------------------------------------- asking */
 
-/* The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. */
+/* Returns the number of ranges that are not summarized if all other ranges say no, otherwise 0. */
 static uint32
 only_unsummarized(const BfVerdict *ranges)
 {
@@ -117,9 +117,9 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 }
 
 /*
- * Asks an open index. It is remembered under `remembered` how this is done, if there is a cache. The predicate lock is
- * the one that index_beginscan() would take. It is taken before the answer is found: then every row that is inserted
- * from now on meets it.
+ * Asks an open index, and sets *verdict. If there is a cache, it remembers under the OID `remembered` how the index
+ * is asked. The predicate lock is the one that index_beginscan() would take. It is taken before the index is
+ * searched, so that every row that is inserted from now on meets it.
  */
 static void
 ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)
@@ -194,7 +194,7 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
 }
 
-/* Do two keys differ in their arguments at most? */
+/* Are two keys the same, apart from their arguments? */
 static bool
 are_alike(const QuestionKey *a, const QuestionKey *b)
 {
@@ -202,7 +202,10 @@ are_alike(const QuestionKey *a, const QuestionKey *b)
 		a->collation == b->collation && a->function == b->function;
 }
 
-/* Sets the asker up for the clause's value by this key. The search is used again if the key is the same. */
+/*
+ * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the search is
+ * used again.
+ */
 static void
 set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
 {
@@ -213,7 +216,7 @@ set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
 		return;
 	MemoryContextReset(clause->context);
 	clause->key = *key;
-	clause->key.argument = NULL;	/* it does not live as long as the clause */
+	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
 	chunk_set_scan_key(&clause->entry, key, clause->value);
 	caller = MemoryContextSwitchTo(clause->context);
 	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);

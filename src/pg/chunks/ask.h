@@ -1,6 +1,6 @@
 /*
- * ask.h: asks the `bf` indexes of a chunk whether it may hold rows that match, and says why it is left alone or read.
- * chunk_scan() and the node ChunkSkip ask here, and nowhere else.
+ * ask.h: asks the `bf` indexes of a chunk whether the chunk may hold rows that match, and says why the chunk is left
+ * alone or read. chunk_scan() and the nodes ChunkSkip, PartitionScan and JoinSkip ask here, and nowhere else.
  */
 #ifndef STREAMBLOOM_PG_CHUNKS_ASK_H
 #define STREAMBLOOM_PG_CHUNKS_ASK_H
@@ -28,9 +28,9 @@ typedef enum ChunkReason
 	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
-	CHUNK_SUMMARY_SAYS_MAYBE,	/* and there is no index */
+	CHUNK_SUMMARY_SAYS_MAYBE,	/* no index was asked */
 	CHUNK_INDEX_SAYS_MAYBE,
-	CHUNK_NOT_SUMMARIZED,		/* ranges of the index are not summarized; nothing else kept it from saying no */
+	CHUNK_NOT_SUMMARIZED,		/* some ranges of the index are not summarized; all others say no */
 	CHUNK_REASONS				/* how many there are */
 } ChunkReason;
 
@@ -48,75 +48,86 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
-/* A sentence's end for the reason: "bf index "i" says no". */
+/* Returns the reason as text, with the name of the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
-/* The reason without names, for counting. */
+/* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
 extern const char *chunk_reason_name(ChunkReason reason);
 
-/* Why chunks were read, from CHUNK_REASONS counts: "no bf index (2), the bf index says maybe (1)". */
+/*
+ * Returns how many chunks were read for each reason: "no bf index (2), the bf index says maybe (1)". `because` has a
+ * count for each ChunkReason.
+ */
 extern char *chunk_reasons_text(const int64 *because);
 
 /* ------------------------------------------------------------------- asking */
 
-/* What many indexes are asked about, one after the other, and how. All of it is zero at first. */
+/*
+ * The keys that many indexes are asked about, one after the other, and how the indexes are asked. All of it is zero
+ * at first.
+ */
 typedef struct ChunkAsker
 {
 	Snapshot	snapshot;		/* of the search */
 	BfSearch   *search;			/* the keys */
 	bool		explain_only;	/* for a plain EXPLAIN: no predicate lock is taken, and no index scan is counted */
-	bool		wants_reason;	/* it is to be found out why an index says maybe, which takes a second look */
-	bool		wants_pages;	/* `few` is to be set; it is also set if there is a cache */
+	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
+	bool		wants_pages;	/* set `few`; it is also set if there is a cache */
 	ChunkCache *cache;			/* what is remembered of the indexes; NULL: nothing */
-	uint64		number;			/* of the snapshot in the cache */
-	BfPages		few;			/* the pages that the index which was asked last has named */
+	uint64		number;			/* the number that the cache has given the snapshot */
+	BfPages		few;			/* the pages that the index asked last has named */
 } ChunkAsker;
 
 /*
- * Asks an index from memory: the index that is remembered for this chunk (chunk_cache.h), number `at` of `count` that
- * are asked one after the other. The result is false if nothing certain is remembered. Otherwise *verdict and
- * asker->few are set; *verdict says why the chunk is read only if asker->few.count is not 0.
+ * Asks the index that is remembered for this chunk (chunk_cache.h), without opening anything. The chunk is number
+ * `at`, from 0, of `count` chunks that are asked one after the other. Returns false if nothing certain is remembered.
+ * Otherwise sets *verdict and asker->few: the verdict is CHUNK_INDEX_SAYS_NO if asker->few.count is 0, otherwise the
+ * chunk is read.
  */
 extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
 
 /*
- * Asks an index: may rows that the snapshot sees and that satisfy the keys be in the heap? *verdict says so. If the
- * index is gone or no longer usable, it is CHUNK_HAS_NO_INDEX. Takes the predicate lock that an index scan would take,
- * and counts this as an index scan. It is remembered under the index's OID how the index is asked. REQUIRES: the heap
- * is locked.
+ * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys. Sets *verdict; its
+ * reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable. Takes the predicate lock that an index scan
+ * would take, and counts as an index scan, unless asker->explain_only is set. The cache remembers under the index's
+ * OID how the index is asked. REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 
 /*
- * Asks an index in which pages of the heap rows may be that have one of the values of a hashed search in this column.
- * The result is false if that cannot be told, because the index is gone, no longer usable, or not asked
- * (bf_index_ask_for_spans()). Takes the predicate lock, and counts, as above. REQUIRES: the heap is locked.
+ * Asks an index which pages of the heap may hold rows that have one of the values of a hashed search in this column,
+ * and sets *spans to them. Returns false if the index cannot tell: it is gone or no longer usable, there are too many
+ * values for its rate, or its column has other items. Takes the predicate lock of an index scan, and counts as one.
+ * REQUIRES: the heap is locked.
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);
 
-/* A clause with one constant that is not NULL, and with varno 1 in its Var, about which many tables are asked. */
+/* A clause about which many tables are asked. It has one constant, which is not NULL, and one Var, with varno 1. */
 typedef struct ChunkClause
 {
 	Node	   *clause;
 	Datum		value;
-	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
+	Oid			method;			/* bf_index_am_oid(); InvalidOid if there are no indexes to ask */
 	ChunkOperator known;
 	ChunkAsker	asker;
 
-	/* The search in the index that was asked last: it serves for the next index too if the key is the same there. */
-	MemoryContext context;		/* of the search */
+	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
+	MemoryContext context;		/* in which asker.search lives */
 	QuestionKey key;
 	ScanKeyData entry;
 } ChunkClause;
 
-/* The clause's memory is taken from the current context, which must live as long as it. */
+/*
+ * Sets up *clause for a condition (`node`) with this constant. The memory is taken from the current context, which
+ * must live as long as *clause.
+ */
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer such a clause, one after the other until one says no. If none was asked,
- * verdict->index is InvalidOid and asker.few.attribute is 0. What is remembered is remembered under the table's OID.
- * REQUIRES: the table is locked; its storage is the one that the snapshot sees.
+ * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
+ * If none was asked, verdict->index is InvalidOid and asker.few.attribute is 0. The cache remembers under the table's
+ * OID how the index is asked. REQUIRES: the table is locked; its storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
 

@@ -1,30 +1,30 @@
 /*
- * chunk_cache.c: see chunk_cache.h.
+ * chunk_cache.c: remembers how the `bf` indexes of chunks are asked (see chunk_cache.h).
  *
- * A remembered index is asked by a probe (index/probe.c), under a lock on the index and without one on its table. Why
- * the answer "no" is right then:
+ * A remembered index is asked by a probe (index/probe.c). The index is locked for this, its table is not. The answer
+ * "no" is right for these reasons:
  *
  * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
- *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits for
- *   that and takes the messages in. They mark what is remembered as stale. (A lock on the table would not do:
- *   REINDEX INDEX locks only the index in this mode. Nor would taking in messages without a lock, because a commit is
- *   visible before its messages are sent.)
- * - *The storage is the one that the snapshot sees.* What is remembered was checked for an earlier snapshot, or for
- *   this one. Only snapshots that see all that the earlier ones see get to use it (sees_all()), and what has changed
- *   for them is stale. This includes what the transaction itself has done: the snapshot of an open cursor has an
- *   earlier command number than that of the query which saw the new storage.
- * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid, in
- *   a transaction of its own; it has sent its messages before writers begin to pass over the index. Who has not seen
- *   these messages has a snapshot that is older than the rows of such writers.
- * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child changes its table in the
- *   relation cache.
+ *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits
+ *   for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would not be
+ *   enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages without a
+ *   lock: a commit is visible before its messages are sent.)
+ * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
+ *   later snapshot uses it only if it sees all that the earlier ones see (sees_all()), and only if no message has
+ *   made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor has an
+ *   earlier command number than the query that saw the new storage, so it is not let in.
+ * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid,
+ *   in a transaction of its own. This transaction has sent its messages before writers begin to pass over the index.
+ *   A session that has not seen these messages has a snapshot that is older than the rows of such writers.
+ * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message about
+ *   its table.
  *
  * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
- * the value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the
- * ordinary way.
+ * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
+ * question from memory takes no predicate locks.
  *
- * For plans the question is answered for the storage that the index has now, as it is without the cache: the executor
- * has locked the table before, and what has changed since is stale.
+ * For plans, the answer is about the storage that the index has now, as it is without the cache. The executor has
+ * locked the table before, and an entry about a relation that has changed since is stale.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -44,7 +44,8 @@
 typedef struct Mark
 {
 	Oid			relation;		/* the key */
-	uint64		changed;		/* when a message about it came, counted as in `messages` */
+	/* value of `messages` after the last message about it; 0: there was none */
+	uint64		changed;
 } Mark;
 
 /* How the index of one chunk is asked. */
@@ -52,7 +53,7 @@ typedef struct CachedChunk
 {
 	Oid			chunk;			/* the key: the chunk, or for plans its index */
 	Oid			index;
-	uint64		made;			/* the number of messages before */
+	uint64		made;			/* value of `messages` before it was made */
 	uint64		snapshot;		/* the number of the snapshot for which it was checked */
 	Mark	   *chunk_mark;
 	Mark	   *index_mark;
@@ -65,21 +66,21 @@ struct ChunkCache
 	HTAB	   *chunks;			/* of CachedChunk */
 
 	/* where each chunk of a caller's list was found the last time, so that its memory can be fetched ahead */
-	CachedChunk **found;		/* some may be NULL, or other chunks */
+	CachedChunk **found;		/* entries may be NULL, or of other chunks */
 	int			found_count;
 };
 
-/* All memory of the cache; when it takes more than this, it is emptied before the next question. */
+/* The most memory that the cache may take, in bytes. If it takes more, it is emptied before the next question. */
 #define MOST_BYTES (32 * 1024 * 1024)
 
 static MemoryContext cache_context = NULL;
 static HTAB *caches;			/* of ChunkCache */
 static HTAB *marks;				/* of Mark */
-static uint64 messages = 1;		/* that have come about marked relations */
-static uint64 all_changed = 0;	/* the last one about all relations */
-static bool in_use = false;		/* by this transaction: it may have pointers into the cache */
+static uint64 messages = 1;		/* counts the messages of the relation cache, from 1 */
+static uint64 all_changed = 0;	/* value of `messages` after the last message about all relations */
+static bool in_use = false;		/* this transaction uses the cache, and may have pointers into it */
 
-/* The last snapshot that was let in. Each one sees all that those before it see. */
+/* The last snapshot that let_in() has accepted. It sees all that those accepted before it see. */
 typedef struct NewestSnapshot
 {
 	uint64		number;			/* 0: there is none */
@@ -175,19 +176,23 @@ find_mark(Oid relation)
 /* ------------------------------------------------------------------- snapshots */
 
 /*
- * The transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its transaction.)
- * Returns false if they are not all known.
+ * Finds the transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its
+ * transaction.) Returns false if they are not all known.
  */
 static bool
 get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
 {
-	/* On a standby there is one list of all, which may have overflowed. */
+	/* on a standby one list has the transactions and the subtransactions; it may have overflowed */
 	*running = snapshot->takenDuringRecovery ? snapshot->subxip : snapshot->xip;
 	*count = snapshot->takenDuringRecovery ? snapshot->subxcnt : snapshot->xcnt;
 	return !(snapshot->takenDuringRecovery && snapshot->suboverflowed);
 }
 
-/* Does the snapshot see all that the newest one sees: had all that had ended then ended for it, too? */
+/*
+ * Does the snapshot see all that the newest one sees? That is: has each transaction that had ended for the newest
+ * snapshot also ended for this one? `running` are the transactions that were running for this one; `known` says
+ * whether they are complete.
+ */
 static bool
 sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool known)
 {
@@ -197,7 +202,7 @@ sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool kno
 		return false;
 	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
 		return true;
-	/* the lists of a standby and of the server that it becomes are not made alike */
+	/* a standby that was promoted makes its lists in another way than before */
 	if (snapshot->takenDuringRecovery != newest.in_recovery)
 		return false;
 	for (uint32 i = 0; known && i < count; i++)
@@ -229,7 +234,7 @@ let_in(Snapshot snapshot)
 		newest.count == count && known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
 		return newest.number;
 	if (!known)
-		count = 0;				/* later ones are let in if for them all of these have ended */
+		count = 0;				/* later snapshots are let in if all transactions below this xmax have ended for them */
 	if (count > newest.room || newest.running == NULL)
 	{
 		newest.room = 0;
@@ -282,7 +287,7 @@ is_stale(const CachedChunk *chunk)
 		chunk->made < chunk->index_mark->changed;
 }
 
-/* Makes room for what is found of a list of so many chunks. */
+/* Makes room in cache->found for a list of `count` chunks. */
 static void
 make_room(ChunkCache *cache, int count)
 {
@@ -297,7 +302,10 @@ make_room(ChunkCache *cache, int count)
 	cache->found_count = count;
 }
 
-/* How many chunks ahead memory is fetched. Each step needs what the one before it has fetched. */
+/*
+ * How many chunks ahead of the current one each sort of memory is fetched. Each step reads what the step above it has
+ * fetched.
+ */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12
 #define AHEAD_GEOMETRY 8
@@ -365,8 +373,9 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? It was valid when it was opened. If a message since then has made it
- * invalid, this message came too early to be noticed later.
+ * May it be remembered how the index is asked? The index was valid when it was opened, and must be valid still. A
+ * message that has made it invalid since then came before the relations are marked, so it could not make the entry
+ * stale.
  */
 static bool
 is_lasting(Relation index)
@@ -391,8 +400,8 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation relation, Re
 	if (!found)
 		chunk->probe = NULL;
 	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-		return bf_index_ask(search, index, relation, few, NULL);	/* it serves newer snapshots */
-	/* marked before the look, so that no message is missed */
+		return bf_index_ask(search, index, relation, few, NULL);	/* keep the entry, which serves newer snapshots */
+	/* mark the relations before the index is read, so that no message is missed */
 	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));
 	chunk->index = RelationGetRelid(index);

@@ -18,7 +18,10 @@ typedef struct ConditionParameter
 	ExprState  *expression;
 } ConditionParameter;
 
-/* The value of a parameter of the chunks' queries (the type is that of ParamFetchHook). */
+/*
+ * Returns the value of a parameter of the chunks' queries. It is evaluated the first time. (The type is
+ * ParamFetchHook.)
+ */
 static ParamExternData *
 fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
 {

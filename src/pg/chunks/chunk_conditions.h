@@ -15,21 +15,25 @@ typedef struct ChunkConditions
 {
 	List	   *conditions;		/* their Vars refer to the node's tuples */
 	List	   *columns;		/* the parent's columns in the node's tuples, by number */
-	PlanState  *node;			/* in which their Params have values */
+	PlanState  *node;			/* the plan node, which evaluates their Params */
 
 	/* to be set before each scan */
 	Relation	parent;
-	MemoryContext context;		/* of the values of Params */
+	MemoryContext context;		/* for the values of Params */
 
 	List	   *parameters;		/* the Params, in the order of their numbers in the chunks' queries */
 } ChunkConditions;
 
-/* An expression on the node's tuples as one on the parent, with varno 1. Params get numbers of their own. */
+/*
+ * Returns an expression on the node's tuples as one on the parent, with varno 1. Each Param in it becomes a parameter
+ * of the chunks' queries (PARAM_EXTERN), with a number of its own.
+ */
 extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
 
 /*
- * Adapts all conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param gets its
- * value when it is first needed: it may stand for a subquery that fails, or is never run because no row comes so far.
+ * Adapts all conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param is
+ * evaluated when its value is first needed. It may stand for a subquery that fails; if no row needs the value, the
+ * subquery must not run.
  */
 extern List *chunk_conditions_adapt(void *argument, ParamListInfo *parameters);
 

@@ -4,11 +4,11 @@
  * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
  * found by their full names, so search_path does not matter, and privileges are not checked.
  *
- * If such a table does not exist or has none of the columns that are expected, the version of the extension is unknown.
- * Then all tables of the extension are read, and each column and pair of columns counts that may name a relation. A
- * relation that none of them names is refused only if it may belong to the extension all the same, because reading one
- * that does would lose rows. The relations of TimescaleDB are parents and children by inheritance; any table may be one
- * of Citus.
+ * If such a table does not exist, or has none of the expected columns, the version of the extension is unknown. Then
+ * all tables of the extension are read. Each column that may hold OIDs of relations is taken to name relations, and
+ * so is each pair of neighbouring columns that may hold a schema and a name. A relation that is named is refused. A
+ * relation that is not named is refused too if it may belong to the extension all the same, because reading it could
+ * lose rows. For TimescaleDB, this is any parent or child by inheritance; for Citus, it is any table.
  */
 #include "chunks/chunk_engine.h"
 
@@ -30,7 +30,7 @@
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 
-/* A table in which an extension lists its relations, by OID or by schema and name: versions differ. */
+/* A table in which an extension lists its relations. Some versions list OIDs, others schemas and names. */
 typedef struct EngineCatalog
 {
 	const char *extension;
@@ -39,7 +39,8 @@ typedef struct EngineCatalog
 	const char *oid_column;
 	const char *schema_column;	/* NULL if relations have always been listed by OID */
 	const char *table_column;
-	bool		by_inheritance; /* all of its relations with rows elsewhere inherit or are inherited from */
+	/* each of its relations whose rows are elsewhere is a parent or a child by inheritance */
+	bool		by_inheritance;
 } EngineCatalog;
 
 static const EngineCatalog catalogs[] = {
@@ -48,7 +49,10 @@ static const EngineCatalog catalogs[] = {
 	{"citus", "pg_catalog", "pg_dist_partition", "logicalrelid", NULL, NULL, false},
 };
 
-/* The name of a relation; or its OID in digits, and then the schema is empty. */
+/*
+ * A relation, by its schema and name or by its OID. For an OID, `table` has the decimal digits, and `schema` is
+ * empty.
+ */
 typedef struct EngineKey
 {
 	char		schema[NAMEDATALEN];
@@ -96,7 +100,7 @@ has_names(Form_pg_attribute column)
 	return !column->attisdropped && (column->atttypid == NAMEOID || column->atttypid == TEXTOID);
 }
 
-/* The number of the column with this name and of such a type. Otherwise 0. */
+/* Returns the number of the column with this name if has_type() accepts its type, otherwise 0. */
 static AttrNumber
 find_column(TupleDesc columns, const char *name, bool (*has_type) (Form_pg_attribute))
 {
@@ -106,7 +110,7 @@ find_column(TupleDesc columns, const char *name, bool (*has_type) (Form_pg_attri
 	return InvalidAttrNumber;
 }
 
-/* The value of a column of type name or text. */
+/* Returns the value of a column of type name or text; "" for NULL. */
 static const char *
 name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 {
@@ -119,9 +123,7 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 		TextDatumGetCString(value);
 }
 
-/*
- * Adds what the rows of a table name: by OID if schema_column is 0, otherwise by schema and name.
- */
+/* Adds the relations that the rows of a table name: by OID if schema_column is 0, otherwise by schema and name. */
 static void
 read_columns(Relation table, AttrNumber schema_column, AttrNumber table_column, const EngineCatalog *catalog,
 			 HTAB *relations)
@@ -180,7 +182,10 @@ read_catalog(const EngineCatalog *catalog, HTAB *relations)
 	return table_column != 0;
 }
 
-/* Adds what a table of an unknown version may name: by any OID, or by any two neighbouring names. */
+/*
+ * Adds the relations that a table of an unknown version may name: by any column of OIDs, or by any two neighbouring
+ * columns of names.
+ */
 static void
 read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)
 {
@@ -200,7 +205,7 @@ read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)
 	relation_close(table, AccessShareLock);
 }
 
-/* Adds what any table of the extension may name. */
+/* Adds the relations that any table of the extension may name. */
 static void
 read_unknown_version(const EngineCatalog *catalog, HTAB *relations)
 {
@@ -229,7 +234,7 @@ read_unknown_version(const EngineCatalog *catalog, HTAB *relations)
 		read_unknown_table(lfirst_oid(cell), catalog, relations);
 }
 
-/* The first size of the hash table, which grows. */
+/* The size of the hash table at first; it grows. */
 #define RELATIONS_EXPECTED 256
 
 ChunkEngines *
@@ -283,7 +288,7 @@ find_relation(const ChunkEngines *engines, Relation relation)
 	return entry;
 }
 
-/* May a relation be one of the extension's, of which the version is unknown and which does not name it? */
+/* May a relation belong to an extension whose version is unknown, although no table of the extension names it? */
 static bool
 may_belong(const EngineCatalog *catalog, Relation relation)
 {

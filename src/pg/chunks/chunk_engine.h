@@ -1,5 +1,5 @@
 /*
- * chunk_engine.h: finds relations whose rows another extension keeps elsewhere, which chunk_scan() refuses.
+ * chunk_engine.h: finds relations whose rows another extension keeps elsewhere. chunk_scan() refuses such relations.
  *
  * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed
  * tables are on other servers. Only the plans of these extensions find such rows, and a bf index on such a table does
@@ -14,7 +14,7 @@
 
 typedef struct ChunkEngines ChunkEngines;
 
-/* The relations of such extensions in this database; NULL if none of these extensions is installed. */
+/* Returns the relations of such extensions in this database, or NULL if none of these extensions is installed. */
 extern ChunkEngines *chunk_find_engines(void);
 
 /* Raises an error if an extension may keep the relation's rows elsewhere. `engines` may be NULL. */

@@ -6,10 +6,10 @@
  * certain that it has no such row. If an index names only a few pages of the chunk, these are looked at before the
  * chunk's query is planned (chunk_look.h).
  *
- * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
- * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows
- * that the snapshot sees as well; where it may lack some, indcheckxmin, its horizon, or the wait of CREATE INDEX
- * CONCURRENTLY for older snapshots keeps it from being used.
+ * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
+ * sees (chunk_snapshot.h). An index need not be compared. An index that was built after the snapshot was taken has
+ * the rows that the snapshot sees, too. If it may lack some, it is not used: indcheckxmin or its horizon prevents
+ * that, or CREATE INDEX CONCURRENTLY still waits for older snapshots.
  */
 #include "chunks/chunk_scan.h"
 
@@ -31,8 +31,8 @@
 /* ---------------------------------------------------------------- verdicts */
 
 /*
- * May the pages that an index names be looked at? In a SERIALIZABLE transaction only the chunk's query takes the
- * predicate locks that are needed, and chunk_scan_explain() says what the index says.
+ * May chunk_look() look at the pages that an index names? Not in a SERIALIZABLE transaction: only the chunk's query
+ * takes the predicate locks that are needed. Nor for chunk_scan_explain(), which says what the index says.
  */
 static bool
 may_look(const ChunkScan *scan)
@@ -40,7 +40,7 @@ may_look(const ChunkScan *scan)
 	return !scan->explains && !IsolationIsSerializable();
 }
 
-/* Asks the chunk's bf indexes. If there are none, verdict->index is InvalidOid. */
+/* Asks the chunk's bf indexes, and sets *verdict. If none was asked, verdict->index is InvalidOid. */
 static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
@@ -60,7 +60,7 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	scan->var->varattno = scan->column;
 }
 
-/* May the chunk hold a row that matches? */
+/* Sets *verdict: may the chunk hold a row that matches? */
 static void
 judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
@@ -70,7 +70,7 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 		verdict->reason = CHUNK_EQUALS_NULL;
 	else if (chunk_summary_says_no(&scan->summaries, oid))
 	{
-		/* The predicate lock that a SELECT which finds nothing in the chunk would take. */
+		/* take the predicate lock that a SELECT takes when it finds nothing in the chunk */
 		if (!scan->explains && RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
 			PredicateLockRelation(chunk, GetActiveSnapshot());
 		verdict->reason = CHUNK_SUMMARY_SAYS_NO;
@@ -87,8 +87,8 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 /* ----------------------------------------------------------------- finding chunks */
 
 /*
- * Adds all leaf partitions of a partitioned table, which is open and locked, to the list. They come from the relation
- * cache; it is an error if they are not those that the snapshot sees.
+ * Adds all leaf partitions of a partitioned table to the list, and returns it. The table is open and locked. The
+ * partitions come from the relation cache. Raises an error if they are not those that the snapshot sees.
  */
 static List *
 leaf_partitions(Relation parent, List *leaves)
@@ -143,8 +143,8 @@ find_chunks(ChunkScan *scan)
 
 /*
  * Opens a chunk, and locks it if it is a partition. Raises an error if its storage is not the one that the snapshot
- * sees. NULL if the relation is none that a query reads: the temporary table of another session, or a partitioned
- * table, which has no rows of its own.
+ * sees. Returns NULL for a relation that a query does not read: the temporary table of another session, or a
+ * partitioned table, which has no rows of its own.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)
@@ -211,7 +211,10 @@ chunk_use_cache(ChunkScan *scan)
 {
 	ChunkCacheKey key;
 
-	/* A summary table is asked first; what another extension keeps elsewhere may change at any time. */
+	/*
+	 * The cache is not used with a summary table, which is asked first. Nor is it used if there are extensions that
+	 * keep rows elsewhere, because a table may become theirs at any time.
+	 */
 	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
@@ -239,7 +242,9 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 	MemoryContextReset(scan->chunk_context);
 }
 
-/* Opens and judges a chunk, unless it is known that it is left alone. */
+/*
+ * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() passes over.
+ */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
@@ -247,7 +252,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	Relation	chunk;
 	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	/* an index named few pages, and no row that they have matches: the chunk need not be read */
+	/* an index named few pages, and no row in them matches: the chunk need not be read */
 	bool		in_vain = false;
 
 	CHECK_FOR_INTERRUPTS();

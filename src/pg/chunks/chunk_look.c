@@ -1,10 +1,10 @@
 /*
  * chunk_look.c: looks at the pages of a chunk that a bf index has named (see chunk_look.h).
  *
- * All row versions on a page are looked at, as a sequential scan does it, so it does not matter to which HOT chain one
- * belongs. What is compared is the hash of the value. The index itself rests on the rule that equal values have equal
- * hashes: no row that the index would find is missed here. If two different values have the same hash, the query of the
- * chunk finds out.
+ * All row versions on a page are looked at, as by a sequential scan, so HOT chains do not matter. The hashes of their
+ * values are compared, not the values. The index itself relies on the rule that equal values have equal hashes, so no
+ * row that the index would find is missed here. If two different values have the same hash, the query of the chunk
+ * finds that out.
  */
 #include "chunks/chunk_look.h"
 
@@ -19,9 +19,9 @@
 #include "index/heap.h"
 
 /*
- * Finds the row versions on a page that the snapshot sees, and returns how many they are. Their values are looked at
- * later, without the lock: they may be stored out of line, and then they are read from other pages. The pin keeps the
- * row versions in their places.
+ * Sets offsets[] to the row versions on a page that the snapshot sees, and returns how many they are. Their values
+ * are looked at later, without the lock, because values that are stored out of line are read from other pages. The
+ * pin keeps the row versions in their places.
  */
 static int
 find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *offsets)

@@ -50,7 +50,7 @@ chunk_try_open(Oid oid)
 	return relation;
 }
 
-/* Are these the conditions under which the planner uses an index? Then its answers can be relied on. */
+/* Can the answers of the index be relied on? The conditions are those under which the planner uses an index. */
 static bool
 is_usable(Relation index, Relation heap, Oid method)
 {
@@ -84,8 +84,8 @@ without_relabels(Node *node)
 }
 
 /*
- * The expression that a column of the index stands for, on a table with this varno. If it stands for a plain column
- * of the table, the result is NULL and *attribute is the number of that column.
+ * Returns the expression that a column of the index stands for, with this varno in its Vars. If the index column is a
+ * plain column of the table, returns NULL and sets *attribute to the number of that column.
  */
 static Node *
 index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
@@ -135,8 +135,9 @@ is_argument(Node *node)
 }
 
 /*
- * Can this column of an index answer the operator with this collation? It can if the operator is in the column's
- * operator family. An operator that is not immutable may find other rows when it is evaluated for them.
+ * Can this column of an index answer the operator under this collation? The operator must be in the column's operator
+ * family, and the collation must be the column's. The operator's function must be immutable: with another one the
+ * executor could find other rows than the index.
  */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
@@ -314,9 +315,9 @@ chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
 	foreach(cell, indexes)
 	{
 		/*
-		 * The index is not locked. While the table is, the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
-		 * the table), and what is looked at here does not change. Its storage may be replaced; whoever reads that locks
-		 * the index.
+		 * The index is not locked. The table is, so the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
+		 * the table), and the properties of the index that are read here do not change. The storage of the index may
+		 * be replaced, but whoever reads the storage locks the index first.
 		 */
 		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
 		List	   *keys = NIL;

@@ -2,10 +2,10 @@
  * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. ask.h asks them.
  *
  * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), the same
- * with another operator of the column's operator class, or column IS NULL. For a boolean column the forms that the
- * planner makes of these count too (column, NOT column), and IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index
- * with the keys that it can be asked. The argument of a key is any expression without columns; the caller decides when
- * to evaluate it.
+ * two with another operator of the column's operator class, or column IS NULL. A boolean column has more forms: the
+ * planner turns column = true into `column`, and column = false into NOT column. These are keys too, and so are IS
+ * TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key
+ * is any expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -20,11 +20,11 @@
 typedef struct QuestionKey
 {
 	AttrNumber	column;			/* of the index, from 1 */
-	int			flags;			/* of its ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
+	int			flags;			/* flags of the ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
 	StrategyNumber strategy;	/* of the operator in the column's operator class; InvalidStrategy for IS NULL */
 	Oid			subtype;		/* the operator's right type */
 	Oid			collation;
-	Oid			function;		/* the operator's; InvalidOid for IS NULL */
+	Oid			function;		/* of the operator; InvalidOid for IS NULL */
 	Expr	   *argument;		/* NULL for IS NULL */
 } QuestionKey;
 
@@ -35,12 +35,16 @@ typedef struct ChunkQuestion
 } ChunkQuestion;
 
 /*
- * Locks (AccessShareLock) and opens a relation; NULL if it no longer exists. This is try_relation_open() without the
- * look-up in the system cache, which takes a tenth of the time that a chunk takes.
+ * Locks a relation (AccessShareLock) and opens it. Returns NULL if the relation no longer exists. Unlike
+ * try_relation_open(), this does not first look the OID up in the system cache. The look-up would take a tenth of the
+ * time that a chunk takes.
  */
 extern Relation chunk_try_open(Oid oid);
 
-/* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
+/*
+ * What is known of an operator in an operator family. It is found once, and used again for the next index if that
+ * index has the same family and is asked with the same operator.
+ */
 typedef struct ChunkOperator
 {
 	Oid			family;
@@ -58,21 +62,21 @@ typedef struct ChunkFinder
 } ChunkFinder;
 
 /*
- * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. All rows that are wanted
- * satisfy `clauses`, whose Vars of the table have this varno. REQUIRES: the table is locked.
+ * Returns the questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. `clauses` are
+ * conditions that all wanted rows satisfy; in them `varno` is the number of the table. REQUIRES: the table is locked.
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
 
 /*
- * Adds the parameters in an argument that are set during the execution. It walks the argument; the caller need not look
- * at what it returns.
+ * Adds to *parameters the numbers of the parameters in an expression that are set during the execution (PARAM_EXEC).
+ * This is a tree walker: its result is always false.
  */
 extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
 
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
-/* Is this the access method of an index that is not open? If the index no longer exists, it is not. */
+/* Has the index, which need not be open, this access method? False if the index no longer exists. */
 extern bool chunk_has_method(Oid index, Oid method);
 
 /*
@@ -81,7 +85,10 @@ extern bool chunk_has_method(Oid index, Oid method);
  */
 extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 
-/* All keys (a list of QuestionKey) that the clauses, whose Vars of the table have this varno, give for an index. */
+/*
+ * Returns all keys (a list of QuestionKey) that the clauses give for an index. In the clauses `varno` is the number
+ * of the table. The list is empty if the index is partial and the clauses do not imply its predicate.
+ */
 extern List *chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known);
 
 #endif

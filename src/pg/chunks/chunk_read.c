@@ -4,8 +4,8 @@
  * Each chunk is planned by itself, as SELECT columns FROM chunk WHERE column = value AND conditions (FROM ONLY, if it
  * has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
  *
- * The rows are those of such a SELECT on the parent, under the same snapshot (the active one of the calling query) and
- * with the same privileges (the parent's), locks and predicate locks.
+ * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query, and the
+ * privileges are the parent's. Locks and predicate locks are those of the SELECT, too.
  */
 #include "chunks/chunk_scan.h"
 
@@ -36,7 +36,7 @@ chunk_all_columns(Relation parent)
 	return columns;
 }
 
-/* A column of the parent. One that was dropped is NULL, of the type that RowExpr wants. */
+/* A column of the parent. For a column that was dropped this is NULL, of the type that RowExpr wants. */
 static Expr *
 make_column(TupleDesc columns, int number)
 {
@@ -51,8 +51,8 @@ make_column(TupleDesc columns, int number)
 }
 
 /*
- * The whole row, as a value of the parent's row type. It is put together from the columns, because that of a chunk has
- * another type.
+ * The whole row, as a value of the parent's row type. It is put together from the columns, because the row of a chunk
+ * has another type.
  */
 static Expr *
 make_whole_row(Relation parent)
@@ -72,11 +72,12 @@ make_whole_row(Relation parent)
 }
 
 /*
- * SELECT columns FROM parent WHERE clause AND conditions. It is copied and adapted for each chunk.
+ * Makes the query SELECT columns FROM parent WHERE clause AND conditions. It is copied and adapted for each chunk.
  *
- * If there are conditions, the clause becomes a security qual. So a condition that is not leakproof is tested only for
- * rows that satisfy the clause. Without this, a condition could raise an error for a row that chunk_scan() does not
- * return. In a plain query all conditions are alike, and PostgreSQL chooses in which order they are tested.
+ * For chunk_scan(), if there are conditions, the clause becomes a security qual. So a condition that is not leakproof
+ * is tested only for rows that satisfy the clause. Without this, a condition could raise an error for a row that
+ * chunk_scan() does not return. The node PartitionScan stands for a plain query. There all conditions are alike, and
+ * PostgreSQL chooses in which order they are tested.
  */
 static Query *
 make_query(ChunkReader *reader)
@@ -137,7 +138,7 @@ plan_query(Query *query, Oid chunk)
 	ListCell   *cell;
 
 	/*
-	 * The planner needs permission infos; they are taken from the finished plan, because the executor would check
+	 * The planner needs permission infos. They are removed from the finished plan, because the executor would check
 	 * them.
 	 */
 	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
@@ -196,8 +197,8 @@ begin_chunk(ChunkReader *reader)
 }
 
 /*
- * The next row of the chunk's query. The plan is asked for it directly: ExecutorRun() would have to be called, with all
- * that it does before and after, for every row.
+ * Returns the next row of the chunk's query, or NULL. The plan is called directly, because ExecutorRun() would have
+ * to be called for every row, and does much before and after it.
  */
 static TupleTableSlot *
 next_row(QueryDesc *running)

@@ -1,10 +1,11 @@
 /*
- * chunk_scan.c: the SQL functions chunk_scan() and chunk_scan_any() return the rows of a relation that have a value in
- * a column, and read only those of its chunks that may hold such rows. chunk_scan_explain() says which these are.
+ * chunk_scan.c: the SQL functions chunk_scan() and chunk_scan_any() return the rows of a relation that have a value
+ * in a column. They read only those chunks of the relation that may hold such rows. chunk_scan_explain() says of each
+ * chunk whether it would be read, and why.
  *
- * In FROM the first two become a plan node (chunk_scan_plan.c), which returns the rows as they are found. The functions
- * here do the same and collect all rows before the first is returned. They are called where the node does not go: in
- * the list of a SELECT, in ROWS FROM () with other functions, and WITH ORDINALITY.
+ * In FROM the first two become a plan node (chunk_scan_plan.c), which returns each row when it is found. The
+ * functions here collect all rows before they return. They are called where there is no node: in the list of a
+ * SELECT, in ROWS FROM () with other functions, and WITH ORDINALITY.
  */
 #include "base/call.h"
 #include "chunks/chunk_scan.h"

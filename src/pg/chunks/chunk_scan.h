@@ -5,10 +5,10 @@
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each
  *   chunk_read.c            reads the rows of the chunks that may hold some
- *   chunk_counts.c          what was done, for EXPLAIN
+ *   chunk_counts.c          counts what was done, for EXPLAIN
  *
  * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node
- * PartitionScan (partition_scan_exec.c) begins in another way.
+ * PartitionScan (partition_scan_exec.c) has no arguments to check: it begins with chunk_scan_begin_locked().
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -32,14 +32,14 @@ struct ExplainState;
 typedef struct ChunkCounts
 {
 	int64		asked;			/* chunks that were judged */
-	int64		read;			/* chunks that were read, if only the pages that an index has named, */
-	int64		read_in_vain;	/* and those of them that had no row */
+	int64		read;			/* chunks that were read, wholly or only the pages that an index named */
+	int64		read_in_vain;	/* those of them in which no row matched */
 	int64		because[CHUNK_REASONS];
 } ChunkCounts;
 
 extern void chunk_add_counts(ChunkCounts *sum, const ChunkCounts *counts);
 
-/* Shows what was done in the output of EXPLAIN ANALYZE. */
+/* Adds these counts to the output of EXPLAIN ANALYZE. */
 extern void chunk_explain_counts(const ChunkCounts *counts, struct ExplainState *es);
 
 typedef struct ChunkScan
@@ -49,8 +49,8 @@ typedef struct ChunkScan
 	const char *column_name;
 	bool		any;			/* the comparison is column = ANY (item), not column = item */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
-	Var		   *var;			/* its left side, under casts */
-	Const	   *item;			/* its right side, of the type that the operator takes */
+	Var		   *var;			/* left side of the comparison, without the casts around it */
+	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
 	ChunkClause index_clause;
 	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
@@ -59,8 +59,8 @@ typedef struct ChunkScan
 	bool		explains;		/* this is chunk_scan_explain() */
 
 	/*
-	 * This is the node PartitionScan: the chunks were locked before the snapshot was taken, as those of a plain query
-	 * are, and what is read is the storage that they have now. So nothing is compared with what the snapshot sees.
+	 * The scan is of the node PartitionScan. Its chunks were locked before the snapshot was taken, like the tables of
+	 * a plain query. It reads the storage that they have now, so nothing is compared with what the snapshot sees.
 	 */
 	bool		locked_before;
 
@@ -71,7 +71,7 @@ typedef struct ChunkScan
 	bool		stay_locked;	/* the chunks that are left alone stay locked too */
 	int			count;			/* of chunks; -1 before they are found */
 	Oid		   *chunks;
-	bool	   *left_alone;		/* the chunk was judged before, and no row in it matches */
+	bool	   *left_alone;		/* for each chunk: it was judged before, and no row in it matches */
 	int			next;			/* the number of the chunk that is judged next */
 	ChunkCounts counts;
 } ChunkScan;
@@ -85,32 +85,35 @@ typedef struct ChunkScan
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 
 /*
- * Begins a scan of partitions that are known and locked already. `comparison` is that of a column of the parent, with
- * varno 1, on the left side; `value` takes the place of the right side. `parent` is open; chunk_scan_end() closes it.
- * Memory is taken as chunk_scan_begin() does it, the OIDs are copied.
+ * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
+ * parent, with varno 1; `value` takes the place of its right side. `parent` is open, and chunk_scan_end() closes it.
+ * The OIDs are copied. All memory is taken from the current context, which must live as long as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);
 
-/* Closes the parent, and frees the memory of its own that the scan has. */
+/* Closes the parent, and frees the two memory contexts that the scan has made. */
 extern void chunk_scan_end(ChunkScan *scan);
 
 /*
- * Raises an error for a relation that a plain SELECT refuses to read when it is planned or begins. This holds also for
- * chunks that are not read in the end.
+ * Raises an error for a relation that a plain SELECT refuses to read. A SELECT refuses when it is planned or when it
+ * begins. So this error is raised also for chunks that are not read in the end.
  */
 extern void chunk_require_readable(Relation relation);
 
 /*
- * Judges the next chunk, and returns it open and locked; NULL if there is no chunk left. chunk_leave() must be called
- * for it before the next call. A chunk that was judged before chunk_first() was called again, and that is left alone,
- * is passed over; so is one whose index has named a few pages which hold no row that matches (chunk_look.h).
+ * Judges the next chunk, sets *verdict, and returns the chunk open and locked. Returns NULL if there is no chunk
+ * left. The caller calls chunk_leave() for the chunk before it calls this again. A chunk is passed over if
+ *
+ * - it was left alone before chunk_first() was called,
+ * - its index is remembered, and says no (chunk_use_cache()), or
+ * - its index has named a few pages, and no row in them matches (chunk_look.h).
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 
 /*
- * Passes over chunks of which the index is known from an earlier query and says no. To be called before the first
- * chunk.
+ * Lets chunk_next() pass over chunks whose index is remembered from an earlier query and says no. To be called before
+ * the first chunk.
  */
 extern void chunk_use_cache(ChunkScan *scan);
 
@@ -125,15 +128,15 @@ typedef struct ChunkReader
 {
 	ChunkScan  *scan;
 	/*
-	 * the parent's columns, by number, that the rows have; 0 stands for the whole row, TableOidAttributeNumber for
-	 * tableoid
+	 * The columns of the rows: numbers of columns of the parent, 0 for the whole row, or TableOidAttributeNumber for
+	 * tableoid.
 	 */
 	List	   *columns;
 
 	/*
-	 * Other conditions that the rows must satisfy: a list of expressions with varno 1 in their Vars, which have the
-	 * parent's numbers. It is called before the first chunk is read. If it sets *parameters, the Params of kind
-	 * PARAM_EXTERN in the conditions get their values from there. NULL: there are no conditions.
+	 * Returns other conditions that the rows must satisfy: a list of expressions. Their Vars have varno 1 and the
+	 * parent's column numbers. It is called before the first chunk is read. If it sets *parameters, the Params of
+	 * kind PARAM_EXTERN in the conditions get their values from there. NULL: there are no other conditions.
 	 */
 	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
 	void	   *argument;
@@ -141,15 +144,15 @@ typedef struct ChunkReader
 	Query	   *query;			/* on the parent, in query_context; NULL before the first chunk is read */
 	ParamListInfo parameters;	/* of the query; NULL if it has none */
 	Relation	chunk;			/* the chunk that is being read, or NULL */
-	ChunkVerdict verdict;		/* about it */
-	QueryDesc  *running;		/* its query */
-	bool		found;			/* it had a row */
+	ChunkVerdict verdict;		/* about the chunk */
+	QueryDesc  *running;		/* the chunk's query */
+	bool		found;			/* a row of the chunk was returned */
 } ChunkReader;
 
-/* All columns of the parent, also those that are dropped, which are NULL. */
+/* Returns the numbers of all columns of the parent. A column that was dropped is among them, and its value is NULL. */
 extern List *chunk_all_columns(Relation parent);
 
-/* The next row; NULL if there is none left. The row is valid until the next call. */
+/* Returns the next row, or NULL if there is none left. The row is valid until the next call. */
 extern TupleTableSlot *chunk_read_next(ChunkReader *reader);
 
 /* Ends the reading, and begins it again with the next call of chunk_read_next(). */

@@ -220,7 +220,10 @@ evaluate(Node *expression)
 					 by_value);
 }
 
-/* Is this the name of an operator, with or without a schema before it? PostgreSQL would take "like" for one. */
+/*
+ * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for
+ * one.
+ */
 static bool
 ends_with_operator(const char *name)
 {
@@ -258,7 +261,7 @@ operator_name(FunctionCallInfo fcinfo)
 				 errmsg("\"%s\" is not the name of an operator", written),
 				 errhint("Write it as '=', '@>' or 'pg_catalog.~~', without OPERATOR(). LIKE is the operator ~~, and ILIKE is ~~*.")));
 	name = sb_qualified_name(written);
-	/* so does SQL */
+	/* SQL, too, reads != as <> */
 	if (strcmp(strVal(llast(name)), "!=") == 0)
 		llast(name) = makeString(pstrdup("<>"));
 	return name;
@@ -275,7 +278,7 @@ require_comparison(Oid operator)
 				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
 }
 
-/* The hint for a value without a type that cannot be read. */
+/* Adds a hint to the error that a value without a type cannot be read. */
 static void
 say_column_type(const void *argument)
 {
@@ -329,7 +332,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
 	if (scan->item == NULL)
 	{
-		/* "character" alone would mean character(1) */
+		/* "character" in the hint would mean character(1) */
 		const char *wanted = getBaseType(column->atttypid) == BPCHAROID ? "bpchar" : format_type_be(column->atttypid);
 
 		ereport(ERROR,
@@ -359,7 +362,7 @@ require_equality(const ChunkScan *scan)
 	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
 											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
 
-	/* a family of hash classes has no other operators, one of B-trees also has < */
+	/* a hash family has no operators but =; a B-tree family also has <, so the strategy is compared */
 	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
 		(OidIsValid(type->btree_opf) && get_op_opfamily_strategy(operator, type->btree_opf) == BTEqualStrategyNumber))
 		return;

@@ -2,8 +2,8 @@
  * chunk_scan_exec.c: executes the node ChunkScan.
  *
  * The arguments are evaluated when the first row is wanted, as a function scan evaluates them, and again only if one
- * of their parameters has changed. The node keeps a scan as long as its arguments stay the same: a rescan asks no
- * chunk again that was left alone.
+ * of their parameters has changed. The node keeps a scan as long as its arguments stay the same. So after a rescan it
+ * does not ask again about chunks that were left alone.
  */
 #include "chunks/chunk_scan_node.h"
 
@@ -44,8 +44,8 @@ typedef struct ChunkScanState
 	ChunkConditions conditions; /* tested in the chunks */
 	List	   *columns;		/* the parent's columns in the node's tuples */
 	List	   *arguments;		/* ExprStates of the call's arguments */
-	Bitmapset  *parameters;		/* on which the arguments depend */
-	bool		has_subplan;	/* in an argument */
+	Bitmapset  *parameters;		/* the parameters on which the arguments depend */
+	bool		has_subplan;	/* an argument has a sub-plan */
 	ExprState  *recheck;		/* the conditions, for EvalPlanQual */
 	Index		rti;			/* of the function's range table entry */
 	TupleTableSlot *whole_row;	/* for EvalPlanQual: a row of the function */
@@ -91,7 +91,7 @@ chunk_scan_create(CustomScan *plan)
 
 /* --------------------------------------------------------------------- beginning */
 
-/* The parameters in an expression that are set during the execution. */
+/* Notes the parameters in an expression that are set during the execution, and whether there is a sub-plan. */
 static bool
 find_parameters(Node *node, ChunkScanState *state)
 {
@@ -148,8 +148,8 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Raises an error if the parent's columns were changed after the query was planned. It matters only for the columns
- * that the query uses; a query with * would use a column that was added.
+ * Raises an error if the parent's columns were changed after the query was planned. Only the columns that the query
+ * uses count. A query with * would use a column that was added, so for it an added column counts too.
  */
 static void
 require_planned_columns(ChunkScanState *state)
@@ -194,7 +194,7 @@ begin_scan(ChunkScanState *state)
 
 		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
 		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
-			value->isnull = true;	/* only its type is used, and this may have been dropped */
+			value->isnull = true;	/* only the type of this argument is used; it may have been dropped */
 		if (!value->isnull)
 		{
 			int16		length;
@@ -238,8 +238,8 @@ end_scan(ChunkScanState *state)
 /* --------------------------------------------------------------------- running */
 
 /*
- * The next row. The node's tuple has the values of the row that was read, which are valid until the next row is
- * wanted.
+ * Returns the next row in the node's tuple. The values are those of the row that was read. They are valid until the
+ * next row is wanted.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -251,8 +251,8 @@ next_row(ScanState *node)
 	bool		other_is_active = GetActiveSnapshot() != snapshot;
 
 	/*
-	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. This has to be that of
-	 * the execution. They can differ in a function of SQL that is run row by row.
+	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. So the active snapshot
+	 * must be that of the execution. They can differ in a function of SQL that is run row by row.
 	 */
 	if (other_is_active)
 		PushActiveSnapshot(snapshot);
@@ -270,9 +270,9 @@ next_row(ScanState *node)
 }
 
 /*
- * EvalPlanQual looks again at a row of a join of which another table's row has changed. As for a function scan, the
- * function's row is the one that the join had, and the conditions are tested again. The executor leaves it to nodes
- * with scanrelid 0 to fetch this row.
+ * EvalPlanQual calls this to test a row of a join again, after the row of another table of the join was changed. As
+ * for a function scan, the function's row stays the one that the join had, and the conditions are tested again. For a
+ * node with scanrelid 0 the executor does not fetch this row, so the node does.
  */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
@@ -285,7 +285,7 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	if (epq->relsubs_done[state->rti - 1])
 		return false;
 	if (epq->relsubs_rowmark[state->rti - 1] == NULL)
-		return !TupIsNull(next_row(node));	/* as other scans do that have no row to look at again */
+		return !TupIsNull(next_row(node));	/* there is no row to test again: read the next one, as other scans do */
 	epq->relsubs_done[state->rti - 1] = true;
 	if (!EvalPlanQualFetchRowMark(epq, state->rti, state->whole_row))
 		return false;
@@ -331,7 +331,7 @@ chunk_scan_rescan(CustomScanState *node)
 	if (bms_overlap(changed, state->parameters) || (state->has_subplan && changed != NULL))
 		end_scan(state);
 	else
-		chunk_read_stop(&state->reader);	/* and evaluate parameters in the conditions again */
+		chunk_read_stop(&state->reader);	/* the next row evaluates parameters in the conditions again */
 }
 
 static void

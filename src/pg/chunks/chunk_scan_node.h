@@ -33,7 +33,7 @@ enum ChunkScanPrivate
 {
 	CHUNK_SCAN_COLUMNS,			/* of custom_scan_tlist: a list of the parent's column numbers; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
-	CHUNK_SCAN_SELECTED,		/* which of these columns the query itself uses: the user must be allowed to */
+	CHUNK_SCAN_SELECTED,		/* those of them that the query itself uses: the user must be allowed to read them */
 	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise INT_MAX */
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
@@ -53,15 +53,16 @@ enum ChunkScanArguments
 /* Is called when the library is loaded. */
 extern void chunk_scan_init(void);
 
-/* Adds the node's path for a function in FROM if it is one of the two, and takes the other paths away. */
+/* If a function in FROM is chunk_scan() or chunk_scan_any(), adds the node's path, and takes the other paths away. */
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Has the parent of a query with * other columns behind the first ones, which there were when the query was analyzed?
+ * Has the parent columns behind the first `of_star` ones? These are the columns that it had when a query with * was
+ * analyzed. Columns behind them were added since, and the query lacks them.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
-/* The columns of the relation with this number that an expression uses. They are added to a target list. */
+/* Adds the columns of relation number `relid` that an expression uses to a target list, and returns the list. */
 extern List *chunk_scan_add_columns(List *columns, Node *expression, Index relid);
 
 extern const CustomScanMethods chunk_scan_scan_methods;

@@ -29,7 +29,7 @@ extern Datum chunk_scan_any(PG_FUNCTION_ARGS);
 
 /* --------------------------------------------------------------- which functions */
 
-/* Is the source of this function in C, with one of the two names? This is cheap, and true for few functions. */
+/* Is this a function in C whose name in C is one of the two? The test is cheap, and true for few functions. */
 static bool
 has_name_in_c(Oid function)
 {
@@ -56,9 +56,10 @@ has_name_in_c(Oid function)
 }
 
 /*
- * Is this a call of chunk_scan() or chunk_scan_any()? They are recognized by their code, whatever their name and
- * schema. If a function has settings of its own (ALTER FUNCTION ... SET), is SECURITY DEFINER, or is watched by
- * another extension (fmgr_hook), then PostgreSQL calls other code first. In these cases the function is called.
+ * Is this a call of chunk_scan() or chunk_scan_any()? Sets *any. The functions are recognized by their code, whatever
+ * their name and schema. If a function has settings of its own (ALTER FUNCTION ... SET), is SECURITY DEFINER, or is
+ * watched by another extension (fmgr_hook), then PostgreSQL calls other code first. Such a function is not recognized
+ * here, and is called as always.
  */
 static bool
 is_call(const Node *node, bool *any)
@@ -77,9 +78,9 @@ is_call(const Node *node, bool *any)
 /* ------------------------------------------------------------------------ planning */
 
 /*
- * Can the condition be tested where the chunks are read? It then becomes a part of another query, so it may not have
- * sub-plans, and it may be evaluated more often or less often than before, so it may not be volatile. A row of the
- * function's row type does not exist there yet.
+ * Can the condition be tested where the chunks are read? It then becomes a part of another query, so it must not have
+ * sub-plans. It may be evaluated more often or less often than before, so it must not be volatile. It must not use
+ * the whole row, because a row of the function's row type does not exist there yet.
  */
 static bool
 is_tested_in_chunks(RestrictInfo *condition, RelOptInfo *rel)
@@ -123,7 +124,7 @@ chunk_scan_add_columns(List *columns, Node *expression, Index relid)
 	return columns;
 }
 
-/* The Vars in an expression or query that belong to the query so many levels above it. */
+/* Returns the Vars in an expression or query that belong to the query `level` levels above it. */
 static List *
 variables_of(Node *node, int level)
 {
@@ -143,9 +144,9 @@ variables_of(Node *node, int level)
 }
 
 /*
- * Does the query itself use the whole row? Otherwise this is read only because the executor may have to look again at
- * the row of another table, which was changed meanwhile, and the user sees nothing of it. The planner adds it to the
- * target list.
+ * Does the query itself use the whole row? The planner adds the whole row to the target list also if only the
+ * executor may need it: to look again at this row when the row of another table was changed meanwhile. This does not
+ * count, since the user sees nothing of it.
  */
 static bool
 uses_whole_row(const PlannerInfo *root, Index relid)
@@ -168,8 +169,8 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Was a * written in the query that stands for columns of this function? The columns that come from one * have its
- * place in the text in common. If the function has one column only, this one is taken for a *.
+ * Does a * in the query stand for columns of this function? All columns that come from one * have the place of the *
+ * in the query's text. If the function has only one column, the column is taken for a *.
  */
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
@@ -200,10 +201,12 @@ has_star(const PlannerInfo *root, Index relid, int columns)
 }
 
 /*
- * A query with * wants the columns that were added to the parent since it was parsed: returns how many columns the
- * parent had then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as
- * a parse tree: such a * stands for the columns that there were when the view or function was made, as that of a table
- * does. Kept parse trees have no places in a text.
+ * Returns how many columns the parent had when the query was parsed, if the query has a *. Such a query wants the
+ * columns that were added to the parent since then.
+ *
+ * Returns INT_MAX for other queries. This includes those of views and of SQL functions whose body is kept as a parse
+ * tree: there a * stands for the columns of the time when the view or function was made, as it does for a table. They
+ * are recognized because kept parse trees have no places in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)
@@ -227,9 +230,9 @@ chunk_scan_lacks_columns(TupleDesc columns, int of_star)
 }
 
 /*
- * Looks at the parent's columns, also for calls that do not become a node. PostgreSQL does not know that a kept plan of
- * a function depends on them: it has to make such a plan again when they change, and then this raises an error if the
- * query has a * and a column was added.
+ * Makes the plan depend on the parent's columns, also for a call that does not become a node. PostgreSQL does not
+ * know that the call of a function depends on them. So the parent is added to relationOids: then PostgreSQL makes a
+ * kept plan again when the columns have changed. Raises an error if the query has a * and a column was added.
  */
 static void
 depend_on_columns(PlannerInfo *root, Index relid, const RangeTblFunction *function)
@@ -274,7 +277,10 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 		else
 			others = lappend(others, condition->clause);
 	}
-	/* The planner may give the node another target list later, of whatever the nodes above need of the relation. */
+	/*
+	 * Later the planner may give the node another target list, of any columns that the nodes above need. So the
+	 * columns of reltarget are there too.
+	 */
 	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) others, rel->relid);
@@ -284,7 +290,7 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = others;
-	scan->scan.scanrelid = 0;	/* the executor would open the relation */
+	scan->scan.scanrelid = 0;	/* for another number the executor would open a relation */
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make2(call, conditions);
@@ -302,8 +308,8 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * The node does what the function does, and returns the first row earlier. So it costs as much as the function scan,
- * but most of it not before the first row.
+ * The node does what the function does, and returns the first row earlier. So its total cost is that of the function
+ * scan, and its first row costs little.
  */
 static void
 set_costs(Path *path, const Path *function_scan)

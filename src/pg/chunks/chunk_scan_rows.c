@@ -1,13 +1,13 @@
 /*
- * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. The planner asks this function
- * of both (their SUPPORT function) while it plans a statement.
+ * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. While it plans a statement,
+ * the planner calls the SUPPORT function of both for this, chunk_scan_support().
  *
- * The estimate is that of column = value on the parent, by the statistics that ANALYZE has made for the parent with its
- * partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be missing; then the
- * estimate is the one that the functions are declared with.
+ * The estimate is that of column = value on the parent. It uses the statistics that ANALYZE has made for the parent
+ * with its partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be
+ * missing. Then the estimate is the one that the functions are declared with.
  *
- * Nobody may learn from an estimate what he may not read: without the privilege to read the column that is
- * compared, and where row-level security applies, there is no estimate.
+ * Nobody may learn from an estimate what he may not read. So there is no estimate if the user may not read the
+ * compared column, or if row-level security applies.
  */
 #include "base/compat.h"
 
@@ -45,7 +45,7 @@ extern Datum chunk_scan_any(PG_FUNCTION_ARGS);
 static bool
 may_read(Oid relation, AttrNumber column)
 {
-	bool		is_missing = false;	/* nothing is locked here */
+	bool		is_missing = false;	/* the relation is not locked, so it may be gone */
 
 	return (pg_class_aclcheck_ext(relation, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK ||
 			pg_attribute_aclcheck_ext(relation, column, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK) &&
@@ -53,7 +53,7 @@ may_read(Oid relation, AttrNumber column)
 		check_enable_rls(relation, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* The number of rows of the relation and its children; negative if it is not known. */
+/* Returns the number of rows of the relation and its children, or a negative number if it is not known. */
 static double
 rows_of_relation(Oid relation, bool *has_children)
 {
@@ -86,8 +86,8 @@ rows_of_relation(Oid relation, bool *has_children)
 }
 
 /*
- * The equality operator that compares a column of this type with a value of another one. InvalidOid if it is not
- * simple. *value_type is set to the type that the operator takes.
+ * Returns the equality operator that compares a column of this type with a value of *value_type, and sets *value_type
+ * to the type that the operator takes. Returns InvalidOid if the operator cannot be told easily.
  */
 static Oid
 equality_operator(Oid column_type, Oid *value_type)
@@ -110,7 +110,7 @@ equality_operator(Oid column_type, Oid *value_type)
 	return operator;
 }
 
-/* The share of the rows that have the value in a column. */
+/* Returns the share of the rows that have the value in a column, or a negative number if there are no statistics. */
 static double
 share_of_rows(PlannerInfo *root, Oid relation, AttrNumber column, bool inherited, double rows, Node *value, bool any)
 {
@@ -144,7 +144,7 @@ share_of_rows(PlannerInfo *root, Oid relation, AttrNumber column, bool inherited
 		operator = InvalidOid;
 	}
 	else if (is_untyped_item(value_type) && TypeCategory(type) != TYPCATEGORY_STRING)
-		operator = InvalidOid;	/* its value is not known before it is converted */
+		operator = InvalidOid;	/* the literal is not converted here, so its value is not known */
 	else
 	{
 		if (is_untyped_item(value_type))
@@ -170,7 +170,7 @@ is_equals(const Node *operator)
 		strcmp(TextDatumGetCString(constant->constvalue), "=") == 0;
 }
 
-/* The number of rows of a call; negative if it is not known. Nothing is known of other operators than =. */
+/* Returns the number of rows of a call, or a negative number if it is not known, as for operators other than =. */
 static double
 estimate_rows(PlannerInfo *root, const FuncExpr *call)
 {

@@ -6,7 +6,7 @@
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    executes the node; chunk_skip_state.h says which files do parts of that
- *   chunk_skip_hash.c    has arrays that sequential scans compare with tested by hash
+ *   chunk_skip_hash.c    makes sequential scans test arrays by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -39,11 +39,14 @@ enum ChunkSkipPrivate
 
 	/* The indexes to ask, in the order of the children: four lists of the same length. */
 	CHUNK_SKIP_CHILDREN,		/* the number of the child, from 0 */
-	CHUNK_SKIP_HEAPS,			/* its OID */
+	CHUNK_SKIP_HEAPS,			/* the OID of its table */
 	CHUNK_SKIP_INDEXES,			/* the OID of its index */
 	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
 
-	/* The children that are not asked, but for those that have no index to ask: two lists of integers, for EXPLAIN. */
+	/*
+	 * The children that are not asked, for EXPLAIN: two lists of integers. Children without an index to ask are not
+	 * in them.
+	 */
 	CHUNK_SKIP_UNASKED,			/* the number of the child */
 	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */
 
@@ -63,35 +66,39 @@ enum ChunkSkipPrivate
 extern void chunk_skip_init(void);
 
 /*
- * Is a statement being planned into which the node may be put, and has one of its tables that were looked at so far a
- * bf index? PostgreSQL looks at all tables of a query, with their children, before it makes paths for any of them.
+ * May the node be put into the statement that is being planned? It may if ChunkSkip is on, WHERE CURRENT OF cannot
+ * follow, and one of the tables that were looked at so far has a bf index. PostgreSQL looks at all tables of a query,
+ * with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
 /*
- * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones
- * if rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
+ * Returns those of a relation's conditions (expressions) that indexes may be asked about: only the leakproof ones if
+ * rows of the relation may be hidden from the user, otherwise all. REQUIRES: chunk_skip_is_noted().
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
-/* The same, although ChunkSkip may be off. */
+/*
+ * Has one of the tables that were looked at so far a bf index? Here, unlike in chunk_skip_is_expected(), ChunkSkip
+ * may be off.
+ */
 extern bool chunk_skip_is_noted(void);
 
 /*
- * The descendants of a relation, a list of RelOptInfo: those that are scanned, or those that have children of their
- * own. REQUIRES: root->append_rel_array is not NULL.
+ * Returns descendants of a relation (a list of RelOptInfo): if `scanned`, those that are scanned, otherwise those
+ * that have children of their own. REQUIRES: root->append_rel_array is not NULL.
  */
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
-/* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
+/* Removes the partial paths of a table with children if the node is expected to be faster than a parallel plan. */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /* Is called when the library is loaded. */
 extern void chunk_skip_paths_init(void);
 
 /*
- * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
- * WHERE CURRENT OF may refer to: then it is a copy whose plan lacks the node.
+ * Returns the statement to execute when an execution begins. This is the given one, unless it belongs to a portal
+ * that WHERE CURRENT OF may refer to. Then it is a copy whose plan lacks the node.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 
@@ -102,9 +109,10 @@ extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
- * Has those of these nodes that are sequential scans test conditions "= ANY (expression)" by hash, for the expressions
- * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second
- * function finds what to undo. The memory is taken from the current context.
+ * Makes the sequential scans among these nodes test their conditions "= ANY (expression)" by hash. values[i] and
+ * isnull[i] are the value of the expression number i in `expressions`. Adds what is changed to the list `hashed`, and
+ * returns the list. chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The
+ * memory is taken from the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

@@ -16,7 +16,10 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* What is remembered of the indexes that were asked about the set's only key. */
+/*
+ * Sets set->asker.cache to what is remembered of the indexes that were asked about this key, if it is the only one of
+ * the set.
+ */
 static void
 find_cache(KeySet *set, Snapshot snapshot)
 {

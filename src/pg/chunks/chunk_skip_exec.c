@@ -128,7 +128,10 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 		chunk_skip_count_reasons(state, NULL);
 }
 
-/* Has arrays tested by hash (chunk_skip_hash.c). All arguments are evaluated: the indexes were asked about them. */
+/*
+ * Makes the scans test arrays by hash (chunk_skip_hash.c). All arguments were evaluated before, when the indexes were
+ * asked about them.
+ */
 static void
 hash_arrays(ChunkSkipState *state)
 {
@@ -189,7 +192,7 @@ chunk_skip_rescan(CustomScanState *node)
 		chunk_skip_forget_hashed(state->hashed);
 		state->hashed = NIL;
 	}
-	/* If parameters have changed, the executor rescans it when its next row is wanted. */
+	/* If its parameters have changed, the executor rescans the Append when the next row is wanted. */
 	if (append->chgParam == NULL)
 		ExecReScan(append);
 }

@@ -1,9 +1,10 @@
 /*
  * chunk_skip_hash.c: conditions "column = ANY (array)" of sequential scans below ChunkSkip are tested by hash.
  *
- * PostgreSQL does so if the array is a constant with nine elements or more. It compares each row with an array that is
- * a parameter, or the result of a subquery, one element after the other. When a scan begins the value is known. So the
- * condition is compiled anew with the value in place of the expression. The plan stays as it is.
+ * PostgreSQL itself does so only if the array is a constant with nine elements or more. If the array is a parameter,
+ * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins the
+ * value is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it
+ * is.
  */
 #include "chunks/chunk_skip.h"
 
@@ -20,7 +21,10 @@
 /* PostgreSQL's number (MIN_ARRAY_SIZE_FOR_HASHED_SAOP). */
 #define FEWEST_ELEMENTS 9
 
-/* The array that an expression has in place of it, as a Const; NULL: that is not wanted, or not known. */
+/*
+ * The constant that takes the place of each expression. NULL: the expression stays, because its value is not known or
+ * not worth a hash table.
+ */
 typedef struct Replacements
 {
 	List	   *expressions;
@@ -57,7 +61,7 @@ replace_arrays(Node *node, Replacements *replacements)
 	return expression_tree_mutator(node, replace_arrays, replacements);
 }
 
-/* The value as a Const in the memory of the query, if it is an array that is worth a hash table. */
+/* Returns the value as a Const in the current memory, if it is an array that is worth a hash table; otherwise NULL. */
 static Const *
 constant_of(Node *expression, Datum value, bool isnull)
 {

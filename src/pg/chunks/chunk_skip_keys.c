@@ -28,8 +28,8 @@ is_known(Node *node, ParamListInfo values)
 			param->paramid > values->numParams)
 			return false;
 		/*
-		 * PL/pgSQL fetches its variables only when they are needed. This fails for a field of a record without a
-		 * value.
+		 * PL/pgSQL fetches its variables only when they are needed. A field of a record without a value cannot be
+		 * fetched: for it a speculative paramFetch() (`true`) returns no type.
 		 */
 		if (values->paramFetch != NULL)
 			value = values->paramFetch(values, param->paramid, true, &workspace);
@@ -124,7 +124,7 @@ read_indexes(ChunkSkipState *state, List *private)
 	}
 }
 
-/* Why the children are read that are not asked. */
+/* Returns for each child why it is read if it is not asked. */
 static ChunkReason *
 read_reasons(List *private, int children)
 {

@@ -1,12 +1,12 @@
 /*
  * chunk_skip_paths.c: keeps parallel plans away from tables where ChunkSkip is expected to leave most partitions out.
  *
- * The node is put into finished plans, and never below a Gather. The planner knows nothing of it: over a thousand small
- * partitions it reckons that each has to be read, and takes a Parallel Append of sequential scans. That takes 25 times
- * as long as asking the indexes and reading the few partitions that are left.
+ * The node is put into finished plans, and never below a Gather. The planner knows nothing of it: over a thousand
+ * small partitions it reckons that each has to be read, and takes a Parallel Append of sequential scans. That takes
+ * 25 times as long as asking the indexes and reading the few partitions that are left.
  *
- * So where bf indexes answer a condition of the query, the costs of both plans are estimated here, and if ChunkSkip is
- * expected to win, the table's partial paths are taken away. In a join the table's other paths get the lower costs
+ * So where bf indexes answer a condition of the query, the costs of both plans are estimated here. If ChunkSkip is
+ * expected to win, the table's partial paths are removed. In a join the table's other paths get the lower costs
  * instead, and the planner decides.
  */
 #include "chunks/chunk_skip.h"
@@ -34,9 +34,9 @@ bool		chunk_skip_preferred = true;
 #define PAGES_PER_QUESTION 2
 
 /*
- * If a child is expected to have so few rows, this may well be because each value is expected to occur in each child:
- * the statistics of one child cannot tell that most do not. Then so many children are expected to have none for each
- * that has some.
+ * If a child is expected to have at most FEW_ROWS rows that match, this says little. The statistics of one child
+ * expect each value to occur in it: they cannot tell that most values do not. Then one in CHILDREN_PER_MATCH children
+ * is expected to have a row that matches.
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
@@ -109,7 +109,7 @@ may_be_pruned_at_run_time(const RelOptInfo *rel)
 
 /* ------------------------------------------------------------------- estimating */
 
-/* The positions of those conditions of a child that one of its bf indexes can answer alone. */
+/* Returns the positions of those conditions of a child that one of its bf indexes can answer alone. */
 static Bitmapset *
 answered_conditions(PlannerInfo *root, RelOptInfo *child)
 {
@@ -136,10 +136,10 @@ answered_conditions(PlannerInfo *root, RelOptInfo *child)
 }
 
 /*
- * How many of this number of rows satisfy those of the relation's conditions that have these positions? For a parent
- * the planner's number of rows is that of the rows which it expects to be read. Statistics that are relative to the
- * number of all rows would be misunderstood, so the number is changed for a moment. And the planner may not remember
- * the result, so it is given the bare conditions.
+ * Returns how many of `rows` rows satisfy the relation's conditions at these positions. For a parent, rel->tuples is
+ * only the number of rows that the planner expects to be read. Statistics that are relative to the number of all rows
+ * need that number, so rel->tuples is changed for a moment. The planner must not remember the result, so it is given
+ * the bare conditions.
  */
 static double
 rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions, double rows)
@@ -158,8 +158,9 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 }
 
 /*
- * The share of the children in which rows are expected that satisfy the conditions which indexes answer. -1 if one of
- * the children that are looked at has no index that answers: then nothing may be changed for the node's sake.
+ * Returns the share of the children that are expected to have rows which satisfy the conditions that indexes answer.
+ * Returns -1 if no index of a child that is looked at answers a condition. Then nothing may be changed for the node's
+ * sake.
  */
 static double
 share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
@@ -182,7 +183,7 @@ share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
 		rows_of_child += rows_that_satisfy(root, child, answered, child->tuples);
 		if (looked_at > 1 || list_length(child->baserestrictinfo) != list_length(rel->baserestrictinfo))
 			continue;
-		/* The child's conditions are those of the parent, in the same order. The parent has statistics of its own. */
+		/* the child's conditions are those of the parent, in the same order; the parent has statistics of its own */
 		foreach(cell, children)
 			rows_of_parent += lfirst_node(RelOptInfo, cell)->tuples;
 		rows_of_parent = rows_that_satisfy(root, rel, answered, rows_of_parent);
@@ -193,7 +194,7 @@ share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
 	return rows_of_child <= FEW_ROWS ? Min(rows_of_child, 1) / CHILDREN_PER_MATCH : 1;
 }
 
-/* The smallest total cost of paths that need no parameters. */
+/* Returns the smallest total cost of the paths that need no parameters, or -1 if there are none. */
 static Cost
 cheapest(List *paths)
 {
@@ -229,8 +230,9 @@ workers_are_demanded(const RelOptInfo *rel)
 
 /*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
- * plan is parallel safe. So if this was taken from the plan, the outer query could no longer be parallel, and it may be
- * the larger one. A query does not show which of its subqueries are in FROM, so all count if it has one elsewhere.
+ * plan is parallel safe. Without partial paths the plan would not be. Then the outer query, which may be the larger
+ * one, could no longer be parallel. An outer query does not show which of its subqueries are in FROM. So if it has
+ * one elsewhere, all of them count.
  */
 static bool
 may_be_in_expression(const PlannerInfo *root)
@@ -256,9 +258,9 @@ take_partial_paths_away(RelOptInfo *rel, List *descendants)
 }
 
 /*
- * Gives the paths of a table in a join the costs that they are expected to have with the node. Then the planner decides
- * whether to read the table so, or by workers together with another table. Workers do not use the node, so none of
- * these paths may stand below a Gather.
+ * Gives the paths of a table in a join the costs that they are expected to have with the node. Then the planner
+ * decides: it reads the table by such a path, or by workers together with another table. Workers do not use the node,
+ * so none of these paths may stand below a Gather.
  */
 static void
 set_costs_with_node(RelOptInfo *rel, Cost questions, double share)
@@ -312,8 +314,9 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 		return;
 
 	/*
-	 * If this is the whole query, the planner makes the table's paths again from those of the children when it applies
-	 * the final target list. So a cost that is set here would be lost, and the children may have no partial paths.
+	 * If the table is the whole query, the planner makes its paths again from those of the children when it applies
+	 * the final target list. A cost that is set here would be lost then. So the partial paths are taken away, also
+	 * those of the children.
 	 */
 	if (!bms_equal(rel->relids, root->all_baserels))
 		set_costs_with_node(rel, questions, share);

@@ -3,9 +3,9 @@
  *
  * This is done with finished plans, not with paths. When the planner applies the final target list it throws the
  * paths of a partitioned table away and makes them again, without a hook. And only the finished plan shows what the
- * node must know: which children there are, what is searched for in them (with parameters of nested loops in place),
- * and whether they are pruned at run time, run asynchronously, or run by workers. Nothing is removed from a plan
- * here. That is left to the execution, because its snapshot is newer.
+ * node must know. It shows which children there are, and what is searched for in them (with parameters of nested
+ * loops in place). It also shows whether they are pruned at run time, run asynchronously, or run by workers. Nothing
+ * is removed from a plan here. That is left to the execution, because its snapshot is newer.
  */
 #include "chunks/chunk_skip.h"
 
@@ -43,7 +43,7 @@ static ExecutorStart_hook_type previous_executor_start;
 /* What is noted while a statement is planned. It lies on the stack of plan_statement(). */
 typedef struct Planning
 {
-	MemoryContext context;		/* of the list */
+	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
 	bool		no_chunk_skip;	/* the plan gets no ChunkSkip, because this is off, or WHERE CURRENT OF may follow */
@@ -54,8 +54,8 @@ typedef struct Planning
 	 * counts as guarded in both.
 	 */
 	List	   *guarded;
-	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last, and its result */
-	bool		below_barrier;
+	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last */
+	bool		below_barrier;	/* its result */
 } Planning;
 
 /*
@@ -66,7 +66,7 @@ static Planning *planning = NULL;
 
 /* ------------------------------------------------------------ what to ask */
 
-/* The scan that a child's rows come from, which may be sorted above it. NULL if the child is anything else. */
+/* Returns the scan that a child's rows come from; there may be sorts above it. NULL if the child is anything else. */
 static Scan *
 scan_of_child(Plan *plan)
 {
@@ -77,7 +77,10 @@ scan_of_child(Plan *plan)
 	return NULL;
 }
 
-/* A key as a list, with its argument's number, so that it can be compared, copied, and sent to workers. */
+/*
+ * Returns a key as a list (see CHUNK_SKIP_KEY_SETS), which can be compared, copied, and sent to workers. Adds the
+ * key's argument to *arguments if it is not there yet.
+ */
 static List *
 encode_key(const QuestionKey *key, List **arguments)
 {
@@ -100,7 +103,7 @@ encode_key(const QuestionKey *key, List **arguments)
 					  list_make4_int(key->column, key->flags, key->strategy, argument));
 }
 
-/* The number of the question's keys among the sets. They are added to the sets if they are not there yet. */
+/* Returns the number of the set that has the question's keys. Adds this set to *sets if it is not there yet. */
 static int
 number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 {
@@ -119,7 +122,8 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 /* ------------------------------------------------------------- the new node */
 
 /*
- * Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further.
+ * Does this plan scan an index that is in no catalogue? Looks at all plan nodes at which ExecSupportsBackwardScan()
+ * looks, and at more.
  */
 static bool
 scans_hypothetical_index(Plan *plan)
@@ -155,7 +159,7 @@ can_be_read_backward(Plan *append)
 	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
 }
 
-/* Why the table of an Append did not get the node PartitionScan, for EXPLAIN (VERBOSE). */
+/* Returns why the table of an Append did not get the node PartitionScan, for EXPLAIN (VERBOSE). */
 static List *
 why_no_partition_scan(const PlannedStmt *statement, const Bitmapset *relids)
 {
@@ -172,7 +176,10 @@ why_no_partition_scan(const PlannedStmt *statement, const Bitmapset *relids)
 	return NIL;
 }
 
-/* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
+/*
+ * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. Returns
+ * the node, otherwise the plan as it was.
+ */
 static Plan *
 add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatement *finished)
 {
@@ -437,7 +444,7 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 	return is_guarded(root, relid) ? chunk_leakproof_clauses(clauses) : clauses;
 }
 
-/* Notes what the finished plan does not show. */
+/* Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded. */
 static void
 note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 {
@@ -502,11 +509,14 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	/*
-	 * PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. It does not look below
-	 * joins.
+	 * PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. WHERE CURRENT OF does not
+	 * look below joins, so JoinSkip is not in its way.
 	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
-	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
+	/*
+	 * A function that is evaluated during planning may plan another statement, and may catch its error. So `planning`
+	 * is put back in any case.
+	 */
 	planning = chunk_skip_enabled || join_skip_enabled ? &mine : NULL;
 	PG_TRY();
 	{

@@ -14,8 +14,8 @@
 #include "utils/portal.h"
 
 /*
- * The plan without the node. If there is none, this is the plan itself. Only the plan nodes above the Append are
- * copied.
+ * Returns the plan without the node, or the plan itself if there is none. Only the plan nodes from the top down to
+ * the Append are copied.
  */
 static Plan *
 without_node(Plan *plan)

@@ -31,8 +31,8 @@ typedef struct KeySet
 {
 	int			count;			/* of keys */
 	QuestionKey *keys;
-	int		   *arguments;		/* of each key; -1: it has none */
-	ScanKey		entries;		/* of those keys whose arguments have values now */
+	int		   *arguments;		/* for each key, the number of its argument; -1: none */
+	ScanKey		entries;		/* ScanKeys of those keys whose arguments have values now */
 	int			entry_count;
 	ChunkAsker	asker;			/* asks about the entries */
 	bool		impossible;		/* an argument is NULL: no row can match */
@@ -44,7 +44,7 @@ typedef struct ChildIndex
 	int			child;			/* its number in the plan's Append */
 	Oid			heap;
 	Oid			index;
-	int			set;			/* of keys */
+	int			set;			/* the number of its set of keys */
 } ChildIndex;
 
 typedef struct ChunkSkipState
@@ -59,13 +59,14 @@ typedef struct ChunkSkipState
 	int			index_count;
 	ChildIndex *indexes;		/* in the order of the children */
 	int			children;		/* how many the plan's Append has */
-	int		   *place;			/* of each of them in the copy of the Append; -1: it is skipped in this execution */
+	int		   *place;			/* the place of each child in the copy of the Append; -1: skipped in this execution */
 	int			kept;			/* how many children the copy has */
 	bool		late;			/* some arguments are not known when the execution begins */
-	Bitmapset  *parameters;		/* on which the answers depend */
+	Bitmapset  *parameters;		/* the parameters on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
-	bool		may_hash;		/* arrays have the values of the first scan, and may be tested by hash */
+	/* arrays will be tested by hash from the next row on; false once they are, or after their values have changed */
+	bool		may_hash;
 	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
 	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 
@@ -79,8 +80,8 @@ typedef struct ChunkSkipState
 } ChunkSkipState;
 
 /*
- * Reads the arguments, the sets of keys and the indexes of the plan. The state has the number of its children.
- * REQUIRES: the node has its expression context.
+ * Reads the arguments, the sets of keys and the indexes from the plan into the state. REQUIRES: state->children is
+ * set; the node has its expression context.
  */
 extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
 
@@ -94,10 +95,10 @@ extern void chunk_skip_ask_at_start(ChunkSkipState *state);
  */
 extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
 
-/* Counts why those children are read that are in the set of places, or all that are kept if it is NULL. */
+/* Counts why children are read: those whose places are in the set `valid`, or all that are kept if it is NULL. */
 extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
 
-/* The nodes below an Append or MergeAppend, and how many they are. */
+/* Returns the nodes below an Append or MergeAppend, and sets *count to how many they are. */
 static inline PlanState **
 chunk_skip_children(PlanState *append, int *count)
 {

@@ -3,8 +3,8 @@
  * chunk_snapshot.h).
  *
  * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely
- * has to be read: the newest row is in the system cache, and if the snapshot sees the transaction that wrote it, it
- * is also the row that the snapshot sees.
+ * has to be read, because its newest version is in the system cache. If the snapshot sees the transaction that wrote
+ * the newest version, this is the version that the snapshot sees.
  */
 #include "chunks/chunk_snapshot.h"
 
@@ -38,8 +38,8 @@ void
 chunk_report_changed(const char *parent)
 {
 	/*
-	 * A kept plan of a function is made again from the parse tree, which has the old columns. So all kept statements
-	 * are parsed again, and the next try of this one has the new columns.
+	 * A kept plan of a function would be made again from its parse tree, which has the old columns. So all kept
+	 * statements are parsed again. The next try of this one has the new columns.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,
@@ -49,8 +49,8 @@ chunk_report_changed(const char *parent)
 }
 
 /*
- * Is this newest row of pg_class surely the one that the snapshot sees? The result is also false for a row that the
- * transaction itself has written, because that may have been before the snapshot or after it.
+ * Is this newest row of pg_class surely the one that the snapshot sees? False also for a row that the transaction
+ * itself has written: it may have been written before the snapshot was taken, or after.
  */
 static bool
 sees_newest(HeapTuple row, Snapshot snapshot)
@@ -60,7 +60,7 @@ sees_newest(HeapTuple row, Snapshot snapshot)
 	return !TransactionIdIsCurrentTransactionId(writer) && !XidInMVCCSnapshot(writer, snapshot);
 }
 
-/* The row of pg_class that the snapshot sees; false if it sees none. */
+/* Sets *row to the row of pg_class that the snapshot sees. Returns false if it sees none. */
 static bool
 class_row_of_snapshot(Oid oid, Snapshot snapshot, FormData_pg_class *row)
 {
@@ -103,8 +103,8 @@ chunk_require_storage(Relation relation, Snapshot snapshot)
 }
 
 /*
- * May the snapshot see children of this relation? relhassubclass is false only if there are none; it may be true too
- * long.
+ * May the snapshot see children of this relation? relhassubclass is false only if there are none. It may still be
+ * true when the last child is gone.
  */
 static bool
 may_have_children(Oid oid, Snapshot snapshot)
@@ -120,7 +120,10 @@ may_have_children(Oid oid, Snapshot snapshot)
 	return result;
 }
 
-/* The children or partitions that the snapshot sees, without those that it sees being detached. */
+/*
+ * Returns the children or partitions that the snapshot sees, except those that it sees as being detached (DETACH
+ * PARTITION CONCURRENTLY).
+ */
 static List *
 children_of_snapshot(Oid parent, Snapshot snapshot)
 {
@@ -145,8 +148,9 @@ children_of_snapshot(Oid parent, Snapshot snapshot)
 }
 
 /*
- * Raises an error unless the children that the snapshot sees exist now. REQUIRES: neither list has an OID twice. Both
- * lists are sorted here.
+ * Raises an error unless the children in `now` are those that the snapshot sees (`seen`). A child that is only in
+ * `now` is accepted if the snapshot does not see it at all. Sorts both lists. REQUIRES: neither list has an OID
+ * twice.
  */
 static void
 require_same(Relation parent, List *seen, List *now, Snapshot snapshot)
@@ -189,7 +193,10 @@ chunk_require_children(Relation parent, const Oid *children, int count, Snapshot
 	list_free(now);
 }
 
-/* The relation itself, its children, their children, and so on. A child can have several parents. */
+/*
+ * Returns what the snapshot sees: the relation itself, its children, their children, and so on. A child can have
+ * several parents.
+ */
 static List *
 tree_of_snapshot(Oid root, Snapshot snapshot)
 {

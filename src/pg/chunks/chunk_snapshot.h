@@ -33,12 +33,12 @@ extern void chunk_require_children(Relation parent, const Oid *children, int cou
  */
 extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 
-/* Raises the error for a relation one of whose children no longer exists. */
+/* Raises the error that a child of the relation no longer exists. */
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 /*
- * Raises the error for a relation with this name whose columns are not those for which the query was parsed. All
- * prepared statements of the session are parsed again when they are executed next.
+ * Raises the error that the columns of the relation with this name were changed after the query was parsed. It also
+ * makes the session parse all its prepared statements again when they are executed next.
  */
 extern SB_NORETURN void chunk_report_changed(const char *parent);
 

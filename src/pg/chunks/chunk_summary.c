@@ -17,7 +17,10 @@
 
 #include "chunks/chunk_snapshot.h"
 
-/* Locks and opens the summary table. A value of type regclass can be any number, so it may not exist. */
+/*
+ * Locks and opens the summary table. Raises an error if there is no such relation: a value of type regclass can be
+ * any number.
+ */
 static Relation
 open_summaries(Oid relation)
 {
@@ -50,9 +53,10 @@ chunk_require_summaries(Oid relation)
 }
 
 /*
- * Finds the summary table's column of filters: the one that the user names, or the one whose name is the column's or
- * its plural. A column is not taken just because it is the only one of type bf: it could have filters of other
- * values, and so rule out chunks that have the value.
+ * Returns the name of the summary table's column of filters. This is the column that the user names (`wanted`). If
+ * that is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is not
+ * taken just because it is the only one of type bf: it could have filters of other values, and then rule out chunks
+ * that have the value.
  */
 static char *
 find_summary_column(Relation summaries, const char *column_name, Oid bf_type, const char *wanted)
@@ -112,10 +116,10 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 }
 
 /*
- * Raises an error unless the tables that a plan has read, those under views too, have the storage that the snapshot
- * sees. Summaries that are newer than the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes
- * rows that all snapshots see. And a summary that was truncated away may be the one that kept a chunk from being
- * ruled out.
+ * Raises an error unless all tables that a plan has read, also through views, have the storage that the snapshot
+ * sees. Otherwise rows could be lost in two ways. Summaries that are newer than the snapshot could rule out rows that
+ * it sees; REFRESH MATERIALIZED VIEW writes such summaries, which all snapshots see. And a summary that was truncated
+ * away could be the one that kept a chunk from being ruled out.
  */
 static void
 require_tables_of_snapshot(SPIPlanPtr plan)
@@ -138,9 +142,10 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 }
 
 /*
- * The summary table is asked by SQL, as the user, so that its privileges and policies apply, and with the query's
- * snapshot: SPI uses the active one. A chunk is ruled out if the summary table has rows for it, and the filters of all
- * of them say no. A chunk without a row there, or with a NULL for a filter, is not ruled out.
+ * The summary table is asked by SQL. The SQL runs as the user, so that the table's privileges and policies apply. It
+ * has the query's snapshot, because SPI uses the active one. A chunk is ruled out if the summary table has rows for
+ * it, and the filters of all these rows say no. A chunk without a row there, or with a NULL for a filter, is not
+ * ruled out.
  */
 void
 chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name, const Const *item,
@@ -156,7 +161,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	Oid			types[1];
 	Datum		values[1];
 
-	/* A filter has hashes of bytes, so it cannot know what else is equal under a nondeterministic collation. */
+	/* A filter has hashes of bytes. It does not know which other bytes are equal under a nondeterministic collation. */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -183,7 +188,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	plan = SPI_prepare(sql.data, 1, types);
 	if (plan == NULL || SPI_execute_plan(plan, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not ask the summary table");
-	require_tables_of_snapshot(plan);	/* which are locked now */
+	require_tables_of_snapshot(plan);	/* the plan has locked them */
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null;

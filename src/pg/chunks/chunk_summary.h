@@ -22,9 +22,10 @@ typedef struct ChunkSummaries
 extern void chunk_require_summaries(Oid relation);
 
 /*
- * Asks the summary table about an item of a column (with `any`: about the elements of an array), which is compared
- * under this collation. If summary_column is NULL, the column of the summary table is found by its name. `schema` is
- * the extension's. Raises an error if this is not a summary table.
+ * Asks the summary table `relation` which chunks cannot hold an item in the column `column_name`, and sets *out.
+ * `collation` is the one under which the item is compared. With `any`, the item is an array, and the table is asked
+ * about its elements. `summary_column` names the column of filters; if it is NULL, the column is found by its name.
+ * `schema` is the extension's. Raises an error if this is not a summary table.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);

@@ -1,6 +1,4 @@
-/*
- * finished_plan.c: what those share that put nodes into finished plans (see finished_plan.h).
- */
+/* finished_plan.c: what ChunkSkip and JoinSkip share when they put nodes into finished plans (see finished_plan.h). */
 #include "chunks/finished_plan.h"
 
 #include "miscadmin.h"
@@ -74,7 +72,7 @@ finished_make_node(FinishedStatement *finished, Plan *below)
 	plan->total_cost = below->total_cost;
 	plan->plan_rows = below->plan_rows;
 	plan->plan_width = below->plan_width;
-	plan->parallel_safe = below->parallel_safe; /* in a worker it does nothing */
+	plan->parallel_safe = below->parallel_safe; /* in a worker the node does nothing */
 	plan->plan_node_id = new_id(finished);
 	plan->extParam = bms_copy(below->extParam);
 	plan->allParam = bms_copy(below->allParam);
@@ -153,13 +151,13 @@ bitmap_uses(Plan *plan, Oid index)
 }
 
 /*
- * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one
- * row costs a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than
- * 3 if it finds two rows. A question reads one or two pages of the bf index.
+ * A scan that costs no more than to read so many pages in random order is not worth a question. An index scan of a
+ * B-tree that finds one row costs a little more than 2 random_page_cost: a page of the index and one of the table.
+ * With two rows it is a little more than 3. A question reads one or two pages of the bf index.
  */
 #define PAGES_NOT_WORTH_A_QUESTION 2.5
 
-/* A bitmap scan of the bf index itself never is cheap: it does what the question does, and then reads the table. */
+/* A bitmap scan of the bf index itself is never cheap: it does what the question does, and then reads the table. */
 bool
 finished_is_cheap(const Scan *scan, Oid index)
 {

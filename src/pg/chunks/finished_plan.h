@@ -1,6 +1,6 @@
 /*
- * finished_plan.h: what those share that put nodes into finished plans: ids, nodes that pass rows on, and the clauses
- * of scans. Such nodes never stand at or below a Gather (README.md says why).
+ * finished_plan.h: what ChunkSkip and JoinSkip share when they put nodes into finished plans: ids of nodes, nodes
+ * that pass rows on, and the clauses of scans. Such nodes never stand at or below a Gather (README.md says why).
  */
 #ifndef STREAMBLOOM_PG_FINISHED_PLAN_H
 #define STREAMBLOOM_PG_FINISHED_PLAN_H
@@ -18,31 +18,31 @@ typedef struct FinishedStatement
 	PlannedStmt *statement;
 	List	   *guarded;		/* the OIDs of the tables whose rows may be hidden from the user (README.md) */
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
-	Bitmapset  *by_leader;		/* the plan_ids of the sub-plans, of those met so far, that the leader alone runs */
+	Bitmapset  *by_leader;		/* plan_ids of those sub-plans met so far that the leader alone runs */
 } FinishedStatement;
 
 /*
- * Makes a node above a plan. It passes the rows of the plan on as they are, and does whatever its methods say. The
- * caller sets custom_exprs, custom_private, custom_relids and methods.
+ * Makes a node above the plan `below`. The node passes the rows of this plan on as they are, and does whatever its
+ * methods say. The caller sets custom_exprs, custom_private, custom_relids and methods.
  */
 extern CustomScan *finished_make_node(FinishedStatement *finished, Plan *below);
 
 /*
- * Calls visit() for the plans directly below a plan, sub-plans excepted, until it returns true. Returns whether it
- * has.
+ * Calls visit() for each plan directly below a plan, but not for its sub-plans, until visit() returns true. Returns
+ * true if visit() did.
  */
 extern bool finished_visit_below(const Plan *plan, bool (*visit) (Plan *below, void *argument), void *argument);
 
-/* Clauses that all rows of a sequential scan, an index scan or a bitmap scan satisfy. */
+/* Returns clauses that all rows of a sequential scan, an index scan or a bitmap scan satisfy. */
 extern List *finished_clauses_of_scan(const Scan *scan);
 
 /*
- * Those of the clauses of a scan that may be asked about: all of them, or only the leakproof ones if rows of the
- * table may be hidden from the user. *guarded says whether they may.
+ * Returns those clauses of a scan that indexes may be asked about. If the table is guarded (README.md), these are the
+ * leakproof ones, otherwise all. Sets *guarded.
  */
 extern List *finished_leakproof_clauses(const FinishedStatement *finished, Oid table, List *clauses, bool *guarded);
 
-/* The clauses that pass values of columns to leakproof functions only. */
+/* Returns those of the clauses that pass values of columns to leakproof functions only. */
 extern List *chunk_leakproof_clauses(List *clauses);
 
 /* Is a scan, in the planner's opinion, about as cheap as a question to this index? */

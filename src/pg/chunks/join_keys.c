@@ -40,7 +40,7 @@ typedef struct JoinKeysState
 	bool		stands_aside;	/* it only passes rows on */
 	bool		collects;		/* a set is being collected */
 	JoinKeys	keys;
-	Collector  *collectors;		/* of each set */
+	Collector  *collectors;		/* one for each set */
 	sb_memory	memory;			/* of the hashes that were found */
 } JoinKeysState;
 
@@ -149,7 +149,7 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 	ResetExprContext(econtext);
 }
 
-/* All rows were seen. */
+/* Called when all rows were seen: gives the sets their hashes, and makes them complete. */
 static void
 end_collecting(JoinKeysState *state)
 {
@@ -242,7 +242,7 @@ join_keys_rescan(CustomScanState *node)
 
 	if (!state->stands_aside)
 		begin_collecting(state);
-	/* If parameters have changed, the executor rescans it when its next row is wanted. */
+	/* If its parameters have changed, the executor rescans the node below when the next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
 }
@@ -269,7 +269,7 @@ join_key_text(const JoinKeys *keys, int set, List *ancestors, ExplainState *es)
 	return key_text(keys->plan, set, set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, ancestors));
 }
 
-/* How many keys were collected, or why there are none. */
+/* Returns how many keys were collected, or why there are none. */
 static char *
 count_text(const JoinKeys *keys, const JoinKeySet *set)
 {

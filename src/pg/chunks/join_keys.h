@@ -1,6 +1,6 @@
 /*
- * join_keys.h: what JoinKeys has collected, for JoinSkip. A pointer to a JoinKeys is in the parameter that both nodes
- * name; it is NULL if the node stands aside.
+ * join_keys.h: what JoinKeys has collected, for JoinSkip. The parameter that both nodes name holds a pointer to a
+ * JoinKeys. The pointer is NULL if the node stands aside.
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
@@ -11,7 +11,7 @@
 
 #include "index/scan.h"
 
-/* What happened to the tables that were to be asked about a set, each time one was scanned. For EXPLAIN. */
+/* Counts the scans of the tables that were to be asked about a set, by what became of the question. For EXPLAIN. */
 typedef struct JoinUse
 {
 	int64		asked;			/* scans whose index was asked */
@@ -23,12 +23,12 @@ typedef struct JoinUse
 /* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* as which the values are hashed */
+	Oid			type;			/* the values are hashed as values of this type */
 	Oid			collation;
 	uint64	   *hashes;			/* ascending; set when all are collected */
 	uint32		count;
-	bool		given_up;		/* they are too many */
-	BfSearch   *search;			/* for them; NULL until an index is asked */
+	bool		given_up;		/* the keys are too many */
+	BfSearch   *search;			/* for these hashes; NULL until an index is asked */
 	BfPatience	patience;
 	JoinUse		use;
 } JoinKeySet;
@@ -36,16 +36,17 @@ typedef struct JoinKeySet
 typedef struct JoinKeys
 {
 	bool		complete;		/* all rows were seen since the last rescan */
-	uint64		collection;		/* how often collecting has begun: answers about keys of another one are out of date */
+	/* how often collecting has begun; an answer about the keys of an earlier collection is out of date */
+	uint64		collection;
 	const CustomScan *plan;
-	MemoryContext context;		/* of what is found with the keys; reset when collecting begins */
+	MemoryContext context;		/* for what lives as long as the keys; reset when collecting begins */
 	int			count;
 	JoinKeySet *sets;
 } JoinKeys;
 
 /*
- * For EXPLAIN: the expression whose values are in a set. The ancestors are those of a JoinSkip: what is above the join
- * is above both.
+ * Returns the expression whose values are in a set, for EXPLAIN. `ancestors` are those of a JoinSkip: the nodes above
+ * the join are above both.
  */
 struct ExplainState;
 extern char *join_key_text(const JoinKeys *keys, int set, List *ancestors, struct ExplainState *es);

@@ -23,8 +23,8 @@
 extern bool join_skip_enabled;
 
 /*
- * A set with more different keys is given up while it is collected. A join whose inner side is expected to have more
- * than so many times as many rows gets no nodes.
+ * A set with more than JOIN_MOST_KEYS different keys is given up while it is collected. A join gets no nodes if its
+ * inner side is expected to have more than JOIN_MOST_TIMES_EXPECTED times as many rows.
  */
 #define JOIN_MOST_KEYS 65536
 #define JOIN_MOST_TIMES_EXPECTED 10
@@ -40,20 +40,20 @@ enum JoinKeysPrivate
 	/* The sets of keys: three lists of the same length. */
 	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
 	JOIN_KEYS_TYPES,			/* the type as which its values are hashed, */
-	JOIN_KEYS_COLLATIONS,		/* and the collation */
+	JOIN_KEYS_COLLATIONS,		/* and the collation under which they are hashed */
 
 	JOIN_KEYS_PRIVATE_LENGTH
 };
 
 /*
- * In the CustomScan JoinSkip, lefttree is the scan, custom_exprs has for each key the expression, over the scan's
- * result, that is compared with it, and custom_private has these lists of the same length, with an element for each
- * key:
+ * In the CustomScan JoinSkip, lefttree is the scan. custom_exprs has for each key the expression that the join
+ * compares with it, over the scan's result. custom_private has these lists of the same length, with an element for
+ * each key:
  */
 enum JoinSkipPrivate
 {
-	JOIN_SKIP_PARAMETERS,		/* that of a JoinKeys */
-	JOIN_SKIP_SETS,				/* the number of its set */
+	JOIN_SKIP_PARAMETERS,		/* the parameter of a JoinKeys */
+	JOIN_SKIP_SETS,				/* the number of a set of this JoinKeys */
 	JOIN_SKIP_INDEXES,			/* the OID of the index that is asked */
 	JOIN_SKIP_COLUMNS,			/* the column of the index, from 1 */
 	JOIN_SKIP_TYPES,			/* the type as which the index hashes the column's values */
@@ -66,12 +66,12 @@ extern void join_skip_init(void);
 extern void join_skip_paths_init(void);
 
 /*
- * Gives paths of a table with children, whose parameters come from rows of other tables, the cost that they are
- * expected to have with ChunkSkip.
+ * For a table with children, adds a copy of each path whose parameters come from rows of other tables. The copy has
+ * the cost that is expected with ChunkSkip.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/* Does a hash join of this type return no outer row without a partner? */
+/* Does a hash join of this type drop all outer rows without a partner? */
 extern bool join_skip_drops_outer_rows(JoinType type);
 
 /* Puts the nodes into a plan that the leader alone runs. REQUIRES: ChunkSkip is in it already. */

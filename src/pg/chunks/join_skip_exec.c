@@ -29,17 +29,17 @@
 /* A set of keys, and what an index of the table said about it. */
 typedef struct KeyQuestion
 {
-	int			parameter;		/* that of its JoinKeys */
+	int			parameter;		/* the parameter of its JoinKeys */
 	int			set;
 	Oid			index;
 	AttrNumber	column;			/* of the index */
-	uint64		collection;		/* of keys that the index was asked about last; 0: none */
-	bool		answered;		/* and `spans` are the pages that are left */
+	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
+	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
 	/* for EXPLAIN ANALYZE, which tests what was read in vain */
-	Oid			type;			/* as which the index hashes the column's values */
-	ExprState  *value;			/* that is compared with the keys, over a row of the scan */
+	Oid			type;			/* the index hashes the column's values as this type */
+	ExprState  *value;			/* the expression that is compared with the keys, over a row of the scan */
 	ItemHasher *hasher;
 	const JoinKeySet *tested;	/* the set, if the scan that is running was limited by it */
 } KeyQuestion;
@@ -55,17 +55,17 @@ typedef struct JoinSkipState
 	bool		decided;
 	bool		reads_nothing;
 	bool		reads_spans;
-	BfSpans		spans;			/* that are left */
-	uint32		next;			/* of them */
-	bool		limited;		/* the scan below was limited once, and starts where the limit was */
-	ExecProcNodeMtd own;		/* the node's function, while another one passes rows on; otherwise NULL */
+	BfSpans		spans;			/* the spans that are left */
+	uint32		next;			/* the number of the span that is begun next */
+	bool		limited;		/* the scan below was limited, and still begins where its last span did */
+	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
 
 	/* for EXPLAIN */
-	int64		pages;			/* of all scans */
+	int64		pages;			/* the pages of all scans together */
 	int64		pages_skipped;
 	int64		pages_in_vain;
-	bool		tests;			/* it is found out what is read in vain */
-	bool		in_vain;		/* no row of this span has had a key yet */
+	bool		tests;			/* rows are tested, because EXPLAIN ANALYZE shows what is read in vain */
+	bool		in_vain;		/* no row of this span has had the keys yet */
 } JoinSkipState;
 
 static Node *join_skip_create(CustomScan *plan);
@@ -106,7 +106,7 @@ scan_below(const JoinSkipState *state)
 	return (ScanState *) outerPlanState(&state->css.ss.ps);
 }
 
-/* What the JoinKeys of the question has collected; NULL if it stands aside. */
+/* Returns what the JoinKeys of the question has collected, or NULL if the JoinKeys stands aside. */
 static inline JoinKeys *
 keys_of(const JoinSkipState *state, const KeyQuestion *question)
 {
@@ -143,7 +143,7 @@ ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)
 		set->use.too_many++;
 }
 
-/* Leaves only those pages in *spans that are in both. */
+/* Leaves only those pages in *spans that are in *other too. */
 static void
 intersect(BfSpans *spans, const BfSpans *other)
 {
@@ -245,7 +245,7 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 {
 	ScanState  *scan = scan_below(state);
 
-	/* A scan that is synchronized with others cannot be limited. */
+	/* a scan that is synchronized with others cannot be limited, so one is begun that is not */
 	if (scan->ss_currentScanDesc == NULL)
 		scan->ss_currentScanDesc = table_beginscan_strat(scan->ss_currentRelation, scan->ps.state->es_snapshot, 0, NULL,
 														 true, false);
@@ -254,7 +254,7 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 	heap_setscanlimits(scan->ss_currentScanDesc, first, pages);
 }
 
-/* The span that was read is done: notes whether it was read in vain. */
+/* Called after a span was read: counts its pages if they were read in vain. */
 static void
 note_span(JoinSkipState *state)
 {
@@ -288,7 +288,7 @@ compare_hashes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Has the row a key of each set by which the scan was limited? Asked by EXPLAIN ANALYZE only. */
+/* Has the row a key of each set by which the scan was limited? Called for EXPLAIN ANALYZE only. */
 static bool
 has_keys(JoinSkipState *state, TupleTableSlot *row)
 {
@@ -320,7 +320,7 @@ has_keys(JoinSkipState *state, TupleTableSlot *row)
 	return result;
 }
 
-/* The next row of the spans that are left. */
+/* Returns the next row of the spans that are left, or NULL. */
 static TupleTableSlot *
 next_of_spans(JoinSkipState *state)
 {
@@ -379,7 +379,10 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	}
 }
 
-/* All rows of the scan are wanted: a shorter way for them. */
+/*
+ * Passes a row on. While all rows of the scan are wanted, this takes the place of the node's function, because it is
+ * faster.
+ */
 static TupleTableSlot *
 pass_on(PlanState *node)
 {
@@ -393,7 +396,7 @@ join_skip_next(CustomScanState *node)
 
 	if (!state->decided && !state->stands_aside)
 	{
-		/* Now, because a rescan of the scan below ends its limits. */
+		/* rescan now: later it would end the limits of the scan below */
 		if (outerPlanState(node)->chgParam != NULL)
 			ExecReScan(outerPlanState(node));
 		decide(state);
@@ -422,7 +425,7 @@ join_skip_rescan(CustomScanState *node)
 	if (state->own != NULL)
 		ExecSetExecProcNode(&node->ss.ps, state->own);
 	state->own = NULL;
-	/* If parameters have changed, the executor rescans it when its next row is wanted. */
+	/* If its parameters have changed, the executor rescans the scan below when the next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
 }

@@ -1,8 +1,8 @@
 /*
  * join_skip_paths.c: gives hash joins the cost that they are expected to have with JoinSkip.
  *
- * The nodes are put into finished plans, and never below a Gather. Without more the planner would reckon that the
- * outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
+ * The nodes are put into finished plans, and never below a Gather. Without this file the planner would reckon that
+ * the outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
  * indexes can be asked about its keys, a join gets a second path with the lower cost. It is not parallel safe,
  * because workers do not skip. Nothing else is changed, and the planner decides.
  */
@@ -30,7 +30,7 @@
 /* So many children are looked at; the others are taken to be like these. */
 #define CHILDREN_LOOKED_AT 8
 
-/* The same node for all: a parameter whose number no other has, in place of the inner expression. */
+/* The number of the parameter that stands for the inner expression in all clauses here. No other parameter has it. */
 #define PARAMETER_OF_KEY INT_MAX
 
 static set_join_pathlist_hook_type previous_set_join_pathlist;
@@ -48,15 +48,16 @@ static int	added_count;
 typedef struct Expectation
 {
 	double		pages;			/* of the table */
-	double		left;			/* the share of them that is left */
-	double		index_pages;	/* that are read */
+	double		left;			/* the share of these pages that is left */
+	double		index_pages;	/* pages of the index that are read */
 } Expectation;
 
 /* ----------------------------------------------------------------------- one table */
 
 /*
- * What an index of this table is expected to do, if the join is asked about with this clause, over the table's
- * columns. `rows` is how many of its rows are expected to find a partner. Returns false if there is no index.
+ * Sets *expectation to what an index of this table is expected to do if it is asked about the keys of a join.
+ * `clause` is the join's clause, over the table's columns and a parameter. `keys` is the number of keys. `rows` is
+ * how many rows of the table are expected to find a partner. Returns false if there is no such index.
  */
 static bool
 expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
@@ -106,7 +107,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 
 /* ----------------------------------------------------------- a table with its children */
 
-/* The clause for a child of the table whose columns it has. */
+/* Returns a clause over the columns of a table as one over the columns of its child. */
 static Node *
 clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo *table)
 {
@@ -117,7 +118,7 @@ clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo 
 #endif
 }
 
-/* The same as expect_of_table() for a table that may have children, of which some are looked at. */
+/* The same as expect_of_table(), but for a table that may have children. Some of them are looked at. */
 static bool
 expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
 {
@@ -159,8 +160,8 @@ expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 /* ---------------------------------------------------------------------------- the paths */
 
 /*
- * The clause of a join with the side of a table on the left, and a parameter in place of the other side. NULL if there
- * is none.
+ * Returns the clause of a join with the side of a table on the left, and a parameter in place of the other side.
+ * Returns NULL if the clause cannot be written so.
  */
 static Node *
 clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
@@ -188,7 +189,7 @@ clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
 								  comparison->inputcollid);
 }
 
-/* Is this, or the first of what it consists of, a sequential scan? Other scans are not read by spans. */
+/* Is this path a sequential scan, or an Append whose first child is one? Other scans are not read by spans. */
 static bool
 is_sequential(const Path *path)
 {
@@ -208,7 +209,7 @@ is_sequential(const Path *path)
 	}
 }
 
-/* The cheapest hash join of these relations, in this order, that can become cheaper. */
+/* Returns the cheapest hash join with this outer relation that can become cheaper, or NULL. */
 static const HashPath *
 cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
 {
@@ -233,16 +234,16 @@ cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
 	return cheapest;
 }
 
-/* Adds the path again, with the cost that it is expected to have. */
+/* Adds a copy of the path with the cost that it is expected to have with JoinSkip, if that is lower. */
 static void
 add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectation *expectation)
 {
 	const Path *outer = path->jpath.outerjoinpath;
 	const double skipped = 1 - expectation->left;
-	/* hash and look up each row, and compare it with half a row of its bucket */
+	/* the cost to hash and look up each row, and to compare it with half a row of its bucket */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
-	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
+	Cost		questions = expectation->index_pages * seq_page_cost; /* the pages are read in ascending order */
 	HashPath   *copy;
 
 	if (questions >= saved)
@@ -345,7 +346,7 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 		if (children == NIL)
 			children = chunk_skip_descendants(root, rel->relid, true);
 		questions = list_length(children) * PAGES_PER_QUESTION_AGAIN * seq_page_cost;
-		/* not the number of rows of the path, which expects one of each child */
+		/* path->rows is not used here, because it has at least one row for each child */
 		share = path->param_info->ppi_rows / Max(list_length(children), 1);
 		if (list_length(children) < 2 || questions + share * path->total_cost >= path->total_cost ||
 			!is_answered(root, rel, linitial(children), path->param_info))

@@ -1,10 +1,10 @@
 /*
  * join_skip_plan.c: puts the nodes JoinKeys and JoinSkip into finished plans. README.md proves that no row is lost;
- * the numbers below are those of its points.
+ * numbers in parentheses, as in (2), are points of this proof.
  *
  * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
- * scans that it comes from. A scan whose table has a bf index on what arrives gets a JoinSkip. If any scan does,
- * JoinKeys is put below the join's Hash.
+ * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
+ * gets a JoinSkip. If any scan gets one, JoinKeys is put below the join's Hash.
  */
 #include "chunks/join_skip.h"
 
@@ -54,8 +54,8 @@ typedef struct HashKey
 
 typedef struct Replacement
 {
-	List	   *targets;		/* what stands in place of the columns */
-	int			varno;			/* of these columns */
+	List	   *targets;		/* the target list whose entries replace the columns */
+	int			varno;			/* the varno of the columns that are replaced */
 	bool		failed;
 } Replacement;
 
@@ -87,8 +87,9 @@ replace_columns(Node *node, Replacement *replacement)
 }
 
 /*
- * The expression with that in place of each column which a target list has there. NULL if it has a column of another
- * input, or is not just a function of the row (2).
+ * Takes an expression over the result of a plan node, and returns it over the node's input: each column is replaced
+ * by what the node's target list has for it. Returns NULL if the expression has a column of another input, or if the
+ * result is volatile or has a sub-plan (2).
  */
 static Node *
 seen_through(Node *expression, List *targets, int varno)
@@ -101,7 +102,7 @@ seen_through(Node *expression, List *targets, int varno)
 	return result;
 }
 
-/* Would somebody notice that the node, or the scan, sees fewer rows (2)? */
+/* Would it be noticed if this plan node saw fewer rows (2)? It would if it has volatile functions or sub-plans. */
 static bool
 may_be_noticed(const Plan *plan)
 {
@@ -144,7 +145,7 @@ join_skip_drops_outer_rows(JoinType type)
 
 /* ------------------------------------------------------------------------ the nodes */
 
-/* The number of the set for this key, type and collation. It is added if it is not there yet. */
+/* Returns the number of the set for this key, type and collation. Adds the set if it is not there yet. */
 static int
 number_of_set(const HashKey *key, Oid type, Oid collation)
 {
@@ -170,7 +171,7 @@ number_of_set(const HashKey *key, Oid type, Oid collation)
 	return list_length(source->numbers) - 1;
 }
 
-/* The parameter that carries the collected keys. */
+/* Returns the number of the parameter that carries the collected keys. Makes the parameter if it is not there yet. */
 static int
 parameter_of(Source *source)
 {
@@ -189,12 +190,15 @@ typedef struct Answer
 {
 	Oid			index;
 	AttrNumber	column;
-	Oid			type;			/* as which the keys are hashed, */
-	Oid			column_type;	/* as which the values of the column are hashed, */
-	Oid			collation;		/* and under which collation */
+	Oid			type;			/* the keys are hashed as values of this type */
+	Oid			column_type;	/* the values of the column are hashed as values of this type */
+	Oid			collation;		/* both are hashed under this collation */
 } Answer;
 
-/* Finds out how an index that can answer the key hashes it (3). Returns false if its items are no values. */
+/*
+ * Finds out how an index that can answer the key hashes it, and sets *answer (3). Returns false if the index cannot
+ * be used, or if its items are not the values of the column but, for example, their grams.
+ */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
 {
@@ -218,8 +222,9 @@ find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, 
 }
 
 /*
- * Finds an index of the scan's table that can be asked about a hash key, whose outer expression is this one, over the
- * table's columns. The inner expression is taken for a parameter, since it has no columns of the table.
+ * Finds an index of the scan's table that can be asked about a hash key, and sets *answer. Returns false if there is
+ * none. `outer` is the key's outer expression, over the table's columns. A parameter takes the place of the inner
+ * expression, which has no columns of the table.
  */
 static bool
 find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
@@ -263,13 +268,14 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	return found;
 }
 
-/* Adds an element to a list of a JoinSkip. */
+/* Appends a value to the list number `which` of a JoinSkip; `add` is lappend_int or lappend_oid. */
 #define add_to(node, which, add, value) \
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * Puts a JoinSkip above the scan at this place, if it has a bf index to ask about the key, or adds the key to the
- * JoinSkip that is there. The expression is over the scan's result. Returns whether the table is asked.
+ * Makes the table of the scan at *place be asked about the key, if it has a bf index for that: puts a JoinSkip above
+ * the scan, or adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether
+ * the table is asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -321,8 +327,8 @@ follow_children(List *children, Node *expression, const HashKey *key)
 }
 
 /*
- * Follows an expression down to the scans that it comes from (2). Its columns are those of the result of the plan at
- * this place, with varno OUTER_VAR. Returns whether a table is asked.
+ * Follows an expression down to the scans that it comes from (2). It is over the result of the plan at *place, with
+ * varno OUTER_VAR in its columns. Returns whether a table is asked.
  */
 static bool
 follow(Plan **place, Node *expression, const HashKey *key)
@@ -340,7 +346,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		case T_BitmapHeapScan:
 			return ask_at(place, expression, key);
 		case T_CustomScan:
-			/* They pass rows on as they are. */
+			/* JoinSkip and ChunkSkip pass rows on as they are. */
 			if (((CustomScan *) plan)->methods == &join_skip_scan_methods)
 				return ask_at(place, expression, key);
 			if (((CustomScan *) plan)->methods == &chunk_skip_scan_methods)
@@ -365,7 +371,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 			{
 				SubqueryScan *scan = (SubqueryScan *) plan;
 
-				/* Its target list has the columns of the subquery as those of a table. */
+				/* In its target list the columns of the subquery have the scan's number, like those of a table. */
 				below = seen_through(expression, plan->targetlist, OUTER_VAR);
 				if (below == NULL)
 					return false;
@@ -414,8 +420,9 @@ add_join_keys(Plan *hash, const Source *source)
 }
 
 /*
- * PostgreSQL fetches a row of the outer side before it builds the table if the outer side costs less to start than the
- * table. Then there would be no keys yet, or old ones (4, 5).
+ * Makes PostgreSQL build the table of a join before it fetches a row of the outer side. PostgreSQL would fetch the
+ * row first if the outer side costs less to start than the table. Then there would be no keys yet, or old ones (4,
+ * 5).
  */
 static void
 let_hash_go_first(HashJoin *join)

@@ -1,7 +1,8 @@
 /*
- * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. Its plan
- * knows no partition: when it is executed, it asks the bf indexes of all partitions, and plans and reads only those
- * that may hold rows which match. README.md in this folder draws the flow and proves that no row can be lost.
+ * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. The plan
+ * knows no partition. When the node is executed, it asks the bf indexes of all partitions, and plans and reads only
+ * those partitions that may hold rows which match. README.md in this folder draws the flow and proves that no row can
+ * be lost.
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
@@ -10,7 +11,7 @@
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
- *   partition_scan_portal.c     plans the queries of portals again that WHERE CURRENT OF may refer to
+ *   partition_scan_portal.c     has the queries of portals that WHERE CURRENT OF may refer to planned again
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
 #define STREAMBLOOM_PG_PARTITION_SCAN_H
@@ -44,7 +45,7 @@ enum PartitionScanExprs
 	/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
-	PARTITION_SCAN_PRUNING,		/* a list: conditions by which partitions can be pruned when their values are known */
+	PARTITION_SCAN_PRUNING,		/* a list: conditions that can prune partitions once their values are known */
 	PARTITION_SCAN_EXPRS_LENGTH
 };
 
@@ -52,11 +53,11 @@ enum PartitionScanPrivate
 {
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
-	 * Three integers: the first of the range table entries for partitions, how many partitions with rows these are, and
-	 * how many partitioned tables come after them.
+	 * Three integers: the number of the first range table entry for a partition; how many entries for partitions with
+	 * rows begin there; and how many entries for partitioned tables follow them.
 	 */
 	PARTITION_SCAN_ENTRIES,
-	PARTITION_SCAN_QUERY,		/* a list: the statement's query, if WHERE CURRENT OF may look for this scan */
+	PARTITION_SCAN_QUERY,		/* a list with the statement's query if WHERE CURRENT OF may look for this scan */
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
@@ -65,8 +66,8 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
-	List	   *pruning;		/* conditions by which some may be pruned when their values are known */
-	CustomScan *node;			/* in the finished plan; NULL if the path is not in it */
+	List	   *pruning;		/* conditions that can prune some of them once their values are known */
+	CustomScan *node;			/* the node in the finished plan; NULL if the path is not in it */
 } PartitionScanParts;
 
 /* A partitioned table of the statement that is being planned, which the planner does not expand. */
@@ -82,30 +83,34 @@ typedef struct PartitionScanTable
 /* Is called when the library is loaded, after chunk_skip_init(). */
 extern void partition_scan_init(void);
 
-/* The table that the planner was told not to expand; NULL if it is an ordinary one. */
+/* Returns the table of an entry that the planner was told not to expand; NULL for any other entry. */
 extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 
-/* The statement has to be planned again, without the node for this table. `why` completes "not used: ...". */
+/*
+ * Notes that the statement has to be planned again, without the node, because this table cannot or should not get it.
+ * `why` completes "not used: ...".
+ */
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
-/* Why a table of the statement that is being planned did not get the node; NULL if this was not tried. */
+/* Returns why a table of the statement that is being planned did not get the node; NULL if this was not tried. */
 extern const char *partition_scan_refusal(Oid parent);
 
 /* partition_scan_parts.c */
 
-/* How many partitions with rows has the table, at all levels? */
+/* Returns how many partitions with rows (leaf partitions) the table has, at all levels. */
 extern int	partition_scan_count(Relation parent);
 
 /*
- * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, and
- * locks them. Returns NULL, or why this cannot be done.
+ * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, locks
+ * them, and sets *parts. Returns NULL, or why this cannot be done.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
 
 /*
- * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent,
- * which have varno 1. To be called while a query is executed: then the values are constants.
+ * Returns the OIDs, sorted, of the partitions with rows that PostgreSQL's pruning rules out by these conditions on
+ * the parent. Their Vars have varno 1. To be called while a query is executed, when the values in the conditions are
+ * constants.
  */
 extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
@@ -115,9 +120,9 @@ extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
 
 /*
- * How many partitions are expected to be read if indexes are asked about this comparison, whose column is on the left
- * side? Negative if this is not known. *known says whether the value is known: then up to 64 partitions are asked.
- * REQUIRES: the size of the relation is set.
+ * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
+ * number if this is not known. The column is on the left side. Sets *known to whether the value is known. If it is,
+ * up to 64 partitions are asked about it. REQUIRES: the size of the relation is set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
@@ -125,14 +130,15 @@ extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const 
 /* partition_scan_question.c */
 
 /*
- * The clause as a comparison of a column of the relation, on the left side, with an argument that has none; NULL if it
- * is not one. Of a value that is NULL the operator must not find any row.
+ * Returns the clause as a comparison whose left side is a column of the relation, and whose right side has no column
+ * of it. Returns NULL if the clause is no such comparison, or if its operator is not strict: a value that is NULL
+ * must find no row.
  */
 extern Expr *partition_scan_comparison(Expr *clause, Index relid);
 
 /*
- * Can bf indexes of the partitions answer the comparison? Those of the parent are looked at, and if there are none,
- * those of the first partition.
+ * Can bf indexes of the partitions answer the comparison? The indexes of the parent are looked at, and if none of
+ * them can, those of the partition `first`.
  */
 extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 
@@ -151,7 +157,7 @@ typedef struct PartitionScanPath
 {
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
-	RestrictInfo *condition;	/* that is asked about; NULL: this path is not to be used */
+	RestrictInfo *condition;	/* the condition that is asked about; NULL: this path is not to be used */
 	Expr	   *comparison;		/* the condition, with the column on the left side */
 } PartitionScanPath;
 
@@ -162,14 +168,15 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 /* partition_scan_portal.c */
 
 /*
- * Keeps the query in the node of a finished statement that WHERE CURRENT OF would look at, if there is such a node. The
- * query must not have been planned.
+ * Keeps the query in the node at which WHERE CURRENT OF would look, if the finished statement has such a node.
+ * REQUIRES: the query was not planned.
  */
 extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
 
 /*
- * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
- * WHERE CURRENT OF may refer to: then it is planned again, without the node.
+ * Returns the statement to execute when an execution begins. This is the given one, with one exception: if it belongs
+ * to a portal that WHERE CURRENT OF may refer to, and a node in it keeps the query, the query is planned again
+ * without the node.
  */
 extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 

@@ -22,14 +22,14 @@
 #include "chunks/chunk_scan.h"
 #include "index/functions.h"
 
-/* So many partitions are asked about a value that is known, and the sizes of so many are looked up. */
+/* The most partitions that are asked about a value that is known, and the most whose sizes are looked up. */
 #define PARTITIONS_ASKED 64
 #define SIZES_LOOKED_UP 16
 
-/* PostgreSQL takes a table that was never vacuumed for one of so many pages. */
+/* PostgreSQL assumes so many pages for a table that was never vacuumed. */
 #define PAGES_OF_NEW_TABLE 10
 
-/* Number i of so many samples of a list. */
+/* Returns sample number i, from 0, of `samples` OIDs that are spread evenly over a list. */
 static Oid
 sample(List *oids, int i, int samples)
 {
@@ -38,7 +38,7 @@ sample(List *oids, int i, int samples)
 
 /* -------------------------------------------------------------------------- size */
 
-/* The width of a column by the statistics of all partitions; 0 if there are none. */
+/* Returns the width of a column by the statistics of all partitions, or 0 if there are none. */
 static int32
 width_of_column(Oid parent, AttrNumber column)
 {
@@ -115,7 +115,10 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 	return samples > 0 ? (double) read / samples : 0;
 }
 
-/* The number of rows that have a value which is not known, by the statistics; negative if there are none. */
+/*
+ * Returns how many rows are expected to have a value that is not known yet, or a negative number if there are no
+ * statistics.
+ */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
 {

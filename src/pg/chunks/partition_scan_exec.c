@@ -1,9 +1,9 @@
 /*
  * partition_scan_exec.c: executes the node PartitionScan.
  *
- * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters has
- * changed. The node keeps a scan as long as the value stays the same: a rescan asks no partition again that was left
- * alone.
+ * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters
+ * has changed. The node keeps a scan as long as the value stays the same. So after a rescan it does not ask again
+ * about partitions that were left alone.
  */
 #include "chunks/partition_scan.h"
 
@@ -34,15 +34,15 @@
 typedef struct PartitionScanState
 {
 	CustomScanState css;
-	Expr	   *comparison;		/* that indexes are asked about; its Vars refer to the node's tuples */
+	Expr	   *comparison;		/* the comparison to ask indexes about; its Vars refer to the node's tuples */
 	ExprState  *argument;		/* its right side */
 	List	   *pruning;		/* conditions by which partitions are pruned */
-	List	   *pruning_values; /* ExprStates of their right sides; NULL if it is not evaluated */
-	Bitmapset  *parameters;		/* on which the argument and the values depend */
-	ChunkConditions conditions; /* the others that are tested in the partitions */
+	List	   *pruning_values; /* ExprStates of their right sides; NULL for a condition that has no value there */
+	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
+	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	int			count;			/* of partitions */
 	Oid		   *partitions;
-	int64		pruned;			/* in all scans */
+	int64		pruned;			/* how many partitions all scans together have pruned */
 
 	MemoryContext context;		/* of the scan */
 	bool		begun;			/* there is a scan */
@@ -92,7 +92,10 @@ argument_of(Expr *comparison)
 	return lsecond(IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args);
 }
 
-/* The partitions stand in the range table, where they were locked before the snapshot was taken. */
+/*
+ * Reads the partitions from the range table. They have entries there so that they are locked before the snapshot is
+ * taken.
+ */
 static void
 find_partitions(PartitionScanState *state, List *entries)
 {
@@ -105,7 +108,7 @@ find_partitions(PartitionScanState *state, List *entries)
 		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
 }
 
-/* A condition of this form is one on columns, with a value beside them. */
+/* Is the condition an operator with an expression without columns on its right side? */
 static bool
 has_value(Node *condition)
 {
@@ -123,7 +126,7 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 		Node	   *condition = lfirst(cell);
 		Expr	   *comparison = (Expr *) condition;
 
-		/* the value on the right side */
+		/* put the value on the right side */
 		if (IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 && !has_value(condition) &&
 			OidIsValid(get_commutator(((OpExpr *) condition)->opno)))
 		{
@@ -156,7 +159,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* The value of a comparison's right side, as long as the scan lives. REQUIRES: the current memory is the scan's. */
+/* Returns the value of a comparison's right side. REQUIRES: the current memory is the scan's, which keeps the value. */
 static Const *
 evaluate(PartitionScanState *state, Expr *comparison, ExprState *right)
 {
@@ -171,7 +174,7 @@ evaluate(PartitionScanState *state, Expr *comparison, ExprState *right)
 	return value;
 }
 
-/* A comparison on the parent, with a value on the right side. */
+/* Returns a copy of a comparison with the parent's column on the left side and the value on the right side. */
 static Expr *
 comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 {
@@ -185,8 +188,8 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 }
 
 /*
- * The partitions that are left when those are pruned for which the values of conditions on the partition key are known
- * now.
+ * Puts the partitions that pruning leaves into left[], and returns how many they are. The values of the conditions on
+ * the partition key are known now.
  */
 static int
 partitions_left(PartitionScanState *state, Oid *left)
@@ -258,8 +261,8 @@ end_scan(PartitionScanState *state)
 /* ----------------------------------------------------------------------- running */
 
 /*
- * The next row. The node's tuple has the values of the row that was read, which are valid until the next row is
- * wanted.
+ * Returns the next row in the node's tuple. The values are those of the row that was read. They are valid until the
+ * next row is wanted.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -270,7 +273,7 @@ next_row(ScanState *node)
 	Snapshot	snapshot = node->ps.state->es_snapshot;
 	bool		other_is_active = !ActiveSnapshotSet() || GetActiveSnapshot() != snapshot;
 
-	/* The scan asks and reads with the active snapshot. This has to be that of the execution. */
+	/* The scan asks and reads with the active snapshot. So this must be the snapshot of the execution. */
 	if (other_is_active)
 		PushActiveSnapshot(snapshot);
 	if (!state->begun)
@@ -286,7 +289,7 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* For EvalPlanQual, which never comes here: the node stands in statements only that neither lock nor change rows. */
+/* EvalPlanQual never calls this, because the node stands only in statements that neither lock nor change rows. */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
 {
@@ -312,7 +315,7 @@ partition_scan_rescan(CustomScanState *node)
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
 		end_scan(state);
 	else
-		chunk_read_stop(&state->reader);	/* and evaluate parameters in the conditions again */
+		chunk_read_stop(&state->reader);	/* the next row evaluates parameters in the conditions again */
 }
 
 static void

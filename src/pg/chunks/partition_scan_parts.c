@@ -2,9 +2,9 @@
  * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks
  * them.
  *
- * They are those that PostgreSQL would put into the plan: the planner's own partition descriptors are used, and its own
- * pruning. They are locked in the planner's order before the execution's snapshot is taken, as the planner would lock
- * them.
+ * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
+ * its own pruning are used. They are locked as the planner would lock them: in its order, and before the execution's
+ * snapshot is taken.
  */
 #include "chunks/partition_scan.h"
 
@@ -34,10 +34,10 @@ typedef struct Finding
 	PlannerInfo *root;
 	Index		relid;			/* the number of the parent in the range table, and so of all Vars in clauses */
 	PartitionScanParts *parts;
-	Bitmapset  *on_key;			/* the positions of clauses in which a part of a partition key stands */
-	bool		may_prune_later;	/* some of these have no value yet */
+	Bitmapset  *on_key;			/* positions of the clauses that use a partition key */
+	bool		may_prune_later;	/* some of these clauses have values that are not known yet */
 	bool		is_executed;	/* this is partition_scan_ruled_out() */
-	List	   *ruled_out;		/* for it */
+	List	   *ruled_out;		/* OIDs of the partitions with rows that are pruned */
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
 } Finding;
 
@@ -81,7 +81,10 @@ has_params(Node *node, void *nothing)
 	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
 }
 
-/* Those of the clauses (expressions) in which a part of the table's partition key stands. Their positions are noted. */
+/*
+ * Returns those of the clauses (expressions) that use the table's partition key, and notes their positions. Clauses
+ * that are volatile or have sub-plans are left out.
+ */
 static List *
 clauses_on_key(Finding *finding, Relation table, List *clauses)
 {
@@ -104,8 +107,8 @@ clauses_on_key(Finding *finding, Relation table, List *clauses)
 }
 
 /*
- * The partitions of the table that PostgreSQL's pruning leaves. It wants a relation of the planner, so one is made for
- * this purpose.
+ * Returns the positions of the partitions that PostgreSQL's pruning leaves. It wants a relation of the planner, so
+ * one is made for this purpose.
  */
 static Bitmapset *
 prune(Finding *finding, Relation table, List *clauses)
@@ -127,7 +130,7 @@ prune(Finding *finding, Relation table, List *clauses)
 
 /* ---------------------------------------------------------------------- finding */
 
-/* The clauses, which have the numbers of one table's columns, with those of another table's. */
+/* Returns the clauses with the column numbers of the table `to` in place of those of the table `from`. */
 static List *
 translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 {
@@ -139,7 +142,10 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 	return (List *) map_variable_attnos((Node *) clauses, relid, 0, map, InvalidOid, &whole_row);
 }
 
-/* Adds the partitions of a partitioned table, which is open and locked. All of them are ruled out if the table is. */
+/*
+ * Adds the partitions of a partitioned table, which is open and locked. If the table is ruled out, so are all of
+ * them.
+ */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
 {
@@ -178,8 +184,8 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 }
 
 /*
- * Are the partitions of the table still those that were found? They were not locked yet then, and one that was being
- * detached could be dropped.
+ * Are the partitions of the table still those that were found? They were not locked when they were found, so one that
+ * was being detached could be dropped until then.
  */
 static bool
 has_same_partitions(Finding *finding, Oid oid)
@@ -226,7 +232,7 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 	return NULL;
 }
 
-/* A planner for one table, for PostgreSQL's pruning while a query is executed. */
+/* Makes the planner's data for one table, so that PostgreSQL's pruning can be called while a query is executed. */
 static PlannerInfo *
 make_planner(Oid table)
 {
@@ -246,7 +252,7 @@ make_planner(Oid table)
 	root->simple_rel_array = palloc0(2 * sizeof(RelOptInfo *));
 	root->simple_rte_array = palloc0(2 * sizeof(RangeTblEntry *));
 	root->simple_rte_array[1] = rte;
-	/* A partition that is being detached is in the plan if it was there when the plan was made. */
+	/* false: with the partitions that are being detached, because the plan may have them */
 	root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, false);
 	return root;
 }

@@ -3,8 +3,8 @@
  *
  * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
  * for the inner side of a nested loop. Beside these there must be a path that needs no other table: it reads all
- * partitions. If the planner chooses this one, the statement is planned again without the node, since an ordinary plan
- * reads them faster.
+ * partitions. If the planner chooses the path that reads all partitions, the statement is planned again without the
+ * node, since an ordinary plan reads them faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -18,8 +18,8 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured, with 20 µs
- * for one page that is read in sequence (seq_page_cost, 1): a question takes 0.6 µs, such a query 200 µs.
+ * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured: a
+ * question takes 0.6 µs, such a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUERY_COST (4000 * cpu_operator_cost)
@@ -30,7 +30,10 @@
  */
 #define MOST_READ (1.0 / 16)
 
-/* Are there columns among these that a partition's query cannot return? They are numbered as by pull_varattnos(). */
+/*
+ * Is any of these columns a system column other than tableoid? A partition's query cannot return such a column. The
+ * columns are numbered as by pull_varattnos().
+ */
 static bool
 has_system_columns(const Bitmapset *columns)
 {
@@ -40,7 +43,7 @@ has_system_columns(const Bitmapset *columns)
 	return false;
 }
 
-/* What keeps the node from being used for this relation, or NULL. */
+/* Returns what keeps the node from being used for this relation, or NULL. */
 static const char *
 find_obstacle(RelOptInfo *rel)
 {
@@ -75,8 +78,8 @@ typedef struct Choice
 } Choice;
 
 /*
- * Of the conditions that indexes can answer, the one for which the fewest partitions are expected to be read. *why says
- * why there is none.
+ * Returns the condition for which the fewest partitions are expected to be read, of those that indexes can answer. If
+ * none is good enough, the result has no condition, and *why says why.
  */
 static Choice
 choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const PartitionScanParts *parts, List *conditions,
@@ -117,7 +120,7 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 
 /* ------------------------------------------------------------------------------ paths */
 
-/* Adds a path for a choice. `outer` are the other tables that give it its values; NULL if there are none. */
+/* Adds a path for a choice. `outer` are the other tables that give the condition its values; NULL if there are none. */
 static void
 add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts, Choice choice,
 			  Relids outer)
@@ -173,7 +176,10 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/* The sets of other tables with which a condition of a join can be a condition of this one: a list of Relids. */
+/*
+ * Finds the join conditions that this table can be asked about once a row of other tables gives them a value. Returns
+ * the sets of these other tables (a list of Relids).
+ */
 static List *
 sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -205,7 +211,7 @@ sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 	return sets;
 }
 
-/* Adds the paths for the inner side of nested loops. Is there one? */
+/* Adds the paths for the inner side of nested loops. Returns whether there is one. */
 static bool
 add_paths_of_joins(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
 				   const char **why)

@@ -10,7 +10,11 @@
 
 #include "chunks/chunk_scan_node.h"
 
-/* Can the condition be tested in the partitions' queries? They have no sub-plans of this plan. */
+/*
+ * Can the condition be tested in the partitions' queries? It must not have sub-plans, which belong to this plan. It
+ * must not use the whole row, or a system column other than tableoid. And it must not be volatile, because it could
+ * be evaluated more often or less often there.
+ */
 static bool
 is_tested_in_partitions(Node *clause, Index relid)
 {
@@ -59,7 +63,10 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 		else
 			others = lappend(others, condition->clause);
 	}
-	/* The planner may give the node another target list later, of whatever the nodes above need of the relation. */
+	/*
+	 * Later the planner may give the node another target list, of any columns that the nodes above need. So the
+	 * columns of reltarget are there too.
+	 */
 	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) others, rel->relid);

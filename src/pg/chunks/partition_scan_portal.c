@@ -2,10 +2,11 @@
  * partition_scan_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
- * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and PL/pgSQL
- * are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. A portal that a client opens by the protocol, or a
- * function by SPI_cursor_open(), has a plan like any other query. If the node stands in it where WHERE CURRENT OF would
- * look, it keeps the query, and such a portal has this planned when its execution begins, as a cursor's would be.
+ * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and
+ * PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. A portal that a client opens by the
+ * protocol, or a function by SPI_cursor_open(), has a plan like any other query. If WHERE CURRENT OF would look at
+ * the node in this plan, the node keeps the query. When the execution of such a portal begins, the query is planned
+ * again, as that of a cursor would be.
  */
 #include "chunks/partition_scan.h"
 
@@ -16,7 +17,7 @@
 
 #include "chunks/chunk_skip.h"
 
-/* The node in a plan where WHERE CURRENT OF would look; NULL if there is none. */
+/* Returns the node in a plan at which WHERE CURRENT OF would look, or NULL if there is none. */
 static CustomScan *
 find_node(Plan *plan)
 {

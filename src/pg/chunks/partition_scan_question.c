@@ -64,7 +64,10 @@ partition_scan_comparison(Expr *clause, Index relid)
 	return clause;
 }
 
-/* Can a bf index of this relation answer the comparison, which is about its columns? Its argument may have columns. */
+/*
+ * Can a bf index of this relation answer the comparison, which has a column of it on the left side? The argument may
+ * have columns of other tables, so a parameter takes its place here.
+ */
 static bool
 is_answered(Relation relation, Index relid, Expr *comparison)
 {

@@ -2,12 +2,12 @@
  * partition_scan_statement.c: decides which tables of a statement may get the node PartitionScan, and finishes its
  * plan.
  *
- * The planner expands a partitioned table unless its range table entry says that it is not to be (`inh` is false, as
- * for ONLY). So for a table that may get the node this is said before the planner is called, and the entry is marked.
- * For such a table the planner makes an empty relation, and partition_scan_plan.c gives it the node's path. Whether the
- * node can and should be used is found out there. If it cannot, or if the planner never asks for the paths of a table
- * that was marked, the statement is planned again from a copy, without marks: a table that is neither expanded nor read
- * by the node would lose all its rows.
+ * The planner expands a partitioned table unless `inh` is false in its range table entry, as it is for ONLY. So
+ * before the planner is called, `inh` is set to false for each table that may get the node, and the entry is marked.
+ * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only
+ * there can it be told whether the node can and should be used. If not, or if the planner never asks for the paths of
+ * a table that was marked, the statement is planned again from a copy, without marks. Otherwise a table that is
+ * neither expanded nor read by the node would lose all its rows.
  */
 #include "chunks/partition_scan.h"
 
@@ -65,12 +65,18 @@ typedef struct Planning
 	List	   *refusals;		/* of Refusal, for EXPLAIN */
 } Planning;
 
-/* The innermost statement that is being planned; NULL if there is none, or if it has no table that may get the node. */
+/*
+ * The innermost statement that is being planned. NULL if there is none, if it is not a SELECT, or if PartitionScan is
+ * off.
+ */
 static Planning *planning = NULL;
 
 /* ------------------------------------------------------------------------ marks */
 
-/* A mark is the name of a common table expression, which an entry for a table has not. It ends with a number. */
+/*
+ * A mark is put into `ctename`, which is not used in an entry for a table. It ends with the number of the table in
+ * planning->tables.
+ */
 #define MARK "streambloom partition scan "
 
 PartitionScanTable *
@@ -117,7 +123,7 @@ partition_scan_refusal(Oid parent)
 
 /* ------------------------------------------------------------------- candidates */
 
-/* Why no table of the statement may get the node, or NULL. All queries in it are looked at. */
+/* Looks at all queries in a statement. If no table of it may get the node, sets *why, and returns true. */
 static bool
 find_obstacle(Node *node, const char **why)
 {
@@ -144,7 +150,7 @@ find_obstacle(Node *node, const char **why)
 	return expression_tree_walker(node, find_obstacle, why);
 }
 
-/* Has this part of FROM, or WHERE, a condition? */
+/* Is there a condition in this part of FROM and WHERE? */
 static bool
 has_condition(Node *node)
 {
@@ -165,7 +171,7 @@ has_condition(Node *node)
 	return false;
 }
 
-/* Why it is not worth the while to look at this table more closely, or NULL. */
+/* Returns why this table cannot get the node, or NULL. Other reasons may be found later, in partition_scan_paths.c. */
 static const char *
 obstacle_of_table(const RangeTblEntry *rte)
 {
@@ -186,10 +192,12 @@ obstacle_of_table(const RangeTblEntry *rte)
 }
 
 /*
- * The entries of partitioned tables that may get the node, in a query and in its subqueries in FROM and WITH. The
- * conditions of an outer query may become theirs. Members of set operations are left out, because the planner may turn
- * them into children of a relation; and subqueries in expressions, because with the node they could not be run by
- * workers.
+ * Adds the entries of partitioned tables that may get the node to a list, and returns the list. Looks at a query and
+ * at its subqueries in FROM and WITH. `has_conditions`: an outer query has conditions, which the planner may move
+ * into this one.
+ *
+ * Members of set operations are left out, because the planner may turn them into children of a relation. Subqueries
+ * in expressions are left out, because with the node workers could not run them.
  */
 static List *
 candidates(Query *query, bool has_conditions, List *found)
@@ -247,7 +255,10 @@ mark(List *entries)
 
 /* --------------------------------------------------------------------- finishing */
 
-/* An entry of the range table for a partition. It exists for the lock that is taken when the plan is used again. */
+/*
+ * Makes an entry of the range table for a partition. It exists for the lock that is taken when the plan is used
+ * again.
+ */
 static RangeTblEntry *
 make_entry(Oid partition, char relkind, Alias *name)
 {
@@ -261,7 +272,9 @@ make_entry(Oid partition, char relkind, Alias *name)
 	return rte;
 }
 
-/* Puts partitions into the finished statement, and tells their node where they are. */
+/*
+ * Puts entries for the partitions of a path into the finished statement, and notes in the path's node where they are.
+ */
 static void
 add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
 {
@@ -336,7 +349,10 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	const char *obstacle = NULL;
 	ListCell   *cell;
 
-	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
+	/*
+	 * A function that is evaluated during planning may plan another statement, and may catch its error. So `planning`
+	 * is put back in any case.
+	 */
 	planning = partition_scan_use != PARTITION_SCAN_OFF && parse->commandType == CMD_SELECT ? &mine : NULL;
 	PG_TRY();
 	{
@@ -399,7 +415,10 @@ may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
 		pg_attribute_aclcheck(rte->relid, column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* The planner would take the statistics of the parent's own rows, of which there are none, not of its partitions. */
+/*
+ * Gives the planner the statistics of all partitions together. Otherwise it would take those of the parent's own
+ * rows, because `inh` is false; but the parent has none.
+ */
 static bool
 give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, VariableStatData *variable)
 {
