@@ -84,8 +84,8 @@ typedef struct sb_memory
 /*
  * A function of the core whose time grows with the size of a filter calls `stop` every few milliseconds. If `stop`
  * returns true, the function does not call it again and returns SB_INTERRUPTED at once. Its output is then of no use;
- * if it changes a filter in place, a part of the filter may be changed. NULL means that nothing is called, and is the
- * default. Call sb_set_stop() once, before other threads use the core.
+ * if it changes a filter in place, a part of the filter may be changed. NULL is the default: then nothing is called.
+ * Call sb_set_stop() once, before other threads use the core.
  */
 typedef bool (*sb_stop_function) (void);
 
@@ -106,11 +106,11 @@ uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 
 /*
- * Sets the secret of this process: two random numbers, of which the first is not 0. Anybody can compute the hash of an
- * item, and the hash of an integer can be inverted, so somebody who chooses the items can choose hashes that collide in
- * a hash table. A set of hashes in which that happens mixes the secret into the place of each hash. Nothing that is
- * stored or sent depends on the secret. Call this function once, before any other function of the core; without it the
- * secret is a constant from the sources.
+ * Sets the secret of this process: two random numbers, of which the first is not 0. A set of hashes mixes the secret
+ * into the place of each hash once too many of its hashes collide. Such hashes can be made: anybody can compute the
+ * hash of an item, and the hash of an integer can be inverted, so somebody who chooses the items can choose hashes
+ * that collide in a hash table. Nothing that is stored or sent depends on the secret. Call this function once, before
+ * any other function of the core. Without it the secret is a constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 
@@ -140,7 +140,7 @@ typedef struct sb_kind
 {
 	uint16_t	code;
 	uint32_t	detail;
-	char		name[SB_KIND_NAME_SIZE];	/* of the type, padded with zeros; without SB_KIND_NAMED all zeros */
+	char		name[SB_KIND_NAME_SIZE];	/* of the type, padded with zeros; all zeros unless SB_KIND_NAMED */
 } sb_kind;
 
 /* True if a and b are the same kind: code, detail and name are equal. */

@@ -18,7 +18,7 @@ double		sb_bloom_fpr(double bits, double hash_count, double items) SB_NOEXCEPT;
 
 /*
  * The number of bits that the classic filter needs with its best number of hashes: n ln(1/p) / ln(2)^2 (Bloom 1970).
- * Not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
+ * It is not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
  */
 double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
 
