@@ -4,33 +4,33 @@
  * Shtul, Baquero, Almeida 2020 (Age-Partitioned Bloom Filters, arXiv 2001.03147); for windows of time Rodrigues,
  * Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream is cut into *generations*. A
  * filter has k + l *slices* of bits; with each generation the oldest slice is given up and an empty one takes its
- * place. An item sets one bit in each of the k newest slices, and is found where k consecutive slices all have its
- * bit. So an item is found for the l generations after its own, which are the window.
+ * place. An item sets one bit in each of the k newest slices. It is found if k consecutive slices all have its bit.
+ * So an item is found for the l generations after its own; these are the window.
  *
  * The clock. Each item has a position on a clock: its number in the stream, from 0 (a filter *by items*), or its own
  * time in microseconds since 2000-01-01 00:00 UTC (a filter *by time*). Its generation is floor(position / length),
  * where the length is ceil(window / l). Slices are numbered too: slice s is the one that generation s brings. An item
  * of generation g sets its bits in the slices g - k + 1 .. g, *whatever the newest generation c is*. The slices c - k
  * - l + 1 .. c are alive; an item that comes late sets its bits in those of its slices that are still alive. In the
- * papers all items of a generation set their bits in the k newest slices; for an item that is not late this is the
- * same.
+ * papers every item sets its bits in the k newest slices; for an item that is not late these are the same slices.
  *
- * No false negative inside the window. Let an item at position t, of generation g, be added, and let the filter be
- * asked at position u (or at that of its newest item, if that is later), with u - t <= window <= l * length. Then
+ * There is no false negative inside the window. Let an item of generation g be added at position t, and let the
+ * filter be asked at position u (or at the position of its newest item, if that is later), with u - t <= window <= l
+ * * length. Then
  *
  *   floor(u / length) <= floor((t + l * length) / length) = g + l,
  *
  * so the slices that are alive for this question begin at or before g + l - k - l + 1 = g - k + 1. They include all k
- * slices of the item. When it was added these were alive as well, since the newest generation only grows; and no bit
- * of a slice is taken back while it is alive. So the k consecutive slices g - k + 1 .. g have the item's bit, and the
- * answer is yes: whether the item was late or not, in whatever order other items came, and for each item alone.
+ * slices of the item. These were alive as well when the item was added, because the newest generation only grows. And
+ * no bit of a slice is taken back while the slice is alive. So the k consecutive slices g - k + 1 .. g have the
+ * item's bit, and the answer is yes. This holds for late items, too, and in whatever order the other items came.
  *
- * By time the content depends only on which items came at which times: bit b of slice s is set if and only if an item
- * of the generations s .. s + k - 1 has it, and s is alive, where c is the newest generation of all items. The order
- * of the items does not matter. Generations are those of a common clock, so the union of two filters, slice by slice,
- * is to the byte the filter of both streams. A clock that moves on without items makes old slices die: a question at
- * a later time leaves them out, and nothing has to be done to the filter. By items the generations of two streams are
- * not comparable, so such filters cannot be united, and their result depends on the order of the items.
+ * By time the content depends only on which items came at which times. Let c be the newest generation of all items.
+ * Bit b of slice s is set if and only if s is alive and an item of the generations s .. s + k - 1 has this bit. The
+ * order of the items does not matter. Two filters count generations by the same clock, so their union, slice by
+ * slice, is to the byte the filter of both streams. A clock that moves on without items makes old slices die: a
+ * question at a later time leaves them out, and nothing has to be done to the filter. By items the generations of two
+ * streams are not comparable, so such filters cannot be united, and their result depends on the order of the items.
  */
 #ifndef STREAMBLOOM_SB_ABF_H
 #define STREAMBLOOM_SB_ABF_H
