@@ -36,9 +36,9 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * A set grows by the capacities 12, 28, 60, ... With no words beside, with one or with three, the array then takes a
- * little less than a power of two, which is what an allocator such as PostgreSQL's provides. The first function returns
- * the smallest capacity that holds `count` hashes, the second one the next larger capacity.
+ * The first function returns the smallest capacity that holds `count` hashes, the second one the next larger
+ * capacity. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a set
+ * takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);

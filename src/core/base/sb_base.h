@@ -44,7 +44,7 @@ typedef enum sb_status
 	SB_TOTAL_OVERFLOW,	/* the total of all hits would overflow */
 	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
 	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
-	SB_NO_MEMORY,		/* the caller's sb_memory has no more */
+	SB_NO_MEMORY,		/* the caller's sb_memory has no more memory */
 	SB_NEED_BYTES		/* not an error: a look-up needs more bytes of the value, see sb_lookup.h */
 } sb_status;
 
@@ -67,10 +67,10 @@ typedef struct sb_difference
 /* ----------------------------------------------------------------- memory */
 
 /*
- * The caller's allocator. Sets of hashes, builders and new values of tbf take their memory from it; nothing else in the
- * core allocates. The two functions must not throw and must not jump out of the core (longjmp). The caller may also
- * free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of releasing what was
- * made in it.
+ * The caller's allocator. Sets of hashes, builders and new values of tbf take their memory from it; nothing else in
+ * the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The caller may
+ * also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of releasing each
+ * block.
  */
 typedef struct sb_memory
 {

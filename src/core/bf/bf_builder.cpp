@@ -333,8 +333,8 @@ sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *fo
 /* -------------------------------------------------------------------- uniting */
 
 /*
- * Calls take(hashes, count) for all hashes, some at a time, until it returns an error or the caller wants to stop.
- * REQUIRES: the builder has hashes, either its own or borrowed ones.
+ * Calls take(hashes, count) for all hashes, some at a time, until take() returns an error or the caller wants to
+ * stop. REQUIRES: the builder has hashes, either its own or borrowed ones.
  */
 template <typename Take>
 static sb_status walk_hashes(const sb_bf_builder *of, Take take)
@@ -361,8 +361,8 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 }
 
 /*
- * Makes room in builder's set before the hashes of `other` are added. These come in the order of slots, so in a set
- * that grows while they are added they would pile up in a few places. Only hashes that the set does not have are
+ * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots, so in a
+ * set that grows while they are added they would pile up in a few places. Only hashes that the set does not have are
  * counted, so that the form depends only on the number of distinct hashes.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)

@@ -1,12 +1,12 @@
 /*
  * bf_lines.cpp: the functions of bf_lines.hpp, and those that add an item to a line or look it up there.
  *
- * A hash's probes are 32 bits mixed from it (probe_of()) times the powers of the golden ratio: eight of them at once
- * in a vector register. The nine top bits of each product choose one of the line's 16 words of 32 bits, and one bit
- * of that word. To look an item up, both halves of the line are permuted by the words' numbers, and the top bit
- * chooses between the two results. This needs no gather and no branch (as in RocksDB's FastLocalBloom). To add an
- * item, it is looked up first: most items of a table are there already, and their line need not be written. The
- * probes are calculated once for both.
+ * A probe of a hash is the product of 32 bits mixed from the hash (probe_of()) and a power of the golden ratio. Eight
+ * probes are calculated at once in a vector register. The nine top bits of each probe choose one of the line's 16
+ * words of 32 bits, and one bit of that word. To look an item up, both halves of the line are permuted by the words'
+ * numbers, and the top bit chooses between the two results. This needs no gather and no branch (as in RocksDB's
+ * FastLocalBloom). To add an item, it is looked up first: most items of a table are there already, and their line
+ * need not be written. The probes are calculated once for both.
  *
  * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. The floor only touches
  * one byte of the line. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation
@@ -176,7 +176,7 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
  *   6.2 MB      3.9       10.7    5.1    3.8    4.3    4.4          13.4
  *   12 kB       2.2        2.8    3.2    3.4    2.9    3.3           6.9
  *
- * To look up takes as long as to add. Batches of 128 cost 3 % more than one of 4,096.
+ * Looking up takes as long as adding. Batches of 128 cost 3 % more than one of 4,096.
  */
 static constexpr size_t ahead = 32;
 

@@ -9,8 +9,8 @@
  * sb_bf_builder_plan(), and is exact (sb_bf_exact.h) up to SB_BF_EXACT_ITEMS items.
  *
  * A builder of a filter that sizes itself also takes stored filters. The items of exact filters are added to its own
- * items. Filters with lines are kept apart: they are united at the size of the largest of them. Only in the end the
- * number of items is known, and so the number of lines that they need. Then the builder's own items are added to the
+ * items. Filters with lines are kept apart: they are united at the size of the largest of them. The number of items,
+ * and so the number of lines that they need, is known only in the end. Then the builder's own items are added to the
  * united lines. So the result depends neither on the order of the filters nor on how they were split between
  * builders.
  *
@@ -54,10 +54,7 @@ typedef enum sb_bf_form
  */
 #define SB_BF_PENDING 128
 
-/*
- * The number of bytes before the builder's lines that the caller may use, for instance for the header of a value that
- * is made there.
- */
+/* The caller may use so many bytes in front of the builder's lines, for instance for the header of a value. */
 #define SB_BF_BEFORE_LINES 128
 
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
@@ -67,7 +64,7 @@ typedef struct sb_bf_builder
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
-	uint32_t	integer_room;	/* the same for integers: only one kind of items is pending at a time */
+	uint32_t	integer_room;	/* SB_BF_PENDING if integers may be pending, else 0; never both are pending */
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
@@ -134,13 +131,13 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
 }
 
 /*
- * Adds all items of a stored filter to the builder of a filter that sizes itself. `stored` is what follows the
+ * Adds all items of a stored filter to the builder of a filter that sizes itself. `stored` is the bytes after the
  * filter's header. The rate asked for becomes the higher one of the two. The kinds are not compared: the caller does
  * that first.
  *
  * SB_DIFFERENT: the filters differ in hash_count, or neither number of lines is 2^j times the other; *difference says
- * which. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have been
- * added. SB_OUT_OF_RANGE: the filter that is built does not size itself. May also return SB_NO_MEMORY,
+ * what differs. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have
+ * been added. SB_OUT_OF_RANGE: the filter that is built does not size itself. May also return SB_NO_MEMORY,
  * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,

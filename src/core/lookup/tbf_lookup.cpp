@@ -110,7 +110,7 @@ sb_status search_table(sb_lookup *lookup)
 			lookup->low = static_cast<double>(entry.hash);
 		}
 		else
-			break; /* there is no entry: it would lie between two of this slice */
+			break; /* there is no entry: it would lie between two entries of this slice */
 		lookup->tries = static_cast<uint8_t>(std::min(lookup->tries + 1, interpolations));
 	}
 	return answer(lookup); /* an item without an entry keeps the count of its counters */

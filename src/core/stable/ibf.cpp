@@ -32,7 +32,10 @@ struct Sample
 	unsigned count() const { return static_cast<unsigned>(std::min<uint64_t>(seen(), SB_STABLE_SAMPLE)); }
 	double at(unsigned i) const { return std::bit_cast<double>(load_le<uint64_t>(entries() + i * entry)); }
 
-	/* How many importances in the sample are lower than `importance` (or_equal: at most as high). */
+	/*
+	 * How many importances in the sample are lower than `importance`; with or_equal, how many are at most
+	 * `importance`.
+	 */
 	template <bool or_equal>
 	unsigned lower(double importance) const
 	{

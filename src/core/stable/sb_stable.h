@@ -33,7 +33,7 @@ extern "C" {
 #define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
 #define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps do not grow beyond this */
 #define SB_STABLE_SAMPLE 64			/* importances that an ibf keeps, if it ranks importances */
-/* bytes behind the cells: the number of importances that the sample has seen, and the sorted sample */
+/* bytes of the sample behind the cells: how many importances it has seen, then the sorted importances */
 #define SB_STABLE_SAMPLE_BYTES (8 + 8 * SB_STABLE_SAMPLE)
 #define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample stands for about this many of the latest items */
 

@@ -44,7 +44,7 @@ inline uint64_t draw(uint64_t *state)
 	return mix(*state);
 }
 
-/* How many cells fit in a 64-bit word whose first byte may begin with bits of another cell, 7 at most. */
+/* How many cells fit in a 64-bit word of which up to 7 low bits may belong to another cell. */
 constexpr unsigned cells_of_group(unsigned bits)
 {
 	return (64 - 7) / bits;

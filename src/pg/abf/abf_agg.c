@@ -242,8 +242,8 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------------------ unions */
 
 /*
- * The transition and combine function of abf_union_agg. The state is a filter. If it has slices, they are changed in
- * place where possible; a filter without slices is copied.
+ * The transition and combine function of abf_union_agg. The state is a filter. If it has slices, and nobody else can
+ * see them, they are changed in place; otherwise the filter is copied.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 {

@@ -1,9 +1,10 @@
 /*
  * item.c: see item.h.
  *
- * If values of a type are equal only if their bytes are, XXH3 is computed over canonical little-endian bytes. This is
- * the fast way. For all other types, the extended hash function of the type's default hash operator class is called.
- * By the contract of hash operator classes it agrees with the type's =. Its result is hashed once more.
+ * If two values of a type are equal exactly when their bytes are equal, XXH3 is computed over canonical little-endian
+ * bytes. This is the fast way. For all other types, the extended hash function of the type's default hash operator
+ * class is called. By the contract of hash operator classes it agrees with the type's =. Its result is hashed once
+ * more.
  */
 #include "base/item.h"
 

@@ -90,8 +90,8 @@ extern uint64_t compared_bytes_hash(const ComparedBytes *bytes);
 extern Datum seeded_hash(uint64_t hash, Datum seed);
 
 /*
- * Defines the functions of the operators and operator classes of a type. order(fcinfo) compares two values;
- * hash(fcinfo) hashes one.
+ * Defines the functions of the operators and operator classes of a type. order(fcinfo) compares arguments 0 and 1;
+ * hash(value) returns a value's hash.
  */
 #define SB_VALUE_COMPARISONS(type, order, hash) \
 	SB_FUNCTION_IN_OWN_MEMORY(type##_eq) { PG_RETURN_BOOL(order(fcinfo) == 0); } \

@@ -164,8 +164,8 @@ extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint
 extern void stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls);
 
 /*
- * stable_step_later() notes a step, so that many are made together. It is for callers that add one item at a time and
- * do not ask whether it is a duplicate. stable_settle() makes the noted steps.
+ * stable_step_later() keeps a step pending, so that many are made together. It is for callers that add one item at a
+ * time and do not ask whether it is a duplicate. stable_settle() makes the pending steps.
  */
 extern void stable_settle(StableState *state);
 
