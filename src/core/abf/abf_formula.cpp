@@ -106,7 +106,7 @@ void sb_abf_choose(double fpr, int *hash_count, int *generations) noexcept
 		while (k + step >= 1 && k + step <= SB_ABF_MAX_HASHES)
 		{
 			const double next = bits(k + step);
-			if (next > least * (1 - 1e-6)) /* equal values are rounding noise between C libraries */
+			if (next > least * (1 - 1e-6)) /* a smaller gain may be rounding noise between C libraries */
 				break;
 			least = next;
 			k += step;

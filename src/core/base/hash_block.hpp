@@ -16,9 +16,9 @@
 namespace streambloom {
 
 /*
- * How hashes are cut if a filter has about `items` items and keeps the `digits` highest bits ("digits") of each hash.
- * A block has 64 items or more on average (unless the filter has fewer). There are two to four buckets for each item,
- * at most 256 in a block.
+ * How hashes are cut in a filter of about `items` items. Only the `digits` highest bits of a hash are kept; they are
+ * called its digits. A block has 64 items or more on average (unless the filter has fewer). There are two to four
+ * buckets for each item, at most 256 in a block.
  */
 struct hash_digits
 {

@@ -137,7 +137,10 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 	return SB_OK;
 }
 
-/* Moves bucket_ to the first bucket that has items, from bucket_ on; if none has, to a number beyond the last one. */
+/*
+ * Moves bucket_ forward to the next bucket that has items, or leaves it there if it has some itself. If no bucket is
+ * left that has items, bucket_ becomes buckets_ or more.
+ */
 void list_block::find_taken()
 {
 	while (bucket_ < buckets_)

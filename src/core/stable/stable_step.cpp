@@ -1,10 +1,10 @@
 /*
  * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, and sets the item's cells. See sb_stable.h.
  *
- * Steps depend on each other only through the cells. Two things do not depend on the cells and are calculated for
- * four steps at once, before these are made: where the cells of the items lie, and where each step evicts. If a
- * filter is larger than the level-1 cache, these cells are prefetched eight steps ahead. (The places of
- * value-weighted eviction cannot be calculated in advance: its draws depend on the cells.)
+ * Steps depend on each other only through the cells. Two things do not depend on the content of the cells: where the
+ * cells of the items lie, and where each step evicts. They are calculated in advance, for four steps at once. If a
+ * filter is larger than the level-1 cache, the cells are prefetched eight steps ahead. (The places of value-weighted
+ * eviction cannot be calculated in advance: its draws depend on the cells.)
  *
  * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. The machine, a Xeon (Sapphire Rapids), was
  * shared with others, so only the relation of the numbers means something.

@@ -1,10 +1,10 @@
 /*
  * slices.c: see slices.h.
  *
- * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes. The key of a chunk is its value and its number
- * in the value. Finding one takes about 20 ns. Reading it from its TOAST table takes some microseconds and touches
- * three or four buffers. When the memory is used up, all chunks are dropped at once. So a scan over many filters,
- * each of which is asked once, pays only for copying the chunks.
+ * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes. A chunk is found by the value to which it
+ * belongs, and by its number there. Finding one takes about 20 ns. Reading it from its TOAST table takes some
+ * microseconds and touches three or four buffers. When the memory is used up, all chunks are dropped at once. So a
+ * scan over many filters, each of which is asked once, pays only for copying the chunks.
  */
 #include "base/slices.h"
 
@@ -75,7 +75,7 @@ struct SliceCache
 {
 	MemoryContext context;		/* of the table and the chunks */
 	chunks_hash *chunks;
-	TimestampTz statement;		/* its start; later statements drop chunks: a key may then mean another value */
+	TimestampTz statement;		/* chunks are dropped when it ends: a key may then mean another value */
 };
 
 static void
