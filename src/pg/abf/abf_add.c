@@ -26,8 +26,8 @@ typedef enum Times
 } Times;
 
 /*
- * Raises an error unless times are given if and only if the filter is by time. Sets state->not_after. Returns the
- * time of all items, or 0.
+ * Checks the times of a call: raises an error if the filter is by time and no times are given, or the other way
+ * round. Sets state->not_after. Returns the time of all items, or 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
