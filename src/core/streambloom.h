@@ -2,9 +2,10 @@
  * streambloom.h: the C face of the core, the only header that both sides of the boundary include.
  *
  * Rules of the boundary (CONTRIBUTING.md has the reasons):
- *  - The core knows nothing of PostgreSQL. It allocates only through the sb_memory that its caller hands over: for what
- *    grows while items are collected, and for a new tbf, whose size is known only when it is made. Of everything else
- *    the caller asks for the size, allocates, and passes the buffer with its length; the core fills it.
+ *  - The core knows nothing of PostgreSQL. It allocates only through the sb_memory that its caller hands over, and
+ *    only two things: memory that grows while items are collected, and a new tbf, whose size is known only when it is
+ *    made. For everything else the caller asks the core for the size, allocates a buffer and passes it with its
+ *    length; the core fills it.
  *  - Every function that can fail returns an sb_status that must be looked at. Nothing throws.
  *  - Buffers need no alignment unless a comment says REQUIRES. Stored bytes are little-endian on every machine.
  *

@@ -1,7 +1,8 @@
 /*
- * fuzz_abf.cpp: any bytes as a stored abf. They are refused, or every reader works on them and the promises hold:
- * what was added is found until a window later, an answer is that of the bits, whatever is written can be read again,
- * a union loses no bit that is alive, and a clock that moves on leaves nothing.
+ * fuzz_abf.cpp: takes any bytes as a stored abf. Either they are refused, or every reader works on them and these
+ * promises hold: an item that was added is found until a window later; a look-up answers what the bits say; each
+ * value that the core writes can be read again; a union loses no bit that is alive; after the clock has moved on far
+ * enough, no bit is left.
  *
  * Input: a hash, a time, then the value.
  */
@@ -48,7 +49,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* What the core writes its own readers accept, to the same bytes. */
+/* True if the core's own readers accept the filter, and write its header to the same bytes. */
 static bool readable(const sb_abf &abf, const Copy &slices)
 {
 	Copy header(SB_ABF_HEADER);
@@ -62,7 +63,7 @@ static bool readable(const sb_abf &abf, const Copy &slices)
 	return header == again;
 }
 
-/* The answer, slice by slice, as sb_abf.h says it. */
+/* The answer of a look-up, computed slice by slice as sb_abf.h describes it. */
 static bool contains(const sb_abf &abf, const Copy &slices, uint64_t hash, int64_t generation)
 {
 	const int n = sb_abf_slices(&abf);
@@ -90,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint64_t choice = reader.number();
 	Copy value(reader.data(), reader.size());
 
-	/* a slice of the beginning is enough for the header, and gives the same answer */
+	/* the first bytes of a value are enough for the header, and give the same status */
 	sb_abf abf;
 	const sb_status status = sb_abf_decode_header(value.data(), value.size(), value.size(), &abf);
 	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
@@ -137,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(lookup.found == contains(abf, slices, asked, sb_abf_generation(&abf, at)));
 	}
 
-	/* adding: each item is found until a window after its time, if it was not later than that itself */
+	/* adding: each item is found until a window after its time, unless it came later than that itself */
 	const sb_abf before = abf;
 	const Copy slices_before = slices;
 	if (abf.kind.code == SB_KIND_NONE)
@@ -164,7 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!abf.by_time)
 		return 0;
 
-	/* union, with what it was before: both ways to the same bytes, and nothing that is alive is lost */
+	/* union with the filter as it was before: both orders give the same bytes, and nothing that is alive is lost */
 	sb_abf joined = abf;
 	Copy both = slices;
 	FUZZ_CHECK(sb_abf_unite(&joined, both.data(), &before, slices_before.data()) == SB_OK);
@@ -173,9 +174,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Copy other_way = slices_before;
 	FUZZ_CHECK(sb_abf_unite(&other, other_way.data(), &abf, slices.data()) == SB_OK);
 	FUZZ_CHECK(both == other_way && joined.items == other.items && joined.generation == other.generation);
-	FUZZ_CHECK(both == slices); /* what was there before is in what came of it, or dead */
+	FUZZ_CHECK(both == slices); /* every bit from before is in `slices`, or is dead */
 
-	/* the clock: at once and in two parts */
+	/* moving the clock on at once or in two parts gives the same bytes */
 	sb_abf parts = joined;
 	FUZZ_CHECK(sb_abf_advance(&joined, both.data(), joined.generation + n / 2) == SB_OK);
 	FUZZ_CHECK(sb_abf_advance(&parts, other_way.data(), parts.generation + n / 3) == SB_OK);

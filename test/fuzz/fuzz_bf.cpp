@@ -1,8 +1,8 @@
 /*
- * fuzz_bf.cpp: any bytes as a stored bf. They are refused, or every reader works on them and the promises hold: nothing
- * found before is lost by adding, uniting, widening or folding.
+ * fuzz_bf.cpp: takes any bytes as a stored bf. Either they are refused, or every reader works on them and this
+ * promise holds: an item that is found stays found after adding, uniting, widening and folding.
  *
- * Input: a hash, a number that chooses, then the value.
+ * Input: a hash, a number that makes choices, then the value.
  */
 #include "fuzz_support.h"
 
@@ -16,7 +16,7 @@ using namespace fuzz;
 
 const size_t fuzz::prefix_size = 16;
 
-/* The filter of these items that sizes itself, or with room for more; header and all. */
+/* Makes a filter of these items, header and all. It sizes itself, or has room for more items. */
 static Copy filter_of(const std::vector<uint64_t> &hashes, const sb_bf &like, sb_bf *header)
 {
 	const sb_memory memory = *fuzz::memory();
@@ -31,7 +31,7 @@ static Copy filter_of(const std::vector<uint64_t> &hashes, const sb_bf &like, sb
 	return value;
 }
 
-/* An exact filter of some hundred items, seldom of thousands. */
+/* Appends an exact filter of some hundred items, seldom of thousands. */
 static void append_exact(Input *input, Random &random)
 {
 	sb_bf like{};
@@ -90,7 +90,8 @@ static bool contains(const sb_bf &bf, const Copy &lines, uint64_t hash)
 }
 
 /*
- * An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing.
+ * Tests an exact filter whose header is good. If its items are accepted, they are written back to the same bytes, and
+ * no item is lost.
  */
 static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_t choice)
 {
@@ -111,7 +112,7 @@ static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_
 	const sb_memory memory = *fuzz::memory();
 	sb_difference difference{};
 
-	/* unions and intersections read damaged items, too, before they refuse them */
+	/* unions and intersections may read damaged items, too, before they refuse them */
 	sb_bf lines = bf;
 	lines.flags = 0;
 	lines.item_count = 0;
@@ -166,7 +167,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t choice = reader.number();
 	Copy value(reader.data(), reader.size());
 
-	/* a slice of the beginning is enough for the header, and gives the same answer */
+	/* the first bytes of a value are enough for the header, and give the same status */
 	sb_bf bf;
 	sb_status status = sb_bf_decode_header(value.data(), value.size(), value.size(), &bf);
 	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
@@ -218,7 +219,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	FUZZ_CHECK(holds_all(bf, lines));
 
-	/* with a wider filter, an empty one or one that is full */
+	/* union with a wider filter, which is empty or full */
 	if (value.size() < 100000)
 	{
 		sb_bf wider = bf;

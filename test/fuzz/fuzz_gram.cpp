@@ -1,9 +1,9 @@
 /*
- * fuzz_gram.cpp: patterns and texts that are taken apart into grams.
+ * fuzz_gram.cpp: takes patterns and texts apart into grams.
  *
- * An input is a byte for the form of the grams, one for the comparison, the pattern up to a zero byte, and the text.
- * Whatever they are, a text that matches has what the pattern requires. Where matching is simple enough to be done
- * here, it is compared.
+ * An input is a byte for the form of the grams, a byte for the comparison, the pattern up to a zero byte, and the
+ * text. Whatever they are, a text that matches must have the grams that the pattern requires. This is checked where
+ * matching is simple enough to be done here.
  */
 #include "fuzz_support.h"
 
@@ -41,7 +41,7 @@ Input fuzz::make_input(Random &random)
 							pieces[random() % (comparison >= SB_GRAM_REGEX ? std::size(pieces) : 3)]);
 		else
 			pattern.insert(random() % (pattern.size() + 1), pieces[random() % std::size(pieces)]);
-	/* one that matches, mostly */
+	/* makes a pattern that mostly matches */
 	if ((comparison == SB_GRAM_LIKE || comparison == SB_GRAM_LIKE_ANY_CASE) && random() % 4 != 0)
 		pattern = std::string("%").append(pattern).append("%");
 	if (comparison <= SB_GRAM_STARTS_WITH && random() % 2 == 0)
@@ -52,7 +52,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* LIKE over bytes. What follows the last % is tried at each place. */
+/* LIKE over bytes. The part of the pattern after the last % is tried at each place of the text. */
 static bool is_like(const std::string &text, const std::string &pattern)
 {
 	size_t t = 0, p = 0, again_t = 0, again_p = std::string::npos;
@@ -83,7 +83,7 @@ static bool is_like(const std::string &text, const std::string &pattern)
 	}
 }
 
-/* Does the text certainly match? */
+/* True if the text certainly matches; false if it does not, or if this is not known here. */
 static bool matches(sb_gram_comparison comparison, const std::string &text, const std::string &pattern)
 {
 	switch (comparison)
@@ -132,7 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const bool requires_something = query.gram_count > 0;
 	if (requires_something)
 	{
-		/* What is there more never rules out. */
+		/* With more grams there, a text that could match can still match. */
 		std::vector<signed char> none(query.gram_count, 0), all(query.gram_count, 1), some(query.gram_count),
 			of_text(query.gram_count);
 		FUZZ_CHECK(!sb_gram_can_match(&query, none.data()));
@@ -149,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		const std::string the_pattern(pattern.data(), pattern.data() + pattern.size()),
 			the_text(text.data(), text.data() + text.size());
-		/* In UTF-8 a part of a text begins and ends where a character does, and _ is a character. */
+		/* In UTF-8 a part of a text begins and ends at the border of a character, and _ is one character. */
 		auto is_plain = [](const std::string &of) {
 			return std::all_of(of.begin(), of.end(), [](char c) { return (c & 0x80) == 0; });
 		};

@@ -60,7 +60,10 @@ int main(int argc, char **argv)
 		if (keep != nullptr)
 			std::ofstream(keep, std::ios::binary)
 				.write(reinterpret_cast<const char *>(input.data()), static_cast<std::streamsize>(input.size()));
-		/* the target says 0 for what was accepted, -1 for what was refused: only the former is worth building on */
+		/*
+		 * the target returns 0 for inputs that were accepted, -1 for those refused: only accepted inputs are worth
+		 * changing further
+		 */
 		if (LLVMFuzzerTestOneInput(input.data(), input.size()) == 0)
 		{
 			accepted++;

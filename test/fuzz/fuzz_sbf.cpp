@@ -1,9 +1,9 @@
 /*
- * fuzz_sbf.cpp: any bytes as a stored sbf or ibf. They are refused, or every reader works on them and the promises
- * hold: what a step was given is found right after, whatever is written can be read again, union loses no cell, and
- * decay leads to nothing but zeros.
+ * fuzz_sbf.cpp: takes any bytes as a stored sbf or ibf. Either they are refused, or every reader works on them and
+ * these promises hold: an item is found right after its step; each value that the core writes can be read again; a
+ * union loses no cell; decay ends with all cells zero.
  *
- * Input: a hash, a number that chooses, then the value.
+ * Input: a hash, a number that makes choices, then the value.
  */
 #include "fuzz_support.h"
 #include "stable/stable.hpp"
@@ -49,7 +49,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* What the core writes its own readers accept, to the same bytes. */
+/* True if the core's own readers accept the filter, and write its header to the same bytes. */
 static bool readable(const sb_stable &stable, const Copy &cells)
 {
 	Copy header(SB_STABLE_HEADER);
@@ -69,7 +69,7 @@ static uint8_t value_of(const Copy &cells, const sb_stable &stable, uint32_t cel
 	return streambloom::get_cell(cells.data(), stable.bits, cell);
 }
 
-/* Nothing is found where nothing was added, but the cells may be what they like. */
+/* Looks an item up in these cells. A filter without a kind finds nothing, so it is given a kind here. */
 static bool contains(sb_stable stable, const Copy &cells, uint64_t hash)
 {
 	Input value(SB_STABLE_HEADER);
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t choice = reader.number();
 	Copy value(reader.data(), reader.size());
 
-	/* a slice of the beginning is enough for the header, and gives the same answer */
+	/* the first bytes of a value are enough for the header, and give the same status */
 	sb_stable stable;
 	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER, &stable);
 	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	FUZZ_CHECK(readable(stable, cells));
 
-	/* union, with what it was before */
+	/* union with the filter as it was before */
 	sb_stable joined;
 	sb_difference difference{};
 	FUZZ_CHECK(sb_stable_plan_union(&stable, &before, &joined, &difference) == SB_OK);
@@ -174,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   std::max(value_of(cells, stable, cell), value_of(cells_before, before, cell)));
 	}
 
-	/* decay: the same at once and in two parts, and towards zero */
+	/* decay: at once or in two parts gives the same, and in the end all cells are zero */
 	sb_stable at_once = joined;
 	Copy cells_at_once = both;
 	(void) sb_stable_decay(&at_once, cells_at_once.data(), 40);

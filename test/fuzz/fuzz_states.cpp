@@ -1,8 +1,9 @@
 /*
- * fuzz_states.cpp: any bytes as the state of an aggregate that has travelled from a parallel worker: the bytes of an
- * sb_bf_builder or of an sb_tbf_builder. What is accepted, the core must be able to unite and store.
+ * fuzz_states.cpp: takes any bytes as the state of an aggregate that came from a parallel worker, that is, as the
+ * bytes of an sb_bf_builder or of an sb_tbf_builder. If the core accepts them, it must be able to unite and store the
+ * builder.
  *
- * Input: a number that chooses, three more, then the bytes.
+ * Input: a number that makes choices, three more numbers, then the bytes.
  */
 #include "fuzz_support.h"
 #include "tbf/tbf_builder.hpp"
@@ -16,7 +17,7 @@ using namespace fuzz;
 
 const size_t fuzz::prefix_size = 32;
 
-/* The plan of a bf's builder, which sizes itself for some choices. */
+/* The plan of a bf's builder. For some choices the filter sizes itself. */
 static sb_bf bf_like(uint64_t choice)
 {
 	sb_bf bf;
@@ -25,7 +26,7 @@ static sb_bf bf_like(uint64_t choice)
 	return bf;
 }
 
-/* A builder's bytes. */
+/* Returns the bytes of a serialized builder. */
 static Input serialized(sb_bf_builder *builder)
 {
 	void *bytes;
@@ -37,7 +38,7 @@ static Input serialized(sb_bf_builder *builder)
 	return result;
 }
 
-/* To a builder of a filter that sizes itself: a filter with lines. */
+/* Adds a filter with lines to the builder of a filter that sizes itself. */
 static void add_lines(sb_bf_builder *builder, Random &random)
 {
 	sb_bf filter = builder->plan;
@@ -69,7 +70,7 @@ static sb_tbf plan_like(uint64_t choice)
 	return tbf;
 }
 
-/* A filter that sizes itself, for some choices: then it takes few items to outgrow their set. */
+/* True for choices with which the filter sizes itself. Few items are then enough to outgrow the builder's set. */
 static bool sizes_itself(uint64_t choice)
 {
 	return (choice >> 16 & 1) != 0;
@@ -87,7 +88,10 @@ static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of, bool se
 	return builder;
 }
 
-/* The first item decides of which kind all are, as in tbf_agg(): a state without hits may come without a kind. */
+/*
+ * Adds a hit. As in tbf_agg() the first item decides the kind of all items, because a state without hits may have no
+ * kind.
+ */
 static sb_status hit(sb_tbf_builder *builder, uint64_t hash, int64_t at, double weight)
 {
 	sb_tbf *plan = sb_tbf_builder_parameters(builder);
@@ -176,7 +180,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* The lines that a builder makes, or none if they would be many. */
+/* Returns the lines that a builder makes; no bytes if there would be 4,096 lines or more. */
 static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 {
 	const sb_status status = sb_bf_builder_plan(builder, false, plan);
@@ -187,7 +191,10 @@ static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 	return lines;
 }
 
-/* What bf_agg does with a state that arrives: it is united. And whatever else may be asked of a builder. */
+/*
+ * Does with a state that arrives what bf_agg does: unites it with another one. Then does other things that a builder
+ * can do.
+ */
 static int bf_state(uint64_t hash, const Copy &bytes)
 {
 	sb_bf_builder arrived;
@@ -216,7 +223,7 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 		FUZZ_CHECK(found);
 	}
 
-	/* on to another process, which finds the same */
+	/* sends the result to another process, which must find the same lines */
 	if (leader.plan.line_count < 4096 || leader.form == SB_BF_OWNS_SET)
 	{
 		const Input next = serialized(&leader);
@@ -233,8 +240,8 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 }
 
 /*
- * Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than
- * there are.
+ * Stores a builder. Either that is refused (the value does not fit, or its list has more hits than there are), or it
+ * gives a value that would be accepted from outside.
  */
 static void store(sb_tbf_builder *builder)
 {
@@ -251,7 +258,7 @@ static void store(sb_tbf_builder *builder)
 	std::free(value);
 }
 
-/* As tbf_agg_deserialize() and tbf_agg_combine(). */
+/* Does what tbf_agg_deserialize() and tbf_agg_combine() do. */
 static int states(uint64_t choice, const Copy &bytes)
 {
 	sb_tbf_builder *arrived;
@@ -269,7 +276,7 @@ static int states(uint64_t choice, const Copy &bytes)
 		return -1;
 	}
 
-	/* into another one, of the same parameters as a rule */
+	/* unites it with another builder, which mostly has the same parameters */
 	sb_difference difference;
 	sb_tbf_builder *own;
 	if (choice % 8 == 0)
@@ -281,7 +288,7 @@ static int states(uint64_t choice, const Copy &bytes)
 	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_DIFFERENT);
 	store(own);
 
-	/* sent on it is the same bytes as before, but for a list of hot items that was longer than it may be */
+	/* sends it on: its bytes must be accepted again */
 	void *again;
 	size_t size;
 	FUZZ_CHECK(sb_tbf_builder_serialize(arrived, memory(), 0, SIZE_MAX, &again, &size) == SB_OK);
@@ -290,7 +297,7 @@ static int states(uint64_t choice, const Copy &bytes)
 	sb_tbf_builder_release(twice);
 	std::free(again);
 
-	/* stored, added to, and stored once more */
+	/* stores it, adds a hit, and stores it once more */
 	store(arrived);
 	if (hit(arrived, choice, 0, 1) == SB_OK)
 		store(arrived);

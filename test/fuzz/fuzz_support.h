@@ -1,6 +1,6 @@
 /*
  * fuzz_support.h: what the fuzz targets share: a check that ends the program, buffers that end where their allocation
- * ends, and a mutator that knows where headers keep their numbers.
+ * ends, and a mutator that knows at which offsets headers have numbers.
  */
 #ifndef STREAMBLOOM_FUZZ_SUPPORT_H
 #define STREAMBLOOM_FUZZ_SUPPORT_H
@@ -19,7 +19,10 @@ namespace fuzz {
 using Random = std::mt19937_64;
 using Input = std::vector<unsigned char>;
 
-/* A valid input, and what precedes the stored value in it. Each target defines these. */
+/*
+ * Each target defines these: a function that makes a valid input, and the number of bytes before the stored value in
+ * it.
+ */
 Input make_input(Random &random);
 extern const size_t prefix_size;
 
@@ -33,7 +36,10 @@ extern const size_t prefix_size;
 		} \
 	} while (false)
 
-/* A copy at an odd address, of exactly this size: the sanitizers see aligned loads and reads beyond. */
+/*
+ * A copy of bytes at an odd address, in an allocation of exactly their size. So the sanitizers see aligned loads, and
+ * reads beyond the end.
+ */
 class Copy
 {
 public:
@@ -55,8 +61,8 @@ private:
 };
 
 /*
- * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one
- * comes. Whatever the value is, the core asks for nothing outside of it, and not for ever.
+ * Finishes a look-up piece by piece. Each piece is in memory of its own, which ends where the piece ends and is freed
+ * when the next piece comes. Checks that the core asks only for bytes of the value, and not for ever.
  */
 inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piece, sb_status status)
 {
@@ -82,7 +88,7 @@ inline sb_status look_up_by_pieces(sb_lookup *lookup, sb_lookup_type type, uint6
 	return finish_look_up(lookup, value, &piece, sb_lookup_item(lookup, hash));
 }
 
-/* Both ways, which have to agree: by pieces, and with all of the value handed over at first. */
+/* Looks a hash up in both ways, which must agree: piece by piece, and with the whole value handed over at first. */
 inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Copy &value)
 {
 	sb_lookup whole;
@@ -96,7 +102,7 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 	return status;
 }
 
-/* Memory for what allocates, of exactly the size. */
+/* An allocator whose blocks have exactly the size that was asked for. */
 inline const sb_memory *memory()
 {
 	static const sb_memory all = {[](void *, size_t size) { return std::malloc(size); },
@@ -104,7 +110,7 @@ inline const sb_memory *memory()
 	return &all;
 }
 
-/* Takes numbers from the front of an input; zeroes when it is at its end. */
+/* Takes numbers from the front of an input. At its end it gives zeroes. */
 class Reader
 {
 public:
@@ -141,7 +147,7 @@ inline void append_number(Input *input, uint64_t value)
 		input->push_back(static_cast<unsigned char>(value >> (8 * i)));
 }
 
-/* A number that is likely to stand at some border. */
+/* Returns a number that is likely to lie at some limit. */
 inline uint64_t odd_number(Random &random)
 {
 	uint64_t value = 0;
@@ -181,7 +187,7 @@ inline void mutate(Input *input, Random &random)
 			case 1:
 				(*input)[random() % input->size()] = static_cast<unsigned char>(random());
 				break;
-			case 2: /* a header's number of one, two, four or eight bytes, where such numbers stand */
+			case 2: /* a number of one, two, four or eight bytes, at an offset where headers have such numbers */
 			case 3:
 			{
 				size_t width = size_t{1} << (random() % 4);
@@ -214,7 +220,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
-/* Without it libFuzzer would have to guess a whole header before anything behind it is reached. */
+/*
+ * Without this mutator libFuzzer would have to guess a whole header before it reaches any code behind the check of
+ * the header.
+ */
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
 	fuzz::Random random(seed);

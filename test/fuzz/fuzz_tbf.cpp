@@ -1,8 +1,9 @@
 /*
- * fuzz_tbf.cpp: any bytes as a stored tbf. They are refused, or every reader works on them, and what the core makes of
- * them (decayed, merged, added to) is a value that it accepts itself and that counts no less.
+ * fuzz_tbf.cpp: takes any bytes as a stored tbf. Either they are refused, or every reader works on them. The values
+ * that the core makes of them (decayed, merged, added to) must be accepted by the core itself, and must not count
+ * less.
  *
- * Input: a hash, two times, a weight, a number that chooses, then the value.
+ * Input: a hash, two times, a weight, a number that makes choices, then the value.
  */
 #include "fuzz_support.h"
 
@@ -32,7 +33,7 @@ static double double_of(uint64_t pattern)
 	return value;
 }
 
-/* A table of recurring minimum. */
+/* Makes a table of recurring minimum. */
 static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 {
 	tbf->flags |= SB_TBF_RECURRING_MINIMUM;
@@ -49,7 +50,7 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 	return table;
 }
 
-/* A list of hot items; the total grows to what it says. */
+/* Makes a list of hot items, and raises the filter's total so that it is not less than the hits of the list. */
 static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 {
 	static constexpr char text[] =
@@ -74,7 +75,7 @@ static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 	return section;
 }
 
-/* The items of an exact filter, whose header becomes that of these items. */
+/* Makes the items of an exact filter, and makes *tbf its header. */
 static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
 {
 	const uint64_t how_many[] = {random() % 3, 30 + random() % 5, 62 + random() % 5, random() % 200, random() % 1500};
@@ -100,7 +101,7 @@ static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
 	return cells;
 }
 
-/* An array of counters. *tbf has its size and its width; it gets the other layout by chance. */
+/* Makes an array of counters. *tbf tells their number and width; by chance it changes to the other layout. */
 static std::vector<unsigned char> make_counters(sb_tbf *tbf, Random &random)
 {
 	std::vector<unsigned char> cells(counters_size(tbf));
@@ -110,7 +111,7 @@ static std::vector<unsigned char> make_counters(sb_tbf *tbf, Random &random)
 	{
 		uint64_t value = static_cast<int>(random() % 4) < full ? random() >> (random() % 64) : 0;
 		if (i == 7)
-			value = UINT64_C(1) << (tbf->cell_bits - 2); /* one at least needs the width */
+			value = UINT64_C(1) << (tbf->cell_bits - 2); /* at least one must need the width */
 		if (tbf->cell_bits == 64)
 			value %= SB_TBF_MAX_CELL;
 		for (size_t byte = 0; byte < width; byte++)
@@ -204,7 +205,10 @@ struct Filter
 		return units;
 	}
 
-	/* The list of hot items is left out: it does not matter here, and what the core has decayed has none. */
+	/*
+	 * The value is asked without its list of hot items. The list does not matter here, and a filter that the core has
+	 * decayed may have none.
+	 */
 	sb_status look_up(uint64_t hash, uint64_t *units) const
 	{
 		sb_tbf alone = tbf;
@@ -226,7 +230,7 @@ struct Filter
 	}
 };
 
-/* Whatever the core makes, it reads. */
+/* Checks that the core can read a value that it has made. */
 static void check_readable(const Filter &filter)
 {
 	Copy header(SB_TBF_HEADER);
@@ -240,15 +244,15 @@ static void check_readable(const Filter &filter)
 }
 
 /*
- * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where
- * there was nothing to do, and nothing with a status that is not SB_OK.
+ * Returns the filter that a function of the core makes of `filter`: status = make(to, in_front, &tbf, &value). It is
+ * `filter` itself if the function had nothing to do, and NULL if the status is not SB_OK.
  */
 template <typename Make>
 static std::unique_ptr<Filter> made(const Filter &filter, sb_status *status, Make make)
 {
 	constexpr size_t in_front = 3;
 	sb_tbf tbf;
-	void *value = &tbf; /* whatever stood there */
+	void *value = &tbf; /* any pointer that is not NULL */
 	*status = make(memory(), in_front, &tbf, &value);
 	FUZZ_CHECK(*status == SB_OK || value == nullptr);
 	if (*status != SB_OK)
@@ -291,23 +295,23 @@ static bool equal(const Filter &a, const Filter &b)
 	return left == right && a.cells == b.cells;
 }
 
-/* The double's own rounding: both sides have rounded up. */
+/* Compares with room for the rounding of doubles: both sides were rounded up. */
 static bool no_less(double count, double than)
 {
 	return count >= than * (1 - 1e-12);
 }
 
 /*
- * What a count, which is rounded up, stands for at least, up to its relative error. That error is large only below the
- * normal doubles: there the count may be the smallest double for an amount that is far smaller, and a weight would
- * multiply the difference.
+ * Returns the least amount for which a count, which is rounded up, may stand (apart from its relative error). The
+ * difference matters only below the normal doubles: there the count may be the smallest double for an amount that is
+ * far smaller, and a weight would multiply the difference.
  */
 static double least_of(double count)
 {
 	return count - std::numeric_limits<double>::denorm_min();
 }
 
-/* A builder, and what it may answer. */
+/* A builder; its functions check that only possible statuses are returned. */
 class State
 {
 public:
@@ -363,7 +367,10 @@ private:
 	sb_tbf_builder *builder_;
 };
 
-/* The list of hot items: refused, or read to its end, hottest first, and by pieces the same as in one. */
+/*
+ * Checks the list of hot items. Either it is refused (returns false), or it can be read to its end, hottest item
+ * first, and reading it piece by piece gives the same as reading it at once.
+ */
 static bool check_list(const Copy &value, int64_t at)
 {
 	sb_lookup opened;
@@ -402,7 +409,7 @@ static bool check_list(const Copy &value, int64_t at)
 	return true;
 }
 
-/* A builder that begins with the filter and its list, and stores it again: no count is less. */
+/* Checks a builder that begins with the filter and its list: when it is stored again, no count is less. */
 static void check_builder_of(const Filter &filter, const std::vector<uint64_t> &items, int64_t at)
 {
 	sb_tbf_builder *builder;
@@ -417,7 +424,7 @@ static void check_builder_of(const Filter &filter, const std::vector<uint64_t> &
 	sb_tbf_builder_release(builder);
 }
 
-/* The same filter without a list of hot items. */
+/* Returns the same filter without its list of hot items. */
 static Filter without_list(const Filter &filter)
 {
 	sb_tbf tbf = filter.tbf;
@@ -453,7 +460,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Filter whole{tbf, Copy(value.data() + SB_TBF_HEADER, value.size() - SB_TBF_HEADER)};
 	Filter filter = tbf.top != 0 ? without_list(whole) : whole;
 
-	/* A look-up reads a few bytes, and nobody has checked the cells before: it must survive any cells, and any list. */
+	/*
+	 * A look-up reads only a few bytes, and nobody has checked the cells before. So it must survive any cells and any
+	 * list.
+	 */
 	(void) !(filter.count(hash, first) > 0);
 	(void) !(sb_tbf_total(&tbf, first) > 0);
 	(void) !(sb_tbf_error_bound(&tbf, sb_tbf_total(&tbf, then), weight) > 0);
@@ -503,7 +513,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(later.tbf.extra != 0 || tbf.extra == 0);
 	}
 
-	/* the same counters and the same list or table in the other layout, and back to the same bytes */
+	/* the other layout has the same counters and the same list or table, and the way back gives the same bytes */
 	if (list_is_fine && of_usual_size)
 	{
 		const uint8_t other_layout = tbf.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
@@ -518,7 +528,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	tbf = filter.tbf;
 
-	/* a hit taken out: refused, or a value that holds no less of the other items than without their hits */
+	/* a hit is removed: either that is refused, or no item's count becomes larger */
 	sb_moment moment;
 	uint64_t hit;
 	sb_tbf_moment(tbf.half_life, tbf.epoch, then, &moment);
@@ -537,7 +547,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				FUZZ_CHECK(without->least(item) <= filter.least(item));
 	}
 
-	/* a table of recurring minimum: it has been checked, nothing decays, and nothing is merged */
+	/* a filter with a table of recurring minimum has been checked above; it does not decay and cannot be merged */
 	if ((tbf.flags & SB_TBF_RECURRING_MINIMUM) != 0)
 	{
 		sb_tbf out;
@@ -547,7 +557,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 
-	/* decay: at once or in steps, and no count is lost that was not lost before */
+	/*
+	 * decay: at once or in steps gives the same, and no count becomes less unless the filter had already forgotten
+	 * hits
+	 */
 	Filter once = decayed(filter, std::max(first, then));
 	Filter steps = decayed(decayed(filter, std::min(first, then)), std::max(first, then));
 	FUZZ_CHECK(equal(once, steps));
@@ -556,11 +569,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint64_t item : items)
 			FUZZ_CHECK(no_less(once.count(item, then), filter.count(item, then)));
 
-	/* with minimum increase the order of hits matters: from here on they are added to all cells */
+	/*
+	 * with minimum increase the order of hits matters; without it hits are added to all cells of an item, so it is
+	 * switched off
+	 */
 	for (sb_tbf *parameters : {&tbf, &filter.tbf, &once.tbf})
 		parameters->flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
 
-	/* sums: the filter, itself decayed, and a hit; in either order, and in two builders united */
+	/*
+	 * sums of three things: the filter, the decayed filter and a hit. One builder adds them in one order, two
+	 * builders in another, and are united
+	 */
 	sb_tbf like = tbf;
 	if (!is_exact(&tbf) && sb_tbf_cells(&tbf) <= 4096)
 	{
@@ -611,7 +630,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	FUZZ_CHECK(no_less(sum->count(hash, then), weight));
 
-	/* weights: one as it comes and one by chance, in either order */
+	/* weights: the one of the input and one by chance, added in either order */
 	double by = choice % 4 == 0 ?
 					std::ldexp(static_cast<double>(choice >> 40), static_cast<int>(choice >> 8 & 63) - 60) :
 					1;

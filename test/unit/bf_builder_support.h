@@ -10,7 +10,7 @@
 
 namespace test {
 
-/* Of so many integers at this rate; of 0 integers: sizes itself. */
+/* The plan of a filter of `items` integers at this rate. With 0 items it sizes itself. */
 inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 {
 	sb_bf plan;
@@ -19,10 +19,7 @@ inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 	return plan;
 }
 
-/*
- * The bytes that a builder is sent as, in memory of the builder's own kind. The copy has exactly their size, so ASan
- * sees any byte beyond.
- */
+/* Serializes a builder, and copies the bytes. The copy has exactly their size, so ASan sees reads beyond the end. */
 inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 {
 	constexpr size_t in_front = 5;
@@ -70,7 +67,7 @@ public:
 		EXPECT_EQ(serialize(&builder, &bytes), SB_OK);
 		return bytes;
 	}
-	/* The result; where the builder has it as it is, that is the same. */
+	/* Returns the result. If the builder's own lines are the result, checks that they are the same. */
 	Bf result()
 	{
 		sb_bf plan;
@@ -85,7 +82,7 @@ public:
 	}
 };
 
-/* The result for these hashes as sb_bf_builder.h describes it, without a builder. */
+/* Makes the result for these hashes without a builder, as sb_bf_builder.h describes it. */
 inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
 	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());

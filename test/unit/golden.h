@@ -1,5 +1,5 @@
 /*
- * golden.h: reads the golden files, which programs that share no code with the core have written.
+ * golden.h: reads the golden files. They were written by programs that share no code with the core.
  */
 #ifndef STREAMBLOOM_TEST_GOLDEN_H
 #define STREAMBLOOM_TEST_GOLDEN_H
@@ -21,7 +21,7 @@ inline std::string golden_text(const std::string &name)
 	return text.str();
 }
 
-/* The bytes that NAME.hex has as digits. */
+/* Returns the bytes that the file NAME.hex has as hexadecimal digits. */
 inline Bytes golden_bytes(const std::string &name)
 {
 	std::string digits;

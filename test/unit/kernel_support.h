@@ -12,7 +12,7 @@
 
 namespace test {
 
-/* Of this run: what a test changes it puts back. */
+/* Chooses the variant that this run of the tests is for. A test that has chosen another one calls it at its end. */
 inline streambloom::sb_simd of_this_run()
 {
 	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");
@@ -21,7 +21,7 @@ inline streambloom::sb_simd of_this_run()
 										streambloom::SB_SIMD_AVX2);
 }
 
-/* Runs with each variant that this processor has. */
+/* Calls check() with each variant that this processor has. */
 template <typename Check>
 void with_each_variant(Check check)
 {

@@ -9,7 +9,7 @@
 
 namespace test {
 
-/* Long enough to be stable; as long as the promise says where the build is optimised. */
+/* A number of items after which a filter is stable. An optimised build uses as many as the documentation says. */
 #ifdef NDEBUG
 inline constexpr uint64_t long_stream = 2000000;
 #else
@@ -74,7 +74,7 @@ struct Stable
 		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
-	/* What the formulas say of it where importances are uniform. The shares live as long as this does. */
+	/* The input of the formulas for this filter, if importances are uniform. The shares live as long as this object. */
 	sb_stable_chain chain()
 	{
 		shares_.resize(static_cast<size_t>(max()));
@@ -111,13 +111,13 @@ inline Stable united(const Stable &a, const Stable &b)
 	return result;
 }
 
-/* What a long stream of distinct items of uniform importances shows once it is stable. */
+/* What is measured after a long stream of distinct items with uniform importances, once the filter is stable. */
 struct Measured
 {
 	double zeros; /* the mean over the second half */
 	double last_zeros;
 	double false_positives; /* the rate over the second half */
-	double sampling_error;	/* three standard errors of that */
+	double sampling_error;	/* three standard errors of false_positives */
 };
 
 template <typename Step>
@@ -129,7 +129,7 @@ Measured measure(Stable &filter, uint64_t items, Step step)
 	int looks = 0;
 	for (uint64_t i = 0; i < items; i++)
 	{
-		/* one after the other: as arguments, compilers would draw them in different orders */
+		/* two statements: the order in which arguments of a call are evaluated differs between compilers */
 		double importance = uniform(random);
 		bool duplicate = step(random(), importance);
 		if (i < items / 2)

@@ -33,8 +33,9 @@ int64_t sb_abf_generation(const sb_abf *abf, int64_t position) noexcept
 }
 
 /*
- * Cuts a slice of so many bits into blocks: of SB_ABF_BLOCK_BITS each, or into one less of more bits each, if that
- * wastes less. Values just above an integer are rounding noise between C libraries: they are treated as that integer.
+ * Cuts a slice of `bits` bits into blocks. With n = ceil(bits / SB_ABF_BLOCK_BITS) there are n blocks of
+ * SB_ABF_BLOCK_BITS bits each, or n - 1 blocks of more bits each if that takes no more bits in all. Values just above
+ * an integer are rounding noise between C libraries: they are treated as that integer.
  */
 static void shape(double bits, sb_abf *out)
 {
@@ -76,7 +77,7 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->expected = items;
 	out->fpr = fpr;
 
-	/* a slice that is complete has had k generations of items */
+	/* a complete slice has the items of k generations */
 	const double of_generation = by_time ? static_cast<double>(items) / generations :
 										   static_cast<double>(sb_abf_length(out));
 	double load = sb_abf_load(hash_count, generations, fpr, 0);
@@ -145,7 +146,7 @@ static bool parameters_are_valid(const sb_abf &abf)
 		   abf.blocks <= SB_ABF_MAX_BYTES / block_bytes(abf);
 }
 
-/* Of a filter whose parameters are valid. */
+/* True if the fields that describe the content agree with each other. REQUIRES: the parameters are valid. */
 static bool content_is_valid(const sb_abf &abf)
 {
 	if (abf.items > SB_ABF_MAX_ITEMS || (abf.items == 0) != (abf.kind.code == SB_KIND_NONE))
@@ -155,7 +156,7 @@ static bool content_is_valid(const sb_abf &abf)
 	if (abf.by_time)
 		return abf.generation >= sb_abf_generation(&abf, -SB_ABF_MAX_TIME) &&
 			   abf.generation <= sb_abf_generation(&abf, SB_ABF_MAX_TIME);
-	/* by items the last items are always in it, so that bits are set */
+	/* a filter by items always has the last items, so some bits are set */
 	return abf.filled && abf.generation == sb_abf_generation(&abf, static_cast<int64_t>(abf.items));
 }
 

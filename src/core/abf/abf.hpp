@@ -1,10 +1,10 @@
 /*
  * abf.hpp: where the bits of an item lie in an abf, for the files of this folder.
  *
- * The slices are cut into blocks, and the parts of all slices in a block lie together: block 0 of the slices at
- * places 0, 1, ..., then block 1 of these. An item has all its bits in one block, so that it touches a few kilobytes,
- * which a look-up in a stored value reads at once. Slice s is at the place s mod (k + l): a slice that dies leaves
- * its place to the new one.
+ * The slices are cut into blocks, and the parts of all slices in a block lie together: first block 0 of the slices at
+ * places 0, 1, ..., then block 1 of these slices, and so on. An item has all its bits in one block. So its bits lie
+ * within a few kilobytes, which a look-up in a stored value can read at once. Slice s is at the place s mod (k + l):
+ * when a slice dies, the new one takes its place.
  */
 #ifndef STREAMBLOOM_ABF_HPP
 #define STREAMBLOOM_ABF_HPP
@@ -14,7 +14,7 @@
 
 namespace streambloom {
 
-/* The bytes of one slice in a block, and of all slices in it. */
+/* The bytes of one slice in a block, and the bytes of a whole block. */
 inline size_t slice_part(const sb_abf &abf)
 {
 	return abf.block_bits / 8u;
@@ -31,7 +31,7 @@ inline uint64_t block_of(const sb_abf &abf, uint64_t hash)
 	return multiply_high(hash, abf.blocks);
 }
 
-/* The place of a slice: floor modulo. */
+/* The place of a slice: slice mod (k + l), never negative. */
 inline int place_of(const sb_abf &abf, int64_t slice)
 {
 	const int64_t n = sb_abf_slices(&abf);
@@ -40,8 +40,9 @@ inline int place_of(const sb_abf &abf, int64_t slice)
 }
 
 /*
- * The item's bit in the slice at place p. Each 64-bit word of mixed hash has four pieces of 16 bits, the lowest
- * first, for four places. Bits in different slices are independent of each other and of the block.
+ * word_of() and bit_of() give the item's bit in the slice at a place. Four places share a word of 64 mixed bits of
+ * the hash: each takes 16 bits of it, the first place the lowest ones. The bits in different slices are independent
+ * of each other and of the block.
  */
 inline uint64_t word_of(uint64_t hash, int place)
 {
@@ -54,14 +55,12 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
 }
 
 /*
- * Is the item found among the `count` slices that begin with the one at place `newest` and become older? `block` is its
- * block. REQUIRES: count <= k + l.
+ * True if the item is found among `count` slices: the one at place `newest` and the next older ones. `block` is the
+ * item's block. REQUIRES: count <= k + l.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 
-/*
- * How many of the slices that are alive now are so for a question at this generation. The others are the oldest ones.
- */
+/* How many of the slices that are alive now are still alive at `generation`. The others are the oldest ones. */
 int alive_at(const sb_abf &abf, int64_t generation);
 
 inline bool is_used(const sb_abf &abf, int place)

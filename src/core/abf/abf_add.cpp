@@ -1,5 +1,5 @@
 /*
- * abf_add.cpp: adding items to an abf, and moving its clock on. sb_abf.h says what both promise.
+ * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what both promise.
  */
 #include "abf/abf.hpp"
 #include "base/stop.hpp"
@@ -9,16 +9,17 @@ using namespace streambloom;
 namespace streambloom {
 
 /*
- * Looks for k consecutive slices that have the item's bit, from the newest on. The oldest slice of a candidate is
- * looked at first: if it lacks the bit, all candidates that include it are out, and the next one begins behind it. So
- * a new item mostly costs a look at every k-th slice or so, as in the search for a text by Boyer and Moore.
+ * Looks for k consecutive slices that have the item's bit, from the newest on. It looks first at the oldest slice of
+ * such a candidate. If that slice lacks the bit, no candidate that includes it can match, and the next candidate
+ * begins behind it. So for a new item it mostly reads about every k-th slice, as the Boyer-Moore search in a text
+ * does.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {
 	const int n = sb_abf_slices(&abf);
 	const int k = abf.hash_count;
 	const size_t part = slice_part(abf);
-	int begin = 0; /* of the candidate, as an age */
+	int begin = 0; /* age of the candidate's newest slice */
 	int known = 0; /* the slices from begin to known - 1 have the bit */
 
 	while (begin + k <= count)
@@ -51,15 +52,15 @@ int alive_at(const sb_abf &abf, int64_t generation)
 
 } // namespace streambloom
 
-/* Blocks that are cleared or looked at before the caller is asked whether to stop. */
+/* The number of blocks that are cleared or read before the caller is asked whether to stop. */
 static size_t blocks_at_once(const sb_abf &abf)
 {
 	return std::max<size_t>(bytes_at_once / block_bytes(abf), 1);
 }
 
 /*
- * The newest generation becomes this one. The slices that die are those whose places the new ones take; if they have
- * bits, these are cleared.
+ * Makes `generation` the newest generation. The new slices take the places of the slices that die; these are cleared
+ * if they have bits.
  */
 static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 {
@@ -87,8 +88,8 @@ static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 }
 
 /*
- * Sets the item's bits in the slices of its generation, as far as they are alive. The newest of them is `age`
- * generations older than the newest slice, which is at the place `newest`.
+ * Sets the item's bits in those slices of its generation that are alive. The newest slice of the item is `age`
+ * generations older than the newest slice of the filter, which is at the place `newest`.
  */
 static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newest, int64_t age)
 {
@@ -117,7 +118,7 @@ static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newes
 	abf->filled = true;
 }
 
-/* Asks for the lines that the item's bits are in, if it is of the newest generation. */
+/* Prefetches the cache lines that the item's bits are in, if the item is of the newest generation. */
 static void prefetch_bits(const sb_abf &abf, const unsigned char *slices, uint64_t hash, int newest)
 {
 	const int n = sb_abf_slices(&abf);
@@ -129,7 +130,10 @@ static void prefetch_bits(const sb_abf &abf, const unsigned char *slices, uint64
 	}
 }
 
-/* So many items ahead their lines are asked for, in filters that are larger than a level-1 cache. */
+/*
+ * How many items ahead prefetch_bits() is called, and from how many bytes of slices on: a smaller filter fits into a
+ * level-1 cache or nearly so.
+ */
 static constexpr size_t items_ahead = 8;
 static constexpr size_t ahead_from = 131072;
 
@@ -171,7 +175,7 @@ sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const in
 		set_bits(abf, block, hash, newest, abf->generation - generation);
 		if (abf->items < SB_ABF_MAX_ITEMS)
 			abf->items++;
-		/* by items the clock is the number of items, so it moves on behind the last item of a generation */
+		/* by items the clock is the number of items, so the last item of a generation moves it on */
 		if (!abf->by_time && abf->items == end)
 		{
 			if (sb_status status = move_on(abf, bytes, abf->generation + 1); status != SB_OK)
@@ -224,7 +228,7 @@ sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other, const voi
 		if (sb_status status = move_on(abf, to, united.generation); status != SB_OK)
 			return status;
 
-	/* those of the other filter's slices that are alive in the result */
+	/* the other filter's slices that have bits and are alive in the result */
 	const int n = sb_abf_slices(abf);
 	const size_t part = slice_part(*abf);
 	const int alive = other->filled ? alive_at(*other, united.generation) : 0;

@@ -1,6 +1,6 @@
 /*
- * abf_formula.cpp: the formulas of an abf. sb_abf.h names the source of each. They use doubles, because they plan and
- * predict; what is stored of them are k, l and a number of bits that is cut to multiples of 64.
+ * abf_formula.cpp: the formulas of an abf. sb_abf.h names the source of each. They use doubles, because they only
+ * plan and predict. Of their results only k, l and a number of bits are stored, and that number is a multiple of 64.
  */
 #include "streambloom.h"
 
@@ -16,8 +16,8 @@ static bool is_valid(int k, int l)
 }
 
 /*
- * The recursion goes over the slices one by one. Before slice i, row[a] is the probability that the last a slices have
- * matched, that the one before them has not, and that no k slices in a row have matched yet.
+ * The recursion goes over the slices one by one. Before slice i, row[a] is the probability of three things together:
+ * the last a slices have matched, the one before them has not, and no k slices in a row have matched yet.
  */
 double sb_abf_rate(int hash_count, int generations, const double *fills) noexcept
 {
@@ -56,7 +56,10 @@ double sb_abf_rate_of_load(int hash_count, int generations, double load, int blo
 	const double middle = rate_of(hash_count, generations, load);
 	if (block_bits == 0 || load == 0)
 		return middle;
-	/* Gauss and Hermite's rule with three points; the number of items of a block has a Poisson distribution */
+	/*
+	 * the number of items of a block is Poisson; the mean over it is taken by Gauss and Hermite's rule with three
+	 * points
+	 */
 	const double deviation = std::sqrt(3 * load / block_bits);
 	return (rate_of(hash_count, generations, std::max(load - deviation, 0.0)) + 4 * middle +
 			rate_of(hash_count, generations, load + deviation)) /
@@ -78,9 +81,9 @@ double sb_abf_load(int hash_count, int generations, double fpr, int block_bits) 
 }
 
 /*
- * More slices need fewer bits, up to some hundred of them, but each look-up reads all of them. These l need about 5 %
- * more than the best. For rates of 10 %, 1 %, 0.1 % and 0.01 % they are 5, 21, 38 and 54; the best k for them are 4,
- * 8, 11 and 14.
+ * Chooses l. Up to some hundred slices, more slices need fewer bits; but each look-up reads all slices. The l chosen
+ * here needs about 5 % more bits than the best l. For rates of 10 %, 1 %, 0.1 % and 0.01 % it is 5, 21, 38 and 54;
+ * the best k for these are 4, 8, 11 and 14.
  */
 static int best_generations(double fpr)
 {
@@ -96,14 +99,14 @@ void sb_abf_choose(double fpr, int *hash_count, int *generations) noexcept
 	const int l = *generations;
 	auto bits = [&](int k) { return k * (k + l) / sb_abf_load(k, l, fpr, 0); };
 
-	/* the bits have one minimum in k */
+	/* the number of bits has only one minimum in k, so going downhill finds it */
 	int k = static_cast<int>(std::clamp(std::floor(-0.9 * std::log2(fpr) + 1.5), 1.0, double{SB_ABF_MAX_HASHES}));
 	double least = bits(k);
 	for (int step : {-1, 1})
 		while (k + step >= 1 && k + step <= SB_ABF_MAX_HASHES)
 		{
 			const double next = bits(k + step);
-			if (next > least * (1 - 1e-6)) /* equal values are rounding noise between C libraries */
+			if (next > least * (1 - 1e-6)) /* a smaller gain may be rounding noise between C libraries */
 				break;
 			least = next;
 			k += step;
@@ -115,7 +118,7 @@ double sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) noexcept
 {
 	const auto bits = static_cast<double>(sb_abf_bits(abf));
 	double items = 0;
-	/* The slice of age i has had the generations of the ages i - k + 1 .. i, as far as these are not negative. */
+	/* The slice of age i has the items of the generations of the ages i - k + 1 .. i, without negative ages. */
 	for (int age = abf->generations; age >= 0; age -= abf->hash_count)
 	{
 		const double zeros = std::max(bits - static_cast<double>(set[age]), 0.5);

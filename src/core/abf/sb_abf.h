@@ -4,33 +4,33 @@
  * Shtul, Baquero, Almeida 2020 (Age-Partitioned Bloom Filters, arXiv 2001.03147); for windows of time Rodrigues,
  * Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream is cut into *generations*. A
  * filter has k + l *slices* of bits; with each generation the oldest slice is given up and an empty one takes its
- * place. An item sets one bit in each of the k newest slices, and is found where k consecutive slices all have its
- * bit. So an item is found for the l generations after its own, which are the window.
+ * place. An item sets one bit in each of the k newest slices. It is found if k consecutive slices all have its bit.
+ * So an item is found for the l generations after its own; these are the window.
  *
  * The clock. Each item has a position on a clock: its number in the stream, from 0 (a filter *by items*), or its own
  * time in microseconds since 2000-01-01 00:00 UTC (a filter *by time*). Its generation is floor(position / length),
  * where the length is ceil(window / l). Slices are numbered too: slice s is the one that generation s brings. An item
  * of generation g sets its bits in the slices g - k + 1 .. g, *whatever the newest generation c is*. The slices c - k
  * - l + 1 .. c are alive; an item that comes late sets its bits in those of its slices that are still alive. In the
- * papers all items of a generation set their bits in the k newest slices; for an item that is not late this is the
- * same.
+ * papers every item sets its bits in the k newest slices; for an item that is not late these are the same slices.
  *
- * No false negative inside the window. Let an item at position t, of generation g, be added, and let the filter be
- * asked at position u (or at that of its newest item, if that is later), with u - t <= window <= l * length. Then
+ * There is no false negative inside the window. Let an item of generation g be added at position t, and let the
+ * filter be asked at position u (or at the position of its newest item, if that is later), with u - t <= window <= l
+ * * length. Then
  *
  *   floor(u / length) <= floor((t + l * length) / length) = g + l,
  *
  * so the slices that are alive for this question begin at or before g + l - k - l + 1 = g - k + 1. They include all k
- * slices of the item. When it was added these were alive as well, since the newest generation only grows; and no bit
- * of a slice is taken back while it is alive. So the k consecutive slices g - k + 1 .. g have the item's bit, and the
- * answer is yes: whether the item was late or not, in whatever order other items came, and for each item alone.
+ * slices of the item. These were alive as well when the item was added, because the newest generation only grows. And
+ * no bit of a slice is taken back while the slice is alive. So the k consecutive slices g - k + 1 .. g have the
+ * item's bit, and the answer is yes. This holds for late items, too, and in whatever order the other items came.
  *
- * By time the content depends only on which items came at which times: bit b of slice s is set if and only if an item
- * of the generations s .. s + k - 1 has it, and s is alive, where c is the newest generation of all items. The order
- * of the items does not matter. Generations are those of a common clock, so the union of two filters, slice by slice,
- * is to the byte the filter of both streams. A clock that moves on without items makes old slices die: a question at
- * a later time leaves them out, and nothing has to be done to the filter. By items the generations of two streams are
- * not comparable, so such filters cannot be united, and their result depends on the order of the items.
+ * By time the content depends only on which items came at which times. Let c be the newest generation of all items.
+ * Bit b of slice s is set if and only if s is alive and an item of the generations s .. s + k - 1 has this bit. The
+ * order of the items does not matter. Two filters count generations by the same clock, so their union, slice by
+ * slice, is to the byte the filter of both streams. A clock that moves on without items makes old slices die: a
+ * question at a later time leaves them out, and nothing has to be done to the filter. By items the generations of two
+ * streams are not comparable, so such filters cannot be united, and their result depends on the order of the items.
  */
 #ifndef STREAMBLOOM_SB_ABF_H
 #define STREAMBLOOM_SB_ABF_H
@@ -46,11 +46,11 @@ extern "C" {
 #define SB_ABF_MAX_GENERATIONS 96
 #define SB_ABF_MAX_SLICES (SB_ABF_MAX_HASHES + SB_ABF_MAX_GENERATIONS)
 #define SB_ABF_MIN_BLOCK_BITS 64
-#define SB_ABF_BLOCK_BITS 512		/* where there are several blocks, each has at least as many bits of each slice */
+#define SB_ABF_BLOCK_BITS 512		/* if there are several blocks, each has at least so many bits of each slice */
 #define SB_ABF_MAX_BLOCK_BITS 1024
 #define SB_ABF_MAX_BYTES (SB_MAX_BYTES - SB_ABF_HEADER)
 #define SB_ABF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest window of time */
-#define SB_ABF_MAX_ITEMS (UINT64_C(1) << 62)	/* by time the count of items stays here; by items it ends here */
+#define SB_ABF_MAX_ITEMS (UINT64_C(1) << 62)	/* a filter by items refuses more; by time counting stops */
 #define SB_ABF_CHOOSE (-1)			/* in place of a parameter: the plan chooses it */
 
 /* The header of an abf, decoded. */
@@ -61,12 +61,12 @@ typedef struct sb_abf
 	bool		filled;			/* a bit is set, so that the value has its slices */
 	uint8_t		hash_count;		/* k: 1 .. SB_ABF_MAX_HASHES */
 	uint8_t		generations;	/* l: 1 .. SB_ABF_MAX_GENERATIONS */
-	uint16_t	block_bits;		/* of each slice in a block: a multiple of 64 */
+	uint16_t	block_bits;		/* bits of each slice in a block: a multiple of 64 */
 	uint32_t	blocks;			/* an item has all its bits in one block */
 	int64_t		window;			/* items or microseconds: 1 .. SB_ABF_MAX_TIME */
 	uint64_t	expected;		/* the number of items in a window; by items it is the window */
 	double		fpr;			/* the rate asked for */
-	uint64_t	items;			/* that have come; 0 if and only if there is no kind */
+	uint64_t	items;			/* number of items that came; 0 if and only if there is no kind */
 	int64_t		generation;		/* the newest, c; by items floor(items / length); without items 0 */
 
 	/* Not stored: bit p is 0 if the slice at place p certainly has no bit set. */
@@ -74,11 +74,12 @@ typedef struct sb_abf
 } sb_abf;
 
 /*
- * The parameters of a filter that remembers the last `window` items, or those of the last `window` microseconds, in
- * which `items` are expected (by items it is ignored), and then has at most this false-positive rate (SB_BF_MIN_FPR
- * .. SB_BF_MAX_FPR). hash_count (k) and generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k
- * is the one with the fewest bits for l: sb_abf_load(). The result needs about 5 % more bits than the best k and l,
- * which have many more slices. A search takes some 100 microseconds.
+ * Plans a filter that remembers the last `window` items (by items), or the items of the last `window` microseconds
+ * (by time). `items` is the number of items expected in a window; a filter by items ignores it. With so many items
+ * the filter has at most the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count (k) and
+ * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the one that needs the fewest bits
+ * for this l: see sb_abf_load(). The result needs about 5 % more bits than the best k and l, which have many more
+ * slices. A search takes some 100 microseconds.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range. SB_TOO_LARGE: the filter would be larger than SB_MAX_BYTES.
  */
@@ -94,10 +95,13 @@ sb_abf_slices(const sb_abf *abf)
 /* The length of a generation: ceil(window / l). The filter remembers l to l + 1 times as much. */
 int64_t		sb_abf_length(const sb_abf *abf) SB_NOEXCEPT;
 
-/* The generation of this position of the clock. */
+/* Returns the generation to which a position of the clock belongs. */
 int64_t		sb_abf_generation(const sb_abf *abf, int64_t position) SB_NOEXCEPT;
 
-/* The number of bytes of a whole value: the header, and the slices if a bit is set; and of the slices in memory. */
+/*
+ * sb_abf_size() is the number of bytes of a whole value: the header, and the slices if a bit is set.
+ * sb_abf_slice_bytes() is the number of bytes of the slices in memory.
+ */
 size_t		sb_abf_size(const sb_abf *abf) SB_NOEXCEPT;
 size_t		sb_abf_slice_bytes(const sb_abf *abf) SB_NOEXCEPT;
 
@@ -115,25 +119,26 @@ void		sb_abf_encode_header(const sb_abf *abf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_abf_decode_header(const void *data, size_t have, size_t total, sb_abf *out) SB_NOEXCEPT;
 
 /*
- * Checks the slices of a value whose header was checked: a bit is set, and no more bits are than the items can have
- * set. If the filter is not filled, `slices` is not read; nor is it by the functions below. SB_BAD_CELLS,
+ * Checks the slices of a value whose header was checked: a bit must be set, and not more bits than the items can have
+ * set. If the filter is not filled, neither this function nor those below read `slices`. May return SB_BAD_CELLS,
  * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices) SB_NOEXCEPT;
 
 /*
- * Adds `count` items in their order; of a filter by time times[i] is the time of item i, and otherwise `times` is
- * NULL. duplicates[i] becomes whether the filter had item i before, asked at the item's own position; `duplicates`
- * may be NULL. All of the slices must be in memory, zero if the filter is not filled; then it is filled. SB_OVERFLOW:
- * the items can no longer be counted. SB_INTERRUPTED. REQUIRES: |times[i]| <= SB_ABF_MAX_TIME.
+ * Adds `count` items in their order. In a filter by time, times[i] is the time of item i; by items, `times` is NULL.
+ * duplicates[i] says whether the filter had item i before, asked at the item's own position; `duplicates` may be
+ * NULL. All the slices must be in memory; if the filter is not filled, they must be zero. Afterwards `filled` is true
+ * if a bit is set. SB_OVERFLOW: the items can no longer be counted. May also return SB_INTERRUPTED. REQUIRES:
+ * |times[i]| <= SB_ABF_MAX_TIME.
  */
 SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const int64_t *times, size_t count,
 								  bool *duplicates) SB_NOEXCEPT;
 
 /*
- * Makes `generation` the newest generation of a filter by time, if it is newer than the present one. The slices that
- * are no longer alive then are cleared, and `filled` becomes false if no bit is left. A filter by items, or without
- * items, stays as it is. SB_INTERRUPTED: the caller wants the work to stop.
+ * Makes `generation` the newest generation of a filter by time, if it is newer than the present one. Clears the
+ * slices that are no longer alive; if no bit is left, `filled` becomes false. A filter by items, or without items,
+ * stays as it is. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generation) SB_NOEXCEPT;
 
@@ -148,23 +153,23 @@ SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_ab
 
 /*
  * Adds the items of `other` to those of `abf`, which becomes what sb_abf_plan_union() says. All slices of `abf` must
- * be in memory. REQUIRES: sb_abf_plan_union() accepts both. SB_INTERRUPTED.
+ * be in memory. REQUIRES: sb_abf_plan_union() accepts both. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other,
 									const void *other_slices) SB_NOEXCEPT;
 
 /*
- * set[i] becomes the number of bits that are set in the slice of age i: that of the generation c - i, 0 <= i < k + l.
- * SB_INTERRUPTED.
+ * set[i] becomes the number of set bits in the slice of age i, 0 <= i < k + l; this is the slice of generation c - i.
+ * May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint64_t set[SB_ABF_MAX_SLICES]) SB_NOEXCEPT;
 
 /* --------------------------------------------------------------------- formulas */
 
 /*
- * The probability that a new item finds k consecutive slices with its bit: fills[i] is the share of bits that are set
- * in slice i of k + l. It is the recursion of Shtul, Baquero, Almeida 2020, section 4, on the number of slices in a
- * row that have matched so far. NaN if k or l is out of its range.
+ * The probability that a new item finds its bit in k consecutive slices. fills[i] is the share of bits that are set
+ * in slice i of k + l. The formula is the recursion of Shtul, Baquero, Almeida 2020, section 4, over the number of
+ * slices in a row that have matched so far. NaN if k or l is out of its range.
  */
 double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOEXCEPT;
 
@@ -173,16 +178,19 @@ double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOE
  * generations. A slice with the items of k generations has `load` items for each bit, so its fill is 1 - e^-load.
  *
  * If block_bits is not 0, the slices are cut into blocks of so many bits, whose loads differ. The result is the mean
- * of the rates of the blocks. It takes the load of a block to be normally distributed, and to be the same in all
- * slices, which makes the result a little too high.
+ * of the rates of the blocks. The function takes the load of a block as normally distributed and as the same in all
+ * slices, so the result is a little too high.
  */
 double		sb_abf_rate_of_load(int hash_count, int generations, double load, int block_bits) SB_NOEXCEPT;
 
-/* The largest load that keeps this rate. A filter takes k (k + l) / (l load) bits for each item of its window. */
+/*
+ * The largest load at which the rate is at most `fpr`. A filter takes k (k + l) / (l load) bits for each item of its
+ * window.
+ */
 double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits) SB_NOEXCEPT;
 
 /*
- * The k and l that a plan takes for this rate. If one of *hash_count and *generations is not SB_ABF_CHOOSE, it stays.
+ * Chooses the k and l that a plan takes for this rate. If *hash_count or *generations is not SB_ABF_CHOOSE, it stays.
  */
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 

@@ -1,7 +1,7 @@
 /*
- * bit_stream.hpp: numbers written as strings of bits, and read again: the lowest bit of a byte comes first. A number of
- * a fixed width begins with its lowest bit, too. The gamma code (Elias 1975) of a number of z + 1 digits is z zeros, a
- * one, and the z lower bits. For the core only.
+ * bit_stream.hpp: writes numbers as bits, one after the other, and reads them again. The lowest bit of a byte comes
+ * first. A number of a fixed width, too, begins with its lowest bit. The gamma code (Elias 1975) of a number of z + 1
+ * binary digits is z zeros, a one, and the z lower digits: 5 = 101 is written as 0 0 1 1 0. For the core only.
  */
 #ifndef STREAMBLOOM_BIT_STREAM_HPP
 #define STREAMBLOOM_BIT_STREAM_HPP
@@ -18,7 +18,7 @@ constexpr uint64_t lower_bits(uint64_t value, int count)
 	return value & ((UINT64_C(1) << count) - 1);
 }
 
-/* Bits on their way into bytes. */
+/* Writes bits into bytes. */
 class bit_writer
 {
 public:
@@ -56,7 +56,7 @@ public:
 		put_wide(lower_bits(value, zeros), zeros);
 	}
 
-	/* Where the next byte goes, after the last one was filled up. */
+	/* Fills the last byte up with zeros. Returns where the next byte goes. */
 	unsigned char *finish()
 	{
 		if (used_ > 0)
@@ -70,22 +70,19 @@ private:
 	int used_ = 0;
 };
 
-/* The bits of a gamma code. REQUIRES: value > 0. */
+/* The number of bits of the gamma code of `value`. REQUIRES: value > 0. */
 constexpr size_t gamma_bits(uint64_t value)
 {
 	return 2 * static_cast<size_t>(std::bit_width(value)) - 1;
 }
 
-/*
- * Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was
- * taken.
- */
+/* Reads bits from bytes that may hold anything. After the last byte it reads zeros, and then ok() is false. */
 class bit_reader
 {
 public:
 	bit_reader(const unsigned char *begin, const unsigned char *end) : begin_(begin), end_(end) {}
 
-	/* The number of the next `count` bits, 0 .. 63. */
+	/* Reads a number of `count` bits, 0 <= count <= 63. */
 	uint64_t get(int count)
 	{
 		const uint64_t value = lower_bits(next_64(), count);
@@ -93,7 +90,10 @@ public:
 		return value;
 	}
 
-	/* A gamma code of at most 63 digits; 0 if there is none. */
+	/*
+	 * Reads a gamma code and returns its number, of at most 63 digits. Returns 0, and makes ok() false, if there is
+	 * none.
+	 */
 	uint64_t gamma()
 	{
 		const uint64_t bits = next_64();
@@ -107,10 +107,10 @@ public:
 		return UINT64_C(1) << zeros | get(zeros);
 	}
 
-	/* Goes on at another bit. */
+	/* The next read begins at bit number `bit`. */
 	void seek(size_t bit) { bit_ = bit; }
 
-	/* Is less than a byte left, and that zero? */
+	/* True if less than a byte is left, and all its bits are zero. */
 	bool is_at_end() const
 	{
 		const size_t bits = static_cast<size_t>(end_ - begin_) * 8;
@@ -119,10 +119,13 @@ public:
 
 	bool ok() const { return !failed_ && bit_ <= static_cast<size_t>(end_ - begin_) * 8; }
 
-	/* The number of `count` bits from any bit on, 0 .. 63. */
+	/*
+	 * Returns the number in the `count` bits from bit number `bit` on, 0 <= count <= 63. The next get() is not
+	 * affected.
+	 */
 	uint64_t at(size_t bit, int count) const { return lower_bits(word_at(bit), count); }
 
-	/* The 64 bits from any bit on, with zeros after the last byte. */
+	/* Returns the 64 bits from bit number `bit` on, with zeros after the last byte. */
 	uint64_t word_at(size_t bit) const
 	{
 		const size_t size = static_cast<size_t>(end_ - begin_);

@@ -50,7 +50,7 @@ inline void store_le(void *to, T value)
 	std::memcpy(to, &value, sizeof value);
 }
 
-/* Loads eight bytes, little-endian; if there are fewer before `end`, zeros take the place of the others. */
+/* Loads eight bytes, little-endian. Bytes from `end` on are taken as zeros. */
 inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 {
 	if (end - from >= 8)
@@ -61,7 +61,10 @@ inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 	return value;
 }
 
-/* The high 64 bits of the product. It maps a hash to 0 .. n - 1 evenly, and halving n halves the result. */
+/*
+ * Returns the high 64 bits of the product. With a hash and n it maps the hash to 0 .. n - 1 evenly, and halving n
+ * halves the result.
+ */
 constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 {
 	return static_cast<uint64_t>((static_cast<u128>(a) * b) >> 64);

@@ -1,7 +1,7 @@
 /*
  * hash.cpp: the 64-bit hash of an item, XXH3 with seed 0 of canonical little-endian bytes. It is the same on every
- * architecture, and xxHash has not changed it since version 0.8.0. Stored filters depend on it, so it must stay as it
- * is as long as there is format version 1.
+ * architecture, and xxHash has not changed it since version 0.8.0. Stored filters depend on it, so it must not change
+ * as long as format version 1 exists.
  */
 #include "base/bits.hpp"
 #include "base/hash.hpp"

@@ -1,5 +1,5 @@
 /*
- * hash.hpp: many integers hashed together.
+ * hash.hpp: hashes many integers together.
  */
 #ifndef STREAMBLOOM_HASH_HPP
 #define STREAMBLOOM_HASH_HPP
@@ -9,7 +9,7 @@
 namespace streambloom {
 
 /*
- * hashes[i] becomes sb_hash_int64() of values[i]. That takes less time than single calls, because the processor
+ * Writes sb_hash_int64() of values[i] to hashes[i]. That takes less time than single calls, because the processor
  * calculates several hashes at the same time. `hashes` may be `values`.
  */
 void hash_int64s(const uint64_t *values, size_t count, uint64_t *hashes);

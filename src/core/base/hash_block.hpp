@@ -1,7 +1,7 @@
 /*
- * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them: how hashes
- * are cut into the number of a block, a bucket and lower digits; entries of the directory; and the search for a
- * bucket in a block. For the core only.
+ * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them. It says how
+ * a hash is cut into the number of a block, a bucket and lower digits; it reads and writes the entries of the
+ * directory; and it finds a bucket in a block. For the core only.
  */
 #ifndef STREAMBLOOM_HASH_BLOCK_HPP
 #define STREAMBLOOM_HASH_BLOCK_HPP
@@ -16,8 +16,9 @@
 namespace streambloom {
 
 /*
- * How the hashes of so many items are cut, of which so many digits are kept: a block has 64 items or more on
- * average (unless all are fewer), and there are two to four buckets for each item, at most 256 in a block.
+ * How hashes are cut in a filter of about `items` items. Only the `digits` highest bits of a hash are kept; they are
+ * called its digits. A block has 64 items or more on average (unless the filter has fewer). There are two to four
+ * buckets for each item, at most 256 in a block.
  */
 struct hash_digits
 {
@@ -36,13 +37,13 @@ struct hash_digits
 
 	int of_block;
 	int of_bucket;
-	int lower; /* those that are kept */
+	int lower; /* digits that are stored with the item */
 };
 
-/* The bytes of an entry of the directory: where a block ends. */
+/* The size in bytes of an entry of the directory. The entry says where a block ends. */
 constexpr size_t directory_entry = 3;
 
-/* Where a block ends: all blocks together have less than 2^24 bytes. */
+/* Loads such an entry: 24 bits are enough, because all blocks together have less than 2^24 bytes. */
 inline uint32_t load_end(const unsigned char *entry)
 {
 	return entry[0] | static_cast<uint32_t>(load_le<uint16_t>(entry + 1)) << 8;
@@ -54,13 +55,16 @@ inline void store_end(unsigned char *entry, uint32_t end)
 	store_le(entry + 1, static_cast<uint16_t>(end >> 8));
 }
 
-/* Strings of bits that begin at the first byte of a block. */
+/* Reads the bits of a block, counted from its first byte. */
 class block_bits
 {
 public:
 	block_bits(const unsigned char *begin, size_t size) : begin_(begin), end_(begin + size) {}
 
-	/* 64 bits from any one in the block on, with zeros after the last byte. REQUIRES: the bit is in the block. */
+	/*
+	 * Returns the 64 bits from bit number `bit` on, with zeros after the last byte. REQUIRES: the bit is in the
+	 * block.
+	 */
 	SB_KERNEL uint64_t word(size_t bit) const
 	{
 		const unsigned char *byte = begin_ + bit / 8;
@@ -83,7 +87,10 @@ SB_AVX2 inline uint64_t lowest_ones_at_once(uint64_t word, uint32_t number)
 }
 #endif
 
-/* Which bit is the one with this number, counted from 0? REQUIRES: the word has so many. */
+/*
+ * Returns the place of set bit number `number`, counted from 0: 3 for the word 1010 (binary) and number 1. REQUIRES:
+ * the word has more than `number` set bits.
+ */
 template <sb_simd variant>
 SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 {
@@ -97,8 +104,9 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * The items of a bucket: those from *begin to *end - 1; `before` buckets before it are taken. Bit last_at + i says
- * whether item i is the last one of its bucket. false: there are not so many buckets.
+ * Finds the items of a bucket: the items *begin .. *end - 1. `before` is the number of buckets with items that
+ * precede it. Bit last_at + i says whether item i is the last one of its bucket. Returns false if there are not so
+ * many buckets.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,
@@ -125,7 +133,7 @@ SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t 
 	return false;
 }
 
-/* How many of so many bits are set. */
+/* Counts the set bits among the `count` bits from bit `from` on. */
 template <sb_simd variant>
 SB_KERNEL uint32_t count_ones(const block_bits &bits, size_t from, uint32_t count)
 {

@@ -1,9 +1,9 @@
 /*
- * hash_set.cpp: a set of 64-bit hashes. The bits of a hash are well mixed, so its own high bits choose its slot. Then
- * slots are sorted by hash, except for neighbours. The lines and blocks of a filter, too, are chosen by the high bits
- * of a hash, so to go from a set to a filter or to a larger set is a walk through both from the beginning to the end.
- * (Where somebody has chosen items so that they collide, the secret chooses the slots instead.) An empty slot is 0; the
- * hash 0 itself is kept in the extra slot at the end.
+ * hash_set.cpp: a set of 64-bit hashes. The bits of a hash are well mixed, so its own high bits choose its slot.
+ * Slots are therefore sorted by hash, except for neighbours. The high bits of a hash also choose the line or block of
+ * a filter. So moving hashes from a set to a filter, or to a larger set, is a walk through both from the beginning to
+ * the end. (If somebody has chosen items so that they collide, the secret chooses the slots instead.) An empty slot
+ * is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -20,7 +20,7 @@ using namespace streambloom;
 
 size_t streambloom::hash_set_bytes(uint64_t capacity, uint32_t beside)
 {
-	/* the extra slot at the end has the layout of four slots, of which only the first is there */
+	/* the extra slot at the end has the layout of a group of four slots, of which only the first exists */
 	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 
@@ -71,9 +71,9 @@ void sb_set_secret(uint64_t first, uint64_t second) noexcept
 }
 
 /*
- * Sets of so many bytes or more are aligned, so that each group of four slots lies in one line of the processor's
- * cache. A smaller set is not, because its size is chosen to fit what the allocator provides: a power of two, as
- * PostgreSQL's does.
+ * Sets of at least so many bytes are aligned, so that each group of four slots lies in one line of the processor's
+ * cache. A smaller set is not aligned: its size just fits the blocks of an allocator that provides powers of two, as
+ * PostgreSQL's does, and alignment needs more bytes.
  */
 static constexpr size_t aligned_from_bytes = 8192;
 
@@ -141,7 +141,7 @@ sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t ha
 
 sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
 {
-	bool stopped = false; /* the rest of the walk does nothing then */
+	bool stopped = false; /* if true, the rest of the walk does nothing */
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
 		stopped = stopped || stop_wanted();
 		if (!stopped)
@@ -156,7 +156,7 @@ sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
 
 /* ------------------------------------------------------------ many at once */
 
-/* As in bf_lines.cpp. */
+/* How many hashes ahead a slot is prefetched; measured in bf_lines.cpp. */
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
@@ -246,8 +246,8 @@ uint64_t streambloom::hash_set_missing(const sb_hash_set *set, const uint64_t *h
 }
 
 /*
- * The first empty slot for a hash that is not in the set and not 0. The four slots are read one by one: often they have
- * just been written one by one, and a load of all four at once would wait for these stores.
+ * Returns the first empty slot for a hash that is not 0 and not in the set. It reads the four slots of a group one by
+ * one, because they have often just been written one by one. A load of all four at once would wait for these stores.
  */
 static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint64_t hash)
 {
@@ -269,7 +269,7 @@ sb_status streambloom::move_set(sb_hash_set *to, const sb_hash_set *from)
 {
 	const uint64_t words = std::min(to->beside, from->beside);
 	const slot_order order(to);
-	bool stopped = false; /* the rest of the walk does nothing then */
+	bool stopped = false; /* if true, the rest of the walk does nothing */
 	in_batches(from, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		stopped = stopped || stop_wanted();
 		for (size_t i = 0; i < count && !stopped; i++)
@@ -297,15 +297,15 @@ uint64_t streambloom::farthest_search(const sb_hash_set *set)
 	return farthest;
 }
 
-/* To sort so many hashes takes about a millisecond. More hashes are first split by their highest bits. */
+/* Sorting this many hashes takes about a millisecond. More hashes are first split by their highest bits. */
 static constexpr ptrdiff_t sorted_at_once = 16384;
 
-/* REQUIRES: no two hashes are equal, and all hashes have the same bits above this one. */
+/* Sorts begin .. end. REQUIRES: no two hashes are equal, and all hashes have the same bits above bit number `bit`. */
 static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
 {
 	for (; end - begin > sorted_at_once; bit--)
 	{
-		uint64_t *middle = begin; /* hashes without the bit are moved before it, those with the bit stay behind it */
+		uint64_t *middle = begin; /* hashes without the bit are moved before `middle`, hashes with it stay behind */
 		const auto all = static_cast<size_t>(end - begin);
 		sb_status status = in_pieces(all, bytes_at_once / sizeof *begin, [&](size_t first, size_t count) {
 			for (uint64_t *at = begin + first; at < begin + first + count; at++)

@@ -1,6 +1,6 @@
 /*
- * hash_set.hpp: the functions of the core on sets of hashes; the search for a slot, for kernels that add many hashes;
- * the walk through a range of hashes.
+ * hash_set.hpp: the functions of the core on sets of hashes. It also has the search for a slot, for kernels that add
+ * many hashes, and the walk through a range of hashes.
  */
 #ifndef STREAMBLOOM_HASH_SET_HPP
 #define STREAMBLOOM_HASH_SET_HPP
@@ -23,7 +23,7 @@ inline bool hash_set_wants_secret(const sb_hash_set *set)
 	return set->crowded && set->secret[0] == 0;
 }
 
-/* The index in `slots` of the hash of a slot. Its words have the indexes + 4, + 8, ... */
+/* The index in `slots` of the hash of a slot. The words beside it have this index + 4, + 8, ... */
 inline size_t hash_set_place(uint64_t slot, uint32_t beside)
 {
 	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);
@@ -36,14 +36,14 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * A set grows by the capacities 12, 28, 60, ... With no words beside, with one or with three, the array then takes a
- * little less than a power of two, which is what an allocator such as PostgreSQL's provides. The first function returns
- * the smallest capacity that holds `count` hashes, the second one the next larger capacity.
+ * The first function returns the smallest capacity that holds `count` hashes, the second one the next larger
+ * capacity. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a set
+ * takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);
 
-/* An empty set of this capacity. SB_NO_MEMORY, SB_INTERRUPTED: *set has no slots then. */
+/* Makes an empty set of this capacity. SB_NO_MEMORY, SB_INTERRUPTED: *set has no slots then. */
 [[nodiscard]] sb_status hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
 
 /*
@@ -52,35 +52,41 @@ uint64_t hash_set_next_capacity(uint64_t capacity);
  */
 [[nodiscard]] sb_status hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
 
-/* Makes room for one more hash, and brings in the secret if the set wants it. Statuses as of hash_set_remake(). */
+/*
+ * Makes room for one more hash, and brings in the secret if the set wants it. Returns the statuses of
+ * hash_set_remake().
+ */
 [[nodiscard]] sb_status hash_set_make_room(sb_hash_set *set, const sb_memory *memory);
 
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: hash_set_has_room(). */
 uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 
 /*
- * Adds hashes in their order until all are added or there is no room. Returns how many it has taken. It prefetches, so
- * that in batches of a hundred or more a large set costs little more than a small one. A set without room is left as it
- * is. Of each hash only the bits of `mask` are added.
+ * Adds hashes in their order until all are added or the set has no room. Returns how many hashes it has taken. It
+ * adds only the bits of `mask` of each hash. It prefetches: in batches of a hundred or more, a hash costs little more
+ * in a large set than in a small one. A set without room is left as it is.
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 
-/* How many of these hashes, no two of them the same, are not in the set. */
+/* Returns how many of these hashes are not in the set. REQUIRES: no two of them are the same. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
-/* The slot of a hash, or UINT64_MAX if it is not in the set. */
+/* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
 uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
 
-/* Writes the hashes of the set in ascending order. SB_INTERRUPTED. REQUIRES: `out` has room for set->count hashes. */
+/*
+ * Writes the hashes of the set in ascending order. May return SB_INTERRUPTED. REQUIRES: `out` has room for set->count
+ * hashes.
+ */
 [[nodiscard]] sb_status hash_set_sort(const sb_hash_set *set, uint64_t *out);
 
-/* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
+/* Returns the next used slot at or after `slot` and stores its hash in *hash. Returns UINT64_MAX if there is none. */
 uint64_t hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash);
 
-/* Its hashes as little-endian words, in the order of slots: `count` times 8 bytes. */
+/* Writes the hashes of the set as little-endian words, in the order of slots: set->count times 8 bytes. */
 [[nodiscard]] sb_status hash_set_write(const sb_hash_set *set, void *out);
 
-/* Hashes, and what is kept beside them, to little-endian words and back; these need not be aligned. */
+/* Write and read words (hashes, and what is kept beside them) as little-endian bytes. The bytes need no alignment. */
 void hash_set_write_words(const uint64_t *words, size_t count, void *out);
 void hash_set_read_words(const void *from, uint64_t *words, size_t count);
 
@@ -89,19 +95,19 @@ void hash_set_read_words(const void *from, uint64_t *words, size_t count);
 /* The numbers that sb_set_secret() was given. */
 extern uint64_t process_secret[2];
 
-/* The exclusive or of both halves of the product (as in wyhash, Wang Yi 2019). */
+/* Returns the exclusive or of both halves of the product (as in wyhash, Wang Yi 2019). */
 inline uint64_t folded_product(uint64_t a, uint64_t b)
 {
 	return multiply_high(a, b) ^ a * b;
 }
 
-/* A number for each hash, which nobody can predict without the secret. */
+/* Returns a number for each hash that nobody can predict without the secret. */
 inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
 {
 	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), random_step);
 }
 
-constexpr size_t hashes_at_once = 256; /* at most, in a walk */
+constexpr size_t hashes_at_once = 256; /* the most hashes that a walk hands over in one call */
 
 /* How many hashes a set of this capacity holds. */
 constexpr uint64_t largest_count(uint64_t capacity)
@@ -110,8 +116,8 @@ constexpr uint64_t largest_count(uint64_t capacity)
 }
 
 /*
- * Copies all hashes of a set with their words into an empty set, which has more slots, more words beside, or a secret.
- * SB_INTERRUPTED.
+ * Copies all hashes of a set with their words into an empty set, which has more slots, more words beside, or a
+ * secret. May return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status move_set(sb_hash_set *to, const sb_hash_set *from);
 
@@ -126,7 +132,7 @@ struct slot_order
 
 	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
 
-	/* The number whose high bits choose this slot. */
+	/* Returns the number whose high bits choose the slot of a hash. */
 	uint64_t key(uint64_t hash) const { return secret[0] == 0 ? hash : secret_key(hash, secret); }
 };
 
@@ -217,9 +223,7 @@ class batch
 public:
 	explicit batch(Take take) : take_(take) {}
 
-	/*
-	 * The next one counts only if `taken`. There is no branch, because a third of the slots or more is empty at random.
-	 */
+	/* Adds the pair if `taken` is true. There is no branch, because at random a third of the slots or more is empty. */
 	void add(uint64_t hash, uint64_t slot, bool taken)
 	{
 		hashes_[count_] = hash;
@@ -256,9 +260,9 @@ inline void in_batches(const sb_hash_set *set, Take take)
 }
 
 /*
- * Calls take() for the hashes of a set that lie in range number `part`, if all hashes are cut into `parts` equal ranges
- * as multiply_high() does it. Without a secret each of them lies in one of the slots of its range, or in one of the
- * slots that follow up to the first empty one.
+ * Calls take() for the hashes of range number `part`, if all 64-bit numbers are cut into `parts` equal ranges as
+ * multiply_high() cuts them. In a set without a secret each hash of the range lies in one of the slots of the range,
+ * or in one of the slots that follow, up to the first empty one.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

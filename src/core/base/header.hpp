@@ -34,8 +34,9 @@ enum class value_type : uint8_t
 void encode_common(void *out, value_type type, uint16_t flags, const sb_kind &kind);
 
 /*
- * Reads and checks the first 40 bytes of a value whose whole header has header_size bytes. Flags outside known_flags
- * are refused (SB_BAD_HEADER), because a later version may use them for something that changes what the value means.
+ * Reads and checks the first 40 bytes of a value whose whole header has header_size bytes. Refuses flags outside
+ * known_flags (SB_BAD_HEADER): a later version may use such a flag for something that changes the meaning of the
+ * value.
  */
 SB_NODISCARD sb_status decode_common(const void *data, size_t have, size_t header_size, value_type type,
 									 uint16_t known_flags, uint16_t *flags, sb_kind *kind);

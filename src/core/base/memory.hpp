@@ -9,15 +9,15 @@
 
 namespace streambloom {
 
-/* The bytes of a line of the processor's cache. */
+/* The size in bytes of a line of the processor's cache. */
 constexpr size_t cache_line = 64;
 
 /* Allocates zeroed memory; memory->release() frees it. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */
 [[nodiscard]] sb_status allocate_zeroed(const sb_memory *memory, size_t size, void **out);
 
 /*
- * The same, but *out is a multiple of cache_line, with `before` more zeroed bytes in front of it. release_aligned()
- * with the same `before` frees it.
+ * Allocates `before` + `size` zeroed bytes. *out is a multiple of cache_line and has `before` bytes in front of it.
+ * release_aligned() with the same `before` frees the memory.
  */
 [[nodiscard]] sb_status allocate_aligned(const sb_memory *memory, size_t size, void **out, size_t before = 0);
 void release_aligned(const sb_memory *memory, void *aligned, size_t before = 0);

@@ -44,7 +44,7 @@ typedef enum sb_status
 	SB_TOTAL_OVERFLOW,	/* the total of all hits would overflow */
 	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
 	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
-	SB_NO_MEMORY,		/* the caller's sb_memory has no more */
+	SB_NO_MEMORY,		/* the caller's sb_memory has no more memory */
 	SB_NEED_BYTES		/* not an error: a look-up needs more bytes of the value, see sb_lookup.h */
 } sb_status;
 
@@ -67,10 +67,10 @@ typedef struct sb_difference
 /* ----------------------------------------------------------------- memory */
 
 /*
- * The caller's allocator. Sets of hashes, builders and new values of tbf take their memory from it; nothing else in the
- * core allocates. The two functions must not throw and must not jump out of the core (longjmp). The caller may also
- * free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of releasing what was
- * made in it.
+ * The caller's allocator. Sets of hashes, builders and new values of tbf take their memory from it; nothing else in
+ * the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The caller may
+ * also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of releasing each
+ * block.
  */
 typedef struct sb_memory
 {
@@ -84,8 +84,8 @@ typedef struct sb_memory
 /*
  * A function of the core whose time grows with the size of a filter calls `stop` every few milliseconds. If `stop`
  * returns true, the function does not call it again and returns SB_INTERRUPTED at once. Its output is then of no use;
- * if it changes a filter in place, a part of the filter may be changed. NULL means that nothing is called, and is the
- * default. Call sb_set_stop() once, before other threads use the core.
+ * if it changes a filter in place, a part of the filter may be changed. NULL is the default: then nothing is called.
+ * Call sb_set_stop() once, before other threads use the core.
  */
 typedef bool (*sb_stop_function) (void);
 
@@ -106,11 +106,11 @@ uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 
 /*
- * Sets the secret of this process: two random numbers, of which the first is not 0. Anybody can compute the hash of an
- * item, and the hash of an integer can be inverted, so somebody who chooses the items can choose hashes that collide in
- * a hash table. A set of hashes in which that happens mixes the secret into the place of each hash. Nothing that is
- * stored or sent depends on the secret. Call this function once, before any other function of the core; without it the
- * secret is a constant from the sources.
+ * Sets the secret of this process: two random numbers, of which the first is not 0. A set of hashes mixes the secret
+ * into the place of each hash once too many of its hashes collide. Such hashes can be made: anybody can compute the
+ * hash of an item, and the hash of an integer can be inverted, so somebody who chooses the items can choose hashes
+ * that collide in a hash table. Nothing that is stored or sent depends on the secret. Call this function once, before
+ * any other function of the core. Without it the secret is a constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 
@@ -140,7 +140,7 @@ typedef struct sb_kind
 {
 	uint16_t	code;
 	uint32_t	detail;
-	char		name[SB_KIND_NAME_SIZE];	/* of the type, padded with zeros; without SB_KIND_NAMED all zeros */
+	char		name[SB_KIND_NAME_SIZE];	/* of the type, padded with zeros; all zeros unless SB_KIND_NAMED */
 } sb_kind;
 
 /* True if a and b are the same kind: code, detail and name are equal. */

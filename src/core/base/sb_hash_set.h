@@ -12,20 +12,21 @@ extern "C" {
 
 /*
  * A hash table with open addressing and linear probing. Builders begin as such a set, because it knows the number of
- * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins, so slots are
- * sorted by hash, except that neighbours may be exchanged.
+ * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins, so the slots
+ * are nearly sorted by hash: only neighbours may be exchanged.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
- * search passes all the hashes there. A search that passes more than 4 * hash_set_far slots sets `crowded`; with hashes
- * that nobody has chosen that happens in one of a thousand sets of 33 million hashes. hash_set_remake() then moves the
- * hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for instance after
- * each batch. Until then searches take longer, and nothing else is wrong.
+ * search passes all the hashes there. A search that passes more than 4 * hash_set_far slots sets `crowded`. With
+ * hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake() then
+ * moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for
+ * instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
  * cache often holds both. `slots` has the hashes of slots 0 .. 3, the first words of these slots, their second words
- * and so on; then the same for slots 4 .. 7, and so on. At the end is one more slot with the number `capacity`; it is 1
- * if the hash 0 is in the set, else 0. The array has hash_set_bytes() bytes, which are zero at first. It should begin
- * at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but `count` are for the core alone.
+ * and so on; then the same for slots 4 .. 7, and so on. At the end is one more slot, number `capacity`, for the hash
+ * 0: it is 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are zero at first. It
+ * should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but `count` are for the
+ * core alone.
  */
 typedef struct sb_hash_set
 {
@@ -51,12 +52,13 @@ void		sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) SB_NOEXCEPT
 SB_NODISCARD sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * Makes room for `more` hashes. Hashes that ascend crowd in the first slots of a set that grows under them, and adding
- * them is slow, unless there was room for all. SB_NO_MEMORY, SB_INTERRUPTED: the set is as it was.
+ * Makes room for `more` hashes. Call it before you add hashes in ascending order: without room for all of them they
+ * crowd in the first slots of the growing set, and adding them is slow. SB_NO_MEMORY, SB_INTERRUPTED: the set is as
+ * it was.
  */
 SB_NODISCARD sb_status sb_hash_set_reserve(sb_hash_set *set, const sb_memory *memory, uint64_t more) SB_NOEXCEPT;
 
-/* Adds many hashes, with room for all made before. SB_NO_MEMORY, SB_INTERRUPTED: some may have been added. */
+/* Adds many hashes, and first makes room for all of them. SB_NO_MEMORY, SB_INTERRUPTED: some may have been added. */
 SB_NODISCARD sb_status sb_hash_set_add_many(sb_hash_set *set, const sb_memory *memory, const uint64_t *hashes,
 											size_t count) SB_NOEXCEPT;
 

@@ -60,7 +60,7 @@ SB_AVX2 inline __m256i load(const void *from)
 }
 #endif
 
-/* How many bits are set in each byte. */
+/* Counts the set bits of each byte: byte i of the result is the number of set bits in byte i of `word`. */
 SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);
@@ -68,7 +68,10 @@ SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
 	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 }
 
-/* Is std::popcount an instruction in this variant? Without one, which not every x86-64 has, it is a call. */
+/*
+ * True if std::popcount is an instruction in this variant. Not every x86-64 has that instruction; without it
+ * std::popcount is a call.
+ */
 template <sb_simd variant>
 constexpr bool counts_bits = variant == SB_SIMD_AVX2 || !SB_HAS_AVX2_CODE;
 

@@ -20,12 +20,12 @@ inline bool stop_wanted()
 	return stop_function != nullptr && stop_function();
 }
 
-/* To clear, copy or unite a piece of so many bytes takes well below a millisecond. */
+/* A number of bytes that takes well below a millisecond to clear, copy or unite. */
 constexpr size_t bytes_at_once = size_t{1} << 20;
 
 /*
  * Cuts 0 .. all - 1 into pieces of at most at_once and calls work(first, count) for each. Before each piece it asks
- * whether to stop, and then returns SB_INTERRUPTED.
+ * whether to stop; if so, it returns SB_INTERRUPTED.
  */
 template <typename Work>
 inline sb_status in_pieces(size_t all, size_t at_once, Work work)

@@ -1,19 +1,19 @@
 /*
  * bf.cpp: the Bloom filter in lines of 512 bits. All bits of an item lie in one line.
  *
- * Of a hash only the 48 highest bits count, so that a list of hashes needs no others. Two of n items have the same
- * 48 bits with a probability of n / 2^48 each, which adds 3.6e-7 to the rate of 100 million items.
+ * Only the 48 highest bits of a hash count, so that a list of hashes need not store more. An item that was not added
+ * has the same 48 bits as one of n items with a probability of n / 2^48. That adds 3.6e-7 to the rate of a filter of
+ * 100 million items.
  *
  * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
- * become line i, which is what folding and widening rely on. The bits in the line come from 32 bits that are mixed from
- * the 48 (probe_of() in bf_lines.hpp), multiplied by successive powers of the golden ratio (as in RocksDB's
- * FastLocalBloom); the top nine bits of each product are the number of a bit. That is cheap in vector registers,
- * and a line has 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and no rate below
- * 1.5e-4.
+ * become line i. Folding and widening rely on this. The bits in the line come from 32 bits that are mixed from the 48
+ * (probe_of() in bf_lines.hpp), multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom);
+ * the top nine bits of each product are the number of a bit. That is cheap in vector registers, and a line has 2^32
+ * patterns. Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
  *
- * Measured with 10^8 items and 10^8 look-ups beside 64 bits (the low 32 of them for the line's bits): 0.000994 and
- * 0.000992 at a rate of 0.001 (standard error 0.3 %), 1.04e-5 and 0.98e-5 at 0.00001 (2 %). bf_agg's builder takes
- * 1.3 to 2.9 % more instructions an item.
+ * Measured with 10^8 items and 10^8 look-ups, 48 bits against 64 (of which the low 32 choose the bits in the line):
+ * the rate is 0.000994 against 0.000992 where 0.001 was asked for (standard error 0.3 %), and 1.04e-5 against 0.98e-5
+ * where 0.00001 was asked for (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"
@@ -33,7 +33,7 @@ static constexpr int line_bits = SB_BF_LINE * 8;
 
 /* ---------------------------------------------------------------- parameters */
 
-/* The last rate that this thread has searched for. */
+/* The rate that this thread has searched for last, and the result. */
 static thread_local constinit known_load last_search = {};
 
 static known_load search_load(double fpr)
@@ -113,7 +113,7 @@ void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
 }
 
-/* Are the fields that tell the size of the filter possible? */
+/* True if the fields that tell the size of the filter are in range and agree with each other. */
 static bool size_is_valid(const sb_bf *bf)
 {
 	if (!sb_bf_is_exact(bf))
@@ -190,7 +190,7 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* The same for folded lines, each of which is the union of 2^halvings lines. */
+/* The same for folded lines. Each of them is the union of 2^halvings lines. */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});
@@ -222,7 +222,7 @@ sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_differ
 	return SB_OK;
 }
 
-/* Calls combine(dst, src, lines, halvings) for one piece of dst after the other. */
+/* Cuts the lines of dst into pieces and calls combine(dst, src, lines, halvings) for each. */
 template <typename Combine>
 static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
 								 Combine combine)
@@ -231,9 +231,7 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
-	/*
-	 * lines_at_once and 2^halvings are powers of two, so a piece is whole groups of 2^halvings lines or a part of one
-	 */
+	/* both are powers of two: the piece has whole groups of 2^halvings lines, or is a part of one group */
 	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});
@@ -250,8 +248,8 @@ sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, con
 }
 
 /*
- * A hash of line i of src is at least i / src and less than (i + 1) / src times 2^64, and its line in dst follows from
- * that.
+ * The hashes of line i of src are those from i / from_count * 2^64 up to (i + 1) / from_count * 2^64. The loop goes
+ * through the lines of dst in which these hashes lie.
  */
 sb_status streambloom::map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines)
 {
@@ -290,9 +288,9 @@ int sb_bf_line_bits(const void *line) noexcept
 }
 
 /*
- * The estimated number of items, from the number of bits that are set after 2^halvings neighbouring lines are united:
- * for each united line ln(1 - fill) / (k ln(1 - 1/512)) (Swamidass and Baldi 2007), where fill is the mean fill of all.
- * Returns a negative number if all bits are set.
+ * Estimates the number of items. `set` is the number of bits that are set after each 2^halvings neighbouring lines
+ * are united. A united line has -ln(1 - fill) / (1 - (1 - 1/512)^k) items on average, where fill is the mean fill of
+ * all lines (Swamidass and Baldi 2007, with a Poisson load). Returns a negative number if all bits are set.
  */
 static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 {
@@ -309,11 +307,11 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 
 /*
  * The standard error of that estimate. For a line with a Poisson load of mean L, let p be the probability that an
- * item covers a given bit, p2 that it covers at least one of two. The number of empty bits of a line has the mean
- * 512 exp(-L p); it varies because the bits are random, and because the load is. All lines together have a given
- * number of items, so the part of the variance that follows from the load linearly is none: with b = 512, var = b
- * exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the slope 1 / (b p exp(-L
- * p)).
+ * item covers a given bit, and p2 the probability that it covers at least one of two given bits. The number of empty
+ * bits of a line has the mean 512 exp(-L p). It varies because the bits are random, and because the load is random.
+ * But all lines together have a fixed number of items, so the variance that is linear in the load drops out. With b =
+ * 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the
+ * slope 1 / (b p exp(-L p)).
  */
 static double error_of_items(const sb_bf *bf, double items, int halvings)
 {
@@ -331,10 +329,10 @@ static double error_of_items(const sb_bf *bf, double items, int halvings)
 /*
  * Estimates the number of items from the bits that are set.
  *
- * A filter that was widened j times has each bit of the small filter it was made of in 2^j lines; an item that was
- * added since has its bits in one. So the lines are folded to the size of the small filter, at which each item has its
- * bits once. If all bits are set at that size, they tell nothing: then twice the size is tried, and so on. At such a
- * size items of the small filter count several times, and the estimate is too large.
+ * A filter that was widened j times was made of a small filter. It has each bit of the small filter in 2^j lines, but
+ * the bits of an item that was added later in one line only. So the lines are folded to the size of the small filter,
+ * at which each item has its bits once. If all bits are set at that size, they tell nothing: then twice the size is
+ * tried, and so on. At such a size the items of the small filter count several times, and the estimate is too large.
  */
 static sb_status count_items(const sb_bf *bf, const void *lines, double *out, double *error)
 {
@@ -387,7 +385,10 @@ sb_status streambloom::load_of_lines(const sb_bf *bf, const void *lines, double 
 	return status;
 }
 
-/* Calls visit(first line, how many) for runs of neighboring lines, 32 lines in all, that lie evenly in the filter. */
+/*
+ * Calls visit(first line, count) for some runs of neighbouring lines, spread evenly over the filter. All runs
+ * together have 32 lines, or all lines of a small filter. Returns how many lines they have.
+ */
 template <typename Visit>
 static uint32_t for_each_run(const sb_bf *bf, const void *lines, Visit visit)
 {
@@ -413,9 +414,9 @@ static double whole_power(double base, int exponent)
 }
 
 /*
- * Most filters are far below the rate that is asked about, and their mean fill says so: the rate is about fill^k *
- * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here.
- * Only near that rate the lines are looked at one by one, which takes five times as long.
+ * True if the rate of the filter is clearly below `rate`; its mean fill says so for most filters. The rate is about
+ * fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill. The v taken here is a little
+ * too large. The caller looks at single lines only if this function returns false; that takes five times as long.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {

@@ -15,32 +15,32 @@ inline size_t line_bytes(const sb_bf *bf)
 	return size_t{bf->line_count} * SB_BF_LINE;
 }
 
-/* As sb_bf_decode_header(), but for a header alone: the length of a value is not checked. */
+/* Like sb_bf_decode_header(), but for a header without its value: the length of the value is not checked. */
 [[nodiscard]] sb_status decode_header(const void *data, size_t have, sb_bf *out);
 
-/* Adds all hashes of a set to lines. SB_INTERRUPTED. */
+/* Adds all hashes of a set to lines. May return SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_set(const sb_bf *bf, void *lines, const sb_hash_set *set);
 
-/* Adds the items of an exact filter to lines. SB_BAD_CELLS, SB_INTERRUPTED. */
+/* Adds the items of the exact filter *from to lines. May return SB_BAD_CELLS, SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored);
 
 /*
- * How many items a line of the filter holds on average, estimated from the fill; infinite if all bits are set.
- * SB_INTERRUPTED.
+ * Estimates from the fill how many items a line of the filter holds on average; infinite if all bits are set. May
+ * return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status load_of_lines(const sb_bf *bf, const void *lines, double *out);
 
 /*
- * dst |= src for any two numbers of lines: each line of dst gets all lines of src that items of it may have. The
- * items of src get bits in more lines than their own, unless the number of dst's lines is that of src's divided by
- * a whole number. SB_INTERRUPTED.
+ * dst |= src for any two numbers of lines. Each line of src is added to every line of dst in which one of its items
+ * may lie. So an item of src gets bits in one line of dst only if the number of src's lines is a multiple of dst's,
+ * and else in more lines than its own. May return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /*
- * The sparse encoding of lines of which most bytes are zero: its size in bytes; a writer, which may write 8 bytes more
- * than that; and a check. The check returns SB_BAD_LENGTH if the lengths in the encoding do not agree with `size`, and
- * must come before the lines are read.
+ * The sparse encoding of lines whose bytes are mostly zero. The first function computes its size in bytes. The second
+ * one writes it, and may write 8 bytes more than that. The third one checks it, and must be called before the lines
+ * are read; it returns SB_BAD_LENGTH if the lengths in the encoding do not agree with `size`.
  */
 [[nodiscard]] sb_status size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size);
 [[nodiscard]] sb_status write_sparse_lines(const sb_bf *bf, const void *lines, void *out);

@@ -1,10 +1,10 @@
 /*
- * bf_builder.cpp: a builder begins as a set of hashes, which grows and becomes lines; items are added in batches; two
- * builders are united. See sb_bf_builder.h. bf_builder_store.cpp plans and writes the result, bf_builder_travel.cpp
- * serializes builders.
+ * bf_builder.cpp: adds items to a builder, in batches, and unites two builders. A builder begins as a set of hashes,
+ * which grows and becomes lines. See sb_bf_builder.h. bf_builder_store.cpp plans and writes the result,
+ * bf_builder_travel.cpp serializes builders.
  *
- * After a failure nothing has to be undone. Each step either ends with all items in their new place or leaves them in
- * the old one, and items leave the pending array only after they were added.
+ * After a failure nothing has to be undone. Each step either moves all items to their new place or leaves them in the
+ * old one. Items leave the pending array only after they were added.
  */
 #include "base/bits.hpp"
 #include "base/hash.hpp"
@@ -20,15 +20,15 @@
 using namespace streambloom;
 
 /*
- * The set of a filter that sizes itself has at most so many slots (8 MB). When 5/8 of them are in use, the set becomes
- * self_sized_lines lines (32 MB, enough for 27 million items at 1 %). The result is folded to the size that the items
- * need.
+ * The most slots (8 MB) that the set of a filter that sizes itself may have. When 5/8 of them are in use, the set
+ * becomes self_sized_lines lines (32 MB, enough for 27 million items at 1 %). The result is folded to the size that
+ * the items need.
  */
 static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache; and
- * if there are many groups, an array of pending items for each would take more memory than their sets.
+ * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache. And
+ * with many groups, an array of pending items for each of them would take more memory than the sets.
  */
 static constexpr size_t pending_from_bytes = 4096;
 
@@ -121,7 +121,7 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 	return SB_OK;
 }
 
-/* A set must not take more memory than the lines of the filter. */
+/* True if a set of this capacity takes no more memory than the lines of the filter. */
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
@@ -203,7 +203,7 @@ static bool is_small(const sb_bf_builder *builder)
 	return builder->form == SB_BF_OWNS_SET && hash_set_bytes(builder->set.capacity, 0) < pending_from_bytes;
 }
 
-/* From now on items of this kind may be pending: hashes or integers. REQUIRES: none of the other kind is pending. */
+/* From now on either hashes or integers may be pending. REQUIRES: no item of the other sort is pending. */
 static void open_pending(sb_bf_builder *builder, bool integers)
 {
 	builder->hash_room = integers ? 0 : SB_BF_PENDING;
@@ -248,7 +248,7 @@ sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, 
 
 /* ------------------------------------------------------------- stored filters */
 
-/* The filters with lines of a builder become their union with this one. */
+/* Unites a stored filter that has lines with builder->filters, the union of the earlier ones. */
 static sb_status unite_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
 							  sb_difference *difference)
 {
@@ -333,8 +333,8 @@ sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *fo
 /* -------------------------------------------------------------------- uniting */
 
 /*
- * Calls take(hashes, count) for all hashes, some at a time, until it returns an error or the caller wants to stop.
- * REQUIRES: the builder has hashes, its own or borrowed ones.
+ * Calls take(hashes, count) for all hashes, some at a time, until take() returns an error or the caller wants to
+ * stop. REQUIRES: the builder has hashes, either its own or borrowed ones.
  */
 template <typename Take>
 static sb_status walk_hashes(const sb_bf_builder *of, Take take)
@@ -361,8 +361,9 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 }
 
 /*
- * Makes room before the hashes are added. They come in the order of slots, and in a set that grows meanwhile they would
- * pile up in a few places. Only new hashes are counted, so that the form depends only on the number of distinct hashes.
+ * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots, so in a
+ * set that grows while they are added they would pile up in a few places. Only hashes that the set does not have are
+ * counted, so that the form depends only on the number of distinct hashes.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
 {

@@ -21,7 +21,7 @@ inline bool sizes_itself(const sb_bf_builder *builder)
 	return builder->plan.expected_items == 0;
 }
 
-/* Makes a builder that borrows its items one that owns them. */
+/* Moves borrowed items into memory of the builder's own. A builder that borrows nothing stays as it is. */
 [[nodiscard]] sb_status own(sb_bf_builder *builder);
 
 /* Adds the pending items. (A builder that borrows its items has none.) After a failure they are still pending. */

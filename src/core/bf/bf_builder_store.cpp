@@ -1,5 +1,5 @@
 /*
- * bf_builder_store.cpp: the result of a builder: which filter it needs, and writing it. See sb_bf_builder.h.
+ * bf_builder_store.cpp: decides which filter a builder's items need, and writes it. See sb_bf_builder.h.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -12,7 +12,8 @@
 using namespace streambloom;
 
 /*
- * The parameters of a filter that sizes itself, for so many items. The items have been added with the builder's hashes.
+ * Plans a filter that sizes itself for `items` items. It keeps the builder's hash_count, with which the items have
+ * been added.
  */
 static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, sb_bf *plan)
 {
@@ -42,8 +43,8 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 }
 
 /*
- * Sorts hashes that are sorted but for neighbours, as those of a set are unless it uses the secret. What is not
- * sorted after so many steps is left to std::sort().
+ * Sorts hashes that are nearly in order: only neighbours may be exchanged. A set without the secret has its hashes in
+ * such an order. After 16 * count steps the rest is left to std::sort().
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {
@@ -78,7 +79,7 @@ static sb_status write_exact(const sb_bf_builder *builder, const sb_bf *plan, un
 	return SB_OK;
 }
 
-/* The number of the items of the builder's own, without those of filters with lines. */
+/* Stores in *out the number of the builder's own items, without the items of filters that have lines. */
 static sb_status count_items(const sb_bf_builder *builder, double *out)
 {
 	if (builder->form != SB_BF_OWNS_SET)
@@ -88,9 +89,10 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 }
 
 /*
- * The lines of the filters, and room for the items beside them. The load of the lines stays the same when they are
- * widened. The items may add to it as much as the rate allows, and an eighth of that in any case: then a full
- * filter gets not much more than the rate asked for.
+ * Plans the result if filters with lines were added: their lines, with room for the builder's own items. Widening
+ * does not change the load of a line, so it makes room. The builder's items may add as much load as the rate allows,
+ * and at least an eighth of the load that a filter of this rate has. So the result of a filter that is already full
+ * has a rate not much above the one asked for.
  */
 static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 {
@@ -132,7 +134,7 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 	if (builder->form == SB_BF_OWNS_SET)
 		return plan_for(builder, builder->set.count, plan);
 
-	/* The lines are folded to the size that the estimated number of items needs, if that is smaller. */
+	/* The lines are folded to the size that the estimated number of items needs, if this size is smaller. */
 	double items;
 	uint8_t hash_count;
 	status = sb_bf_items(&builder->plan, builder->lines, &items);
@@ -153,7 +155,8 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan
 }
 
 /*
- * The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added.
+ * Writes the lines of the result: those of the filters, then the builder's own items. REQUIRES: filters with lines
+ * were added.
  */
 static sb_status write_with_filters(const sb_bf_builder *builder, const sb_bf *plan, void *lines)
 {

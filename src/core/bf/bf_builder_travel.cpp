@@ -1,5 +1,6 @@
 /*
- * bf_builder_travel.cpp: a builder as bytes, in which the state of bf_agg travels from a parallel worker to the leader.
+ * bf_builder_travel.cpp: turns a builder into bytes and back. As such bytes the state of bf_agg travels from a
+ * parallel worker to the leader.
  *
  *   offset size
  *    0      64   the header of the filter that is built; expected_items is 0 if it sizes itself
@@ -29,17 +30,20 @@ enum class travel_form : unsigned char
 {
 	hashes,
 	lines,
-	sparse_lines /* where they take at most 3/4 of the bytes of the lines */
+	sparse_lines /* used if they take at most 3/4 of the bytes of the lines */
 };
 
 } // namespace
 
 /* ----------------------------------------------------------------- serializing */
 
-/* write_sparse_lines() may write so many bytes after the end of what it writes. */
+/* write_sparse_lines() may write so many bytes beyond the end of the encoding. */
 static constexpr size_t spare = 8;
 
-/* The form in which the items of a builder travel, and how many bytes they take in it. REQUIRES: nothing is pending. */
+/*
+ * Chooses the form in which the items of a builder travel. *size becomes the number of bytes that they take.
+ * REQUIRES: nothing is pending.
+ */
 static sb_status choose_form(const sb_bf_builder *builder, travel_form *form, size_t *size)
 {
 	switch (builder->form)
@@ -138,7 +142,7 @@ static sb_status check_plan(const sb_bf *plan)
 	return SB_OK;
 }
 
-/* Checks that the items have the form in which they say that they travel. *form becomes the form of the builder. */
+/* Checks that the bytes are items in the form `travelled`. *form becomes the form of the builder. */
 static sb_status check_items(const sb_bf *plan, unsigned char travelled, const unsigned char *items, size_t size,
 							 sb_bf_form *form)
 {
@@ -157,7 +161,7 @@ static sb_status check_items(const sb_bf *plan, unsigned char travelled, const u
 	return SB_BAD_HEADER;
 }
 
-/* Checks the filters with lines that follow the items; no bytes: there are none. */
+/* Checks the filters with lines that follow the items. If `size` is 0, there are none. */
 static sb_status check_filters(const sb_bf *plan, const unsigned char *bytes, size_t size, sb_bf *filters)
 {
 	*filters = {};

@@ -1,5 +1,5 @@
 /*
- * bf_exact.cpp: the exact form of a bf, written, read, checked and looked up; see bf_exact.hpp.
+ * bf_exact.cpp: writes, reads and checks the exact form of a bf, and looks items up in it; see bf_exact.hpp.
  */
 #include "bf/bf_exact.hpp"
 
@@ -93,7 +93,7 @@ void streambloom::list_write(const uint64_t *hashes, uint32_t count, unsigned ch
 
 namespace {
 
-/* Where the parts of a block begin, in bits from its first byte on. */
+/* Where the parts of a block begin, as numbers of bits from the block's first byte. */
 struct block_parts
 {
 	uint32_t items;
@@ -101,7 +101,10 @@ struct block_parts
 	size_t lower;
 };
 
-/* false: so many items cannot be in a block of this size. */
+/*
+ * Reads where the parts of a block begin. Returns false if a block of `size` bytes cannot have as many items as it
+ * says.
+ */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
 {
@@ -134,7 +137,10 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 	return SB_OK;
 }
 
-/* Goes to the first bucket from bucket_ on that is taken, or beyond the last one. */
+/*
+ * Moves bucket_ forward to the next bucket that has items, or leaves it there if it has some itself. If no bucket is
+ * left that has items, bucket_ becomes buckets_ or more.
+ */
 void list_block::find_taken()
 {
 	while (bucket_ < buckets_)
@@ -163,11 +169,13 @@ sb_status list_block::next(uint64_t *hash)
 		find_taken();
 	}
 
-	/* the last item ends the last bucket that is taken */
+	/* the last item must end its bucket, and no other bucket may have items */
 	return next_ == items_ && (at_least_ != 0 || bucket_ < buckets_) ? SB_BAD_CELLS : SB_OK;
 }
 
-/* Where a block lies, counted from the end of the directory. */
+/*
+ * Where a block lies. begin and end are its entries of the directory; *offset counts from the directory's first byte.
+ */
 static sb_status range_of(const sb_bf *bf, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {
 	const size_t directory = directory_entry * blocks_of(bf);
@@ -319,7 +327,7 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 		return SB_NEED_BYTES;
 	const uint64_t lower = lower_bits(of_hash, digits.lower);
 	uint32_t item = end - 1;
-	while (begin < item) /* buckets of chosen items may be long */
+	while (begin < item) /* a loop, because somebody who chooses the items can make a bucket long */
 	{
 		const uint32_t half = begin + (item - begin) / 2;
 		if (bits.digits(parts.lower + half * lower_digits, digits.lower) < lower)

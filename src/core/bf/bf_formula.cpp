@@ -1,7 +1,7 @@
 /*
- * bf_formula.cpp: the formulas that size a filter and predict its rate. They use doubles. What they decide is cut to
- * coarse steps (blocked_load()), so that a difference in the last bit between two C libraries does not change the size
- * of a stored filter.
+ * bf_formula.cpp: the formulas that size a filter and predict its rate. They use doubles. The load that they compute
+ * is cut to coarse steps (blocked_load()), so that a difference in the last bit between two C libraries does not
+ * change the size of a stored filter.
  */
 #include "bf/bf_formula.hpp"
 
@@ -43,14 +43,14 @@ double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 	double missed[SB_BF_MAX_HASHES + 1];
 	for (int i = 0; i <= hash_count; i++)
 		missed[i] = std::exp(load * std::expm1(hash_count * std::log1p(-i / cells)));
-	if (hash_count >= cells) /* log1p(-1) is infinite: if these are all cells, only an empty block misses them */
+	if (hash_count >= cells) /* log1p(-1) is infinite; only an empty block misses all cells */
 		for (int i = static_cast<int>(cells); i <= hash_count; i++)
 			missed[i] = std::exp(-load);
 
 	/*
-	 * draws[d]: the probability that the query's k draws hit d distinct cells, row by row (the Stirling recursion
-	 * in probabilities). all_set: that d given cells are all set, by inclusion and exclusion; its terms stay below
-	 * C(16,8), so double precision leaves some 1e-12.
+	 * draws[d]: the probability that the query's k draws hit d distinct cells, computed row by row (the Stirling
+	 * recursion in probabilities). all_set: the probability that d given cells are all set, by inclusion and
+	 * exclusion. The terms of that sum stay below C(16,8), so double precision leaves an error of some 1e-12.
 	 */
 	double draws[SB_BF_MAX_HASHES + 2] = {1};
 	for (int throws = 1; throws <= hash_count; throws++)

@@ -1,5 +1,5 @@
 /*
- * bf_formula.hpp: the load that a rate allows, from which filters are sized.
+ * bf_formula.hpp: the load that a rate allows. Filters are sized by it.
  */
 #ifndef STREAMBLOOM_BF_FORMULA_HPP
 #define STREAMBLOOM_BF_FORMULA_HPP
@@ -12,11 +12,11 @@ namespace streambloom {
 double blocked_load(double cells, int hash_count, double fpr);
 
 /*
- * What a search with blocked_load() has found for a rate. The search takes up to 100 microseconds, and a query with
- * many groups plans many filters for one rate, so the files that plan filters keep the last result in a thread_local
- * variable. That is right for three reasons. The result follows from the rate alone, so it never becomes stale. The
- * rate is compared as it is, and no rate in range is 0, so that a zeroed variable stands for no rate. Each thread has a
- * variable of its own, and it changes only after the search has ended, so that nobody sees a half-written result.
+ * The result of the last search with blocked_load(), and its rate. The search takes up to 100 microseconds, and a
+ * query with many groups plans many filters for one rate. So the files that plan filters keep such a result in a
+ * thread_local variable. That is safe for three reasons. The result follows from the rate alone, so it never becomes
+ * stale. Rates are compared exactly, and no rate in range is 0, so a zeroed variable matches no rate. Each thread has
+ * its own variable and changes it only after the search has ended, so nobody sees a half-written result.
  */
 struct known_load
 {

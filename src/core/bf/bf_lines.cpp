@@ -1,14 +1,16 @@
 /*
- * bf_lines.cpp: see bf_lines.hpp; and adding to and asking a line.
+ * bf_lines.cpp: the functions of bf_lines.hpp, and those that add an item to a line or look it up there.
  *
- * A hash's probes are 32 bits mixed from it (probe_of()) times the powers of the golden ratio: eight of them at
- * once in a vector register. The nine top bits of each say which of the line's 16 words of 32 bits, and which bit
- * of it. To ask, both halves of the line are permuted by the words' numbers and the right one is chosen by the top
- * bit: no gather, no branch, as RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a
- * table are there already, their line stays clean, and what was calculated serves both.
+ * A probe of a hash is the product of 32 bits mixed from the hash (probe_of()) and a power of the golden ratio. Eight
+ * probes are calculated at once in a vector register. The nine top bits of each probe choose one of the line's 16
+ * words of 32 bits, and one bit of that word. To look an item up, both halves of the line are permuted by the words'
+ * numbers, and the top bit chooses between the two results. This needs no gather and no branch (as in RocksDB's
+ * FastLocalBloom). To add an item, it is looked up first: most items of a table are there already, and their line
+ * need not be written. The probes are calculated once for both.
  *
- * ns an item, 1 million keys at 1 % (k = 6), in batches of 64 prefetched lines; the floor touches one byte of the line.
- * On a 2.3 GHz Xeon (Sapphire Rapids) shared with others, so only their relation means something:
+ * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. The floor only touches
+ * one byte of the line. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation
+ * of the numbers means something.
  *
  *                                                   new items   known items
  *   floor                                              2.7          2.2
@@ -58,7 +60,7 @@ namespace {
 struct alignas(32) probe_constants
 {
 	uint32_t power[SB_BF_MAX_HASHES]; /* golden^i */
-	uint32_t ones[8 + 8];			  /* from ones + 8 - n on: n times 1, then zeros */
+	uint32_t ones[8 + 8];			  /* ones + 8 - n begins with n ones; zeros follow */
 };
 
 } // namespace
@@ -79,7 +81,8 @@ static constexpr probe_constants constants = [] {
 namespace {
 
 /*
- * Up to eight probes of an item: the numbers of words of the line, and one bit in each; no bit in those beyond `count`.
+ * Up to eight probes of an item: for each the number of its word in the line, and its bit in that word. Probes beyond
+ * `count` have no bit.
  */
 struct probes
 {
@@ -101,8 +104,8 @@ SB_AVX2 static inline probes probes_of(uint32_t probe, int first, int count)
 SB_AVX2 static inline bool all_set(const unsigned char *line, const probes &p)
 {
 	/*
-	 * a permutation looks at the lower three bits of a word's number, the blend at the fourth: it is the product's top
-	 * bit
+	 * the permutation looks at the lower three bits of a word's number, the blend at the fourth, which is the
+	 * product's top bit
 	 */
 	__m256 low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(load(line), p.word));
 	__m256 high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(load(line + 32), p.word));
@@ -164,15 +167,16 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 /* ----------------------------------------------------------------- many items */
 
 /*
- * When an item is processed, the line of the item `ahead` places later is prefetched. ns an item, known items, on the
- * same machine; the floor prefetches likewise. "64 at once" is the way before this one: 64 prefetches, then 64 items.
+ * When an item is processed, the line of the item `ahead` places later is prefetched. Measured on the same machine:
+ * ns per item, for items that are there already. The floor prefetches as well. "64 at once" prefetches 64 lines, then
+ * processes 64 items.
  *
  *   bytes     floor    ahead 0      8     16     32     64    64 at once
  *   62 MB      12.9       24.2   17.6   14.3   12.5   12.4          43.7
  *   6.2 MB      3.9       10.7    5.1    3.8    4.3    4.4          13.4
  *   12 kB       2.2        2.8    3.2    3.4    2.9    3.3           6.9
  *
- * To look up takes as long as to add. Batches of 128 cost 3 % more than one of 4,096.
+ * Looking up takes as long as adding. Batches of 128 cost 3 % more than one of 4,096.
  */
 static constexpr size_t ahead = 32;
 
@@ -196,7 +200,10 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 	return line_contains_portable(line, hash_count, probe);
 }
 
-/* The line of nearly every hash: which of its bits count hardly changes it. */
+/*
+ * The line to prefetch for a hash. It uses all 64 bits of the hash; the line is nearly always the same as with 48
+ * bits.
+ */
 SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 {
 	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
@@ -341,7 +348,7 @@ SB_KERNEL void fold_lines_kernel(unsigned char *dst, const unsigned char *src, s
 	}
 }
 
-/* Where popcount is a call eight words are added up at once. */
+/* Counts the bits of a line. If popcount would be a call, eight words are added up at once. */
 template <sb_simd variant>
 SB_KERNEL unsigned bits_of_line(const line_bits &line)
 {
@@ -356,7 +363,7 @@ SB_KERNEL unsigned bits_of_line(const line_bits &line)
 	}
 	uint64_t sums = 0;
 	for (uint64_t w : word)
-		sums += ones_in_bytes(w); /* at most 64 a byte */
+		sums += ones_in_bytes(w); /* each byte is at most 64 */
 	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
 	sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
 	return static_cast<unsigned>(sums * UINT64_C(0x0001000100010001) >> 48);

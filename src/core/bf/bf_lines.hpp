@@ -21,8 +21,9 @@ inline size_t line_of(uint64_t lines, uint64_t hash)
 }
 
 /*
- * What the bits of a hash in its line come from. The items of a line have the same highest bits, so the lower ones
- * of the 48 must reach all 32 bits of the result: those are the highest of a product.
+ * Returns 32 bits, from which the bits of a hash in its line are calculated. The items of a line have the same
+ * highest bits, so the lower ones of the 48 bits must reach all 32 bits of the result. Therefore the result is the
+ * upper half of a 64-bit product.
  */
 inline uint32_t probe_of(uint64_t hash)
 {

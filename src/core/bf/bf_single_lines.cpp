@@ -1,6 +1,7 @@
 /*
- * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access method
- * keeps the lines of many filters interleaved. Same lines and cells as in bf.cpp: put together they are a bf.
+ * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access
+ * method keeps the lines of many filters interleaved. A line has the same bits here as in bf.cpp: lines put one after
+ * the other are the lines of a bf.
  */
 #include "bf/bf_lines.hpp"
 

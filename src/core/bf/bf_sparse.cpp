@@ -2,8 +2,8 @@
  * bf_sparse.cpp: the sparse encoding of lines, in which the state of bf_agg may travel from a parallel worker. It is
  * never stored.
  *
- * For each line it has a word of 64 bits, of which bit i is set if byte i of the line is not zero, and then these bytes
- * in order.
+ * For each line it has a word of 64 bits, and then the bytes of the line that are not zero, in order. Bit i of the
+ * word is set if byte i of the line is not zero.
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -34,8 +34,8 @@ SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 namespace {
 
 /*
- * For each subset of eight bytes the operand of a shuffle: squeeze moves the bytes of the subset to the front, spread
- * moves those at the front to the places of the subset. All other bytes become zero.
+ * Operands of a shuffle, for each subset of eight bytes. squeeze[subset] moves the bytes of the subset to the front.
+ * spread[subset] moves the bytes at the front to the places of the subset. All other bytes become zero.
  */
 struct shuffles
 {
@@ -72,9 +72,7 @@ SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 }
 #endif
 
-/*
- * Moves the bytes of `word` that `which` has a bit for to the low end, in order. Those are the bytes that are not zero.
- */
+/* Moves the bytes of `word` whose bits are set in `which` to the low end, in order. These bytes are not zero. */
 template <sb_simd variant>
 SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 {

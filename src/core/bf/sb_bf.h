@@ -13,52 +13,52 @@ extern "C" {
 #define SB_BF_HEADER 64			/* bytes before the first line */
 #define SB_BF_LINE 64			/* bytes of a line */
 #define SB_BF_MAX_HASHES 16
-#define SB_BF_HASH_BITS 48		/* so many of the highest bits of a hash count; a bf never looks at the others */
+#define SB_BF_HASH_BITS 48		/* a bf uses so many of the highest bits of a hash, and ignores the others */
 #define SB_BF_HASH_MASK (~(UINT64_C(0xffffffffffffffff) >> SB_BF_HASH_BITS))
 #define SB_BF_MAX_LINES ((SB_MAX_BYTES - SB_BF_HEADER) / SB_BF_LINE)
 #define SB_BF_MIN_FPR 1e-6
 #define SB_BF_MAX_FPR 0.5
 
 /* Bits of sb_bf.flags; stored. */
-#define SB_BF_EXACT 1			/* the form: instead of lines the items themselves, see sb_bf_exact.h */
+#define SB_BF_EXACT 1			/* the exact form: items instead of lines, see sb_bf_exact.h */
 
-#define SB_BF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
+#define SB_BF_EXACT_ITEMS 65536	/* the most items of an exact filter */
 
 /* The header of a bf, decoded. */
 typedef struct sb_bf
 {
 	sb_kind		kind;
 	uint16_t	flags;
-	uint32_t	payload;		/* exact: the bytes after the header; else 0 */
-	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_BF_EXACT_ITEMS; else 0 */
+	uint32_t	payload;		/* exact: number of bytes after the header; else 0 */
+	uint32_t	item_count;		/* exact: number of stored items, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* 2^widened = line_count / that of the smallest filter united into this one */
+	uint8_t		widened;		/* 2^widened = line_count / line_count of the smallest filter united into this one */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
 	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;
 
 /*
- * The parameters of a filter that keeps the false-positive rate `fpr` up to `items` distinct items. sb_blocked_fpr() is
- * the formula. If `self_sized` is false, expected_items is `items`, and line_count is rounded up to nine significant
- * binary digits, so that a large filter can be folded. If it is true, the filter is one that sizes itself:
+ * Plans a filter that keeps the false-positive rate `fpr` up to `items` distinct items. sb_blocked_fpr() is the
+ * formula. If `self_sized` is false, expected_items is `items`, and line_count is rounded up to nine significant
+ * binary digits, so that a large filter can be folded. If `self_sized` is true, the filter is one that sizes itself:
  * expected_items is 0, and line_count is a power of two. The kind is none in either case.
  *
  * SB_OUT_OF_RANGE: `items` is 0, or `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR. SB_TOO_LARGE: the
- * filter would need more than SB_BF_MAX_LINES lines. The first plan of a rate takes about 100 microseconds. Each thread
- * remembers the last rate that it has planned for, and another plan for this rate takes almost no time.
+ * filter would need more than SB_BF_MAX_LINES lines. The first plan for a rate takes about 100 microseconds. Each
+ * thread remembers the last rate that it has planned for, and another plan for this rate takes almost no time.
  */
 SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, sb_bf *out) SB_NOEXCEPT;
 
 /*
- * How many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number of hashes
- * for which this is the most. sb_bf_plan() sizes filters by these two; the index access method, which lays out lines by
- * itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that sb_bf_plan() accepts. Time as for
- * sb_bf_plan().
+ * Returns how many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number
+ * of hashes with which a line may hold the most. sb_bf_plan() sizes filters by these two numbers. The index access
+ * method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
+ * sb_bf_plan() accepts. It takes as long as sb_bf_plan().
  */
 double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 
-/* The number of bytes of a whole value, header and what follows it. */
+/* The number of bytes of a whole value: the header and everything that follows it. */
 size_t		sb_bf_size(const sb_bf *bf) SB_NOEXCEPT;
 
 /* Writes the 64 bytes of the header. */
@@ -72,39 +72,39 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
 /*
- * Checks everything after the header, `stored`. To be called once for each value that comes from outside; no other
- * function of the core depends on it for its safety. SB_BAD_CELLS: bits are set although there is no kind, or the items
- * of an exact filter are not written as they have to be. SB_INTERRUPTED.
+ * Checks everything after the header, which is at `stored`. Call it once for each value that comes from outside. The
+ * other functions of the core are memory-safe without it. SB_BAD_CELLS: bits are set although there is no kind, or
+ * the items of an exact filter are not written as they have to be. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
 /*
  * The first function adds hashes to the lines of a filter, which is not exact. The second one looks hashes up in any
- * filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are what follows the header. Both prefetch the
- * lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks
- * up one hash in a stored value.) SB_BAD_CELLS, of an exact filter only: see sb_bf_check().
+ * filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are the bytes that follow the header. Both
+ * prefetch the lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls.
+ * (sb_lookup_item() looks up one hash in a stored value.) SB_BAD_CELLS, for an exact filter only: see sb_bf_check().
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
 										   bool *found) SB_NOEXCEPT;
 
 /*
- * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one must
- * have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says what
- * differs. *out has the parameters of the result. Its size is the larger one: the smaller filter is *widened*, that is,
- * each of its lines stands for 2^j lines. expected_items and fpr are the larger ones. The kinds are not compared: the
- * caller does that first. If one kind is none, the result has the other one.
+ * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one
+ * must have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says
+ * what differs. *out has the parameters of the result. It has as many lines as the larger filter: the smaller one is
+ * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger ones of the two.
+ * The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
  *
- * If one filter is exact, the plan has the other one's lines, which is right for a union. If both are exact, what the
- * result has depends on the items: the plan is that of an exact filter without items, for sb_bf_exact_plan().
+ * If one filter is exact, the plan has as many lines as the other one, which is right for a union. If both are exact,
+ * the plan is that of an exact filter without items, because its size depends on which items the two have in common.
  */
 SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
 										sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst |= src, or if `intersect` is true dst &= src, line by line. A smaller src is widened. The src of a union may be
- * exact: then its items are added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as
- * in the result of sb_bf_plan_union(); no other filter is exact.
+ * dst |= src, or if `intersect` is true dst &= src, line by line. A smaller src is widened. In a union src may be
+ * exact: then its items are added. May return SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is
+ * src->line_count * 2^j, as in the result of sb_bf_plan_union(); dst is not exact, nor is src in an intersection.
  */
 SB_NODISCARD sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
 									 bool intersect) SB_NOEXCEPT;
@@ -112,7 +112,8 @@ SB_NODISCARD sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb
 /*
  * Folds a filter: writes line_count / 2^halvings lines to `out`, each the union of 2^halvings neighbouring lines, and
  * changes *bf accordingly. The folded filter has all the items. `out` may be `lines`. SB_OUT_OF_RANGE: line_count is
- * not divisible by 2^halvings, or the filter is exact. SB_INTERRUPTED. REQUIRES: `out` has room for the folded lines.
+ * not divisible by 2^halvings, or the filter is exact. May return SB_INTERRUPTED. REQUIRES: `out` has room for the
+ * folded lines.
  */
 SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
 
@@ -121,7 +122,7 @@ typedef struct sb_bf_stats
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
-	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
+	/* the standard error of `items`, if hashes are random; infinite if `items` is; exact: 0 */
 	double		items_error;
 	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
 	double		current_fpr;
@@ -133,17 +134,20 @@ typedef struct sb_bf_stats
  */
 double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 
-/* Measures a filter. SB_INTERRUPTED. */
+/* Measures a filter. May return SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * The current rate, as sb_bf_stats.current_fpr, but from 32 lines of the filter, and so off by some ten percent. Who
- * only asks whether it is above a rate gives that as `above`, else 0: if the rate is clearly below it, the result may
- * be 0, which nearly always costs less than a tenth of a union.
+ * Estimates sb_bf_stats.current_fpr from 32 lines of the filter; the result is off by some ten percent. If you only
+ * need to know whether the rate is above a limit, pass this limit as `above`, else 0. If the rate is clearly below
+ * the limit, the result may then be 0; this takes nearly always less than a tenth of the time of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 
-/* The estimated number of distinct items alone, as sb_bf_stats.items; exact: their number. SB_INTERRUPTED. */
+/*
+ * Estimates only the number of distinct items, sb_bf_stats.items. For an exact filter it is their exact number. May
+ * return SB_INTERRUPTED.
+ */
 SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;
 
 /* How many bits of one line of 64 bytes are set: 0 .. 512. */
@@ -152,7 +156,10 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 /* The number of the line that has the bits of a hash, 0 .. line_count - 1. */
 uint32_t	sb_bf_line_of(uint32_t line_count, uint64_t hash) SB_NOEXCEPT;
 
-/* Adds a hash to one line of 64 bytes; says whether a hash is in one line. REQUIRES: hash_count is 1 .. 16. */
+/*
+ * The first function adds a hash to one line of 64 bytes. The second one says whether a hash is in the line.
+ * REQUIRES: hash_count is 1 .. 16.
+ */
 void		sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
 bool		sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
 

@@ -8,10 +8,11 @@
  * how the items were split between builders that were united later. A filter that sizes itself gets its size from
  * sb_bf_builder_plan(), and is exact (sb_bf_exact.h) up to SB_BF_EXACT_ITEMS items.
  *
- * A builder of a filter that sizes itself also takes stored filters. The items of exact ones go to its own items.
- * Filters with lines are united apart from those, at the size of the largest of them, because how many items there
- * will be, and so how large the lines have to be, is known only in the end. Then the items are added to these
- * lines. So neither the order of the filters nor how they were split between builders leaves a trace.
+ * A builder of a filter that sizes itself also takes stored filters. The items of exact filters are added to its own
+ * items. Filters with lines are kept apart: they are united at the size of the largest of them. The number of items,
+ * and so the number of lines that they need, is known only in the end. Then the builder's own items are added to the
+ * united lines. So the result depends neither on the order of the filters nor on how they were split between
+ * builders.
  *
  * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
  * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
@@ -30,11 +31,12 @@ extern "C" {
 /*
  * Where a builder has its items. A builder that was deserialized borrows the bytes that it was made from.
  *
- * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one. It never serializes a state
- * that came from a worker, because partial aggregation has only one level. Nor does the transition function or the
- * final function get such a state, because the combine function is not strict and so makes the first state, too. A
- * builder does not rely on that. If it is serialized again it copies the borrowed bytes; before anything else (items
- * are added, another builder is united with it, a result is made) it takes all its items into memory of its own.
+ * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one. Partial aggregation has only
+ * one level, so PostgreSQL never serializes a state that came from a worker. The transition function and the final
+ * function never get such a state either: the combine function is not strict, so it makes the first state, too. But a
+ * builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes. Before
+ * anything else (items are added, another builder is united with it, a result is made) it copies all its items into
+ * memory of its own.
  */
 typedef enum sb_bf_form
 {
@@ -47,58 +49,55 @@ typedef enum sb_bf_form
 } sb_bf_form;
 
 /*
- * A builder that is not small keeps up to so many of the newest items pending, and adds them to its set or lines
- * together.
+ * The most pending items. A builder that is not small keeps its newest items pending and adds them to its set or
+ * lines together.
  */
 #define SB_BF_PENDING 128
 
-/*
- * The caller may use so many bytes before the builder's lines, for instance for the header of a value that is made
- * there.
- */
+/* The caller may use so many bytes in front of the builder's lines, for instance for the header of a value. */
 #define SB_BF_BEFORE_LINES 128
 
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
 typedef struct sb_bf_builder
 {
-	sb_bf		plan;			/* the filter that is built; line_count is the most if it sizes itself */
+	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is the most */
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
-	uint32_t	integer_room;	/* the same for integers: only one kind of items is pending at a time */
+	uint32_t	integer_room;	/* SB_BF_PENDING if integers may be pending, else 0; never both are pending */
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
-	const unsigned char *borrowed;	/* of the borrowed forms: the items, and how many bytes they take */
+	const unsigned char *borrowed;	/* of the borrowed forms: the items, and their number of bytes */
 	size_t		borrowed_bytes;
 	/* the union of the filters with lines that were added; line_count is 0 if there are none */
 	sb_bf		filters;
-	const unsigned char *filter_lines;	/* theirs */
+	const unsigned char *filter_lines;	/* the lines of `filters` */
 	bool		filters_borrowed;
 	sb_memory	memory;
 } sb_bf_builder;
 
 /*
- * Begins a builder of a filter with the parameters of a plan. If plan->expected_items is 0 the filter sizes itself, and
- * plan->line_count and whether the plan is exact are ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing
- * is allocated.
+ * Begins a builder of a filter with the parameters of a plan. If plan->expected_items is 0, the filter sizes itself;
+ * plan->line_count and SB_BF_EXACT are ignored then. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing is
+ * allocated.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory,
 										   const sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * The same for a filter that sizes itself and takes stored filters: rate and number of hashes are those of `like`,
- * which may be any of these filters.
+ * Begins a builder of a filter that sizes itself and takes stored filters. It has the rate and the number of hashes
+ * of `like`, which may be any of these filters.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory,
 												 const sb_bf *like) SB_NOEXCEPT;
 
-/* Releases all memory of a builder. To release it again does nothing. */
+/* Releases all memory of a builder. A second call does nothing. */
 void		sb_bf_builder_release(sb_bf_builder *builder) SB_NOEXCEPT;
 
 /*
- * Adds `count` hashes. If `integers` is true, `items` are integers instead (as int64_t), and their hashes by
- * sb_hash_int64() are added, which takes less time than to hash them one by one. SB_NO_MEMORY, SB_INTERRUPTED.
+ * Adds `count` hashes. If `integers` is true, `items` are integers (as int64_t) instead, and their hashes by
+ * sb_hash_int64() are added; that is faster than to hash them one by one. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, size_t count,
 											  bool integers) SB_NOEXCEPT;
@@ -132,44 +131,50 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
 }
 
 /*
- * Adds all items of a stored filter, of which `stored` is what follows the header, to the builder of a filter that
- * sizes itself. The rate asked for becomes the higher one. The kinds are not compared: the caller does that first.
- * SB_DIFFERENT: the filters differ in hash_count, or their numbers of lines are not b * 2^j; *difference says
- * which. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have been
- * added. SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: the builder was told its number of items.
+ * Adds all items of a stored filter to the builder of a filter that sizes itself. `stored` is the bytes after the
+ * filter's header. The rate asked for becomes the higher one of the two. The kinds are not compared: the caller does
+ * that first.
+ *
+ * SB_DIFFERENT: the filters differ in hash_count, or neither number of lines is 2^j times the other; *difference says
+ * what differs. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have
+ * been added. SB_OUT_OF_RANGE: the filter that is built does not size itself. May also return SB_NO_MEMORY,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
 												sb_difference *difference) SB_NOEXCEPT;
 
-/* Is the hash in the filter that is built? SB_NO_MEMORY, SB_INTERRUPTED. */
+/* *found says whether the hash is in the filter that is built. May return SB_NO_MEMORY, SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *found) SB_NOEXCEPT;
 
 /*
  * Adds all items of `other` to `builder`; `other` keeps them. SB_DIFFERENT: the two differ in hash_count, in
  * line_count, or in whether the filter sizes itself; or both have a kind, and the kinds differ. Nothing is changed
- * then. SB_NO_MEMORY, SB_INTERRUPTED.
+ * then. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 
 /*
- * The parameters of the result. The builder stays as it is, and more items can be added later. `with_room` is for a
- * filter that sizes itself and will get more items: if it is not exact, it has room for at least four times its items,
- * as long as it has at most 2^19 lines. If filters with lines were added, the result has as many lines as the largest
- * of them; or 2^j times as many, if the other items would lift its rate above the one asked for. SB_NO_MEMORY,
- * SB_INTERRUPTED.
+ * Computes the parameters of the result. The builder stays as it is, and more items can be added later.
+ *
+ * `with_room` is for a filter that sizes itself and will get more items: if it is not exact, it gets room for at
+ * least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
+ * effect. The result then has as many lines as the largest of these filters, or 2^j times as many if the other items
+ * would lift its rate above the one asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * Writes the lines of the result, or the items of an exact one. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes
- * from sb_bf_builder_plan(), and no item was added after that; `lines` has room for what follows the header, all zeros.
+ * Writes the lines of the result, or the items of an exact one. May return SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES:
+ * *plan comes from sb_bf_builder_plan(), and no item was added after that; `lines` is zeroed and has room for all
+ * bytes after the header.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;
 
 /*
- * If the builder's own lines are the result, returns them, else NULL; then sb_bf_builder_write() writes the result. The
- * lines change when items are added, and are freed when the builder is released. They begin at a multiple of 64. Before
- * them are SB_BF_BEFORE_LINES bytes, zero at first, which the caller may use. REQUIRES: as sb_bf_builder_write().
+ * Returns the builder's own lines if they are the result. Otherwise returns NULL, and sb_bf_builder_write() must
+ * write the result. The lines change when items are added, and are freed when the builder is released. They begin at
+ * a multiple of 64. Before them are SB_BF_BEFORE_LINES bytes, zero at first, which the caller may use. REQUIRES: the
+ * same as sb_bf_builder_write().
  */
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
@@ -180,10 +185,11 @@ sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 }
 
 /*
- * All that the builder holds, as bytes for another process of the same version: in a block of `to`, after `in_front`
- * bytes for the caller. *size becomes the number of bytes without these. The bytes are never stored. The builder can go
- * on. They are at most a few bytes more than the value of the filter would be; lines that are mostly zero take fewer.
- * SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
+ * Writes all that the builder holds as bytes for another process of the same version. They are in a new block of
+ * `to`, after `in_front` bytes for the caller; *size is the number of bytes without `in_front`. The bytes are never
+ * stored. The builder can still be used. The bytes are at most a few more than the value of the filter would have;
+ * lines that are mostly zero take fewer. SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES:
+ * plan.kind is set if there are items.
  */
 SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front,
 											   void **bytes, size_t *size) SB_NOEXCEPT;
@@ -191,7 +197,7 @@ SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_
 /*
  * Makes a builder that borrows these bytes. They must stay where they are, unchanged, until the builder is released.
  * They need no alignment. Nothing is allocated now; *memory is copied. Trusts nothing: for damaged bytes the status
- * says why they are refused, and the builder is one that was not begun.
+ * says why they are refused, and the builder is as if it was not begun.
  */
 SB_NODISCARD sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *memory, const void *bytes,
 												 size_t size) SB_NOEXCEPT;

@@ -1,10 +1,10 @@
 /*
  * sb_bf_exact.h: the exact form of a bf, which has the hashes of its items instead of lines. Part of streambloom.h.
  *
- * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items. Two items are the same to it if the 48
- * bits of their hashes are; otherwise it has no false positives, and to unite it with another filter marks nothing
- * but its items. The form and every byte follow from the set of items alone. sb_bf_builder.h makes such filters,
- * adds to them and unites them; bf_exact.hpp has the layout.
+ * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items. It takes two items for the same if the 48
+ * highest bits of their hashes are the same; it has no other false positives. Uniting it with another filter adds
+ * nothing but its items. The form and every byte follow from the set of items alone. sb_bf_builder.h makes such
+ * filters, adds to them and unites them; bf_exact.hpp has the layout.
  */
 #ifndef STREAMBLOOM_SB_BF_EXACT_H
 #define STREAMBLOOM_SB_BF_EXACT_H
@@ -22,21 +22,24 @@ sb_bf_is_exact(const sb_bf *bf)
 }
 
 /*
- * The intersection of two filters of which at least one is exact: the items of that one that the other one has, an
- * exact filter. The new value is made in one block of `to`: `in_front` bytes for the caller, the header, the items.
- * *out is its header. The kinds are not compared: the caller does that first. SB_DIFFERENT: the filters differ in
- * their number of hashes, see *difference. SB_BAD_CELLS: see sb_bf_check(). SB_NO_MEMORY, SB_INTERRUPTED,
- * SB_OUT_OF_RANGE (none is exact). *value is NULL unless the status is SB_OK.
+ * Intersects two filters of which at least one is exact. The result is an exact filter: the items of the exact one
+ * that the other filter has, too. The new value is made in one block of `to`: `in_front` bytes for the caller, the
+ * header, the items. *out is its header. The kinds are not compared: the caller does that first.
+ *
+ * SB_DIFFERENT: the filters differ in their number of hashes, see *difference. SB_BAD_CELLS: see sb_bf_check().
+ * SB_OUT_OF_RANGE: neither filter is exact. May also return SB_NO_MEMORY, SB_INTERRUPTED. *value is NULL unless the
+ * status is SB_OK.
  */
 SB_NODISCARD sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_bf *b, const void *b_stored,
 											 const sb_memory *to, size_t in_front, sb_bf *out, void **value,
 											 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Lines for just the items of an exact filter, at a rate: the plan of them, as that of a filter that was told its
- * number of items, and writing them. sb_bf_exact_to_lines() REQUIRES: *plan comes from sb_bf_plan_compact() for the
- * same filter; `lines` has room for its lines, all zeros. Statuses as of sb_bf_plan(); SB_OUT_OF_RANGE if the
- * filter is not exact; SB_BAD_CELLS, SB_INTERRUPTED.
+ * Turn an exact filter into one with lines, without room for more items. sb_bf_plan_compact() plans it at the rate
+ * `fpr`, as a filter that was told its number of items. sb_bf_exact_to_lines() writes the lines. It REQUIRES: *plan
+ * comes from sb_bf_plan_compact() for the same filter; `lines` is zeroed and has room for the lines. SB_OUT_OF_RANGE,
+ * SB_TOO_LARGE: see sb_bf_plan(); SB_OUT_OF_RANGE also if the filter is not exact. May also return SB_BAD_CELLS,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_plan_compact(const sb_bf *bf, double fpr, sb_bf *plan) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan,

@@ -18,7 +18,7 @@ double		sb_bloom_fpr(double bits, double hash_count, double items) SB_NOEXCEPT;
 
 /*
  * The number of bits that the classic filter needs with its best number of hashes: n ln(1/p) / ln(2)^2 (Bloom 1970).
- * Not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
+ * It is not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
  */
 double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
 
@@ -32,8 +32,8 @@ double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
  * The exact false-positive rate of a blocked filter. The number of items of a block of `cells` cells is Poisson with
  * the mean `load`. An item sets hash_count cells of its block, which are drawn independently, so that two may be the
  * same. The rate is summed over the number of distinct cells of a query, by inclusion and exclusion. (Putze, Sanders,
- * Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of one block; here that is exact,
- * too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0.
+ * Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of one block; here the rate of one
+ * block is exact, too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0.
  */
 double		sb_blocked_fpr(double cells, int hash_count, double load) SB_NOEXCEPT;
 

@@ -1,5 +1,5 @@
 /*
- * gram_extract.cpp: the grams of a text, in one pass.
+ * gram_extract.cpp: takes the grams out of a text, in one pass.
  */
 #include <algorithm>
 
@@ -10,8 +10,8 @@ namespace streambloom {
 namespace {
 
 /*
- * The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is
- * written first.
+ * Remembers grams that were written, so that they need not be written again: for each value of a gram's 8 highest
+ * bits the last one. All slots begin with a gram that has been written.
  */
 class recent_grams
 {
@@ -33,10 +33,10 @@ private:
 	uint64_t slots_[256];
 };
 
-/* Below this number of bytes there are few repetitions, and to clear the slots takes longer than to write them. */
+/* Texts of at most so many bytes have few repetitions: clearing the slots takes longer than writing all the grams. */
 constexpr size_t short_text = 64;
 
-/* So many bytes take well below a millisecond. */
+/* A number of bytes that takes well below a millisecond. */
 constexpr size_t bytes_between_stops = size_t{1} << 16;
 
 template <sb_gram_text text, bool fold>
@@ -90,7 +90,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 
 size_t sb_gram_most(size_t size) noexcept
 {
-	/* Two bytes become at most three characters, and there are the two marks. */
+	/* Two bytes become at most three characters. The two marks come on top. */
 	return size + size / 2 + 2;
 }
 

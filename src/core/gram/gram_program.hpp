@@ -10,10 +10,10 @@
 
 namespace streambloom {
 
-/* A step: the number of a gram, or what becomes of so many topmost answers. */
+/* A step is the number of a gram, or step_all or step_any plus the number of topmost answers that it joins. */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
-/* Of a longer pattern only some grams are taken, about this number, evenly chosen. */
+/* From a longer pattern only about so many grams are taken, evenly spread over it. */
 inline constexpr size_t most_grams = 768;
 
 /* A list that grows. */
@@ -45,7 +45,7 @@ public:
 	void cut(uint32_t count) { count_ = count; }
 	uint32_t count() const { return count_; }
 
-	/* Hands the items over; the list is empty then. */
+	/* Returns the items, which the caller must release. The list is empty afterwards. */
 	T *take()
 	{
 		T *items = items_;
@@ -67,8 +67,8 @@ private:
 };
 
 /*
- * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where
- * memory is wanting everything is ignored from then on, and failed() is true.
+ * The program that is built. Characters that follow each other (a *run*) push the answers of their grams; all() and
+ * any() join answers. If memory runs out, failed() is true and everything is ignored from then on.
  */
 class gram_program
 {
@@ -78,7 +78,7 @@ public:
 	{
 	}
 
-	/* Where the program is. Going back forgets what was added since; the run of characters is then a new one. */
+	/* A state of the program. back_to() forgets everything that was added since, and begins a new run. */
 	struct place
 	{
 		uint32_t grams, steps, answers;
@@ -92,10 +92,10 @@ public:
 		answers_ = before.answers;
 	}
 
-	/* What follows does not follow directly on what was before. */
+	/* Ends the run: the next character does not directly follow the last one. */
 	void break_run() { roller_.begin_run(); }
 
-	/* The run of characters as it is, so that another alternative can go on with it. */
+	/* run() returns the present run of characters, so that another alternative can continue it with continue_run(). */
 	const gram_roller &run() const { return roller_; }
 	void continue_run(const gram_roller &run) { roller_ = run; }
 
@@ -104,7 +104,7 @@ public:
 		break_run();
 		push(mark_of_beginning);
 	}
-	/* `whole`: the run began with the text. */
+	/* Ends the run at the end of the text. `whole` says that the run began at the beginning of the text. */
 	void end_of_text(bool whole)
 	{
 		push(mark_of_end);
@@ -113,15 +113,15 @@ public:
 		break_run();
 	}
 
-	/* The character that begins at `from` comes next. Returns the number of its bytes. */
+	/* Adds the character that begins at `from`. Returns the number of its bytes. */
 	size_t character(const unsigned char *from, const unsigned char *end)
 	{
 		return emit_character_of(form_, from, end, [this](uint32_t each) { push(each); });
 	}
 
 	/*
-	 * Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is
-	 * required.
+	 * Join the answers pushed since `before` to one: all of them are required, or any of them is enough. If there are
+	 * none, nothing is required.
 	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }
@@ -129,7 +129,7 @@ public:
 	const sb_gram_form &form() const { return form_; }
 	bool failed() const { return failed_; }
 
-	/* Hands the program over, whose stack has this room. */
+	/* Returns the program. `stack` is memory for its answers, one per step or more. */
 	sb_gram_query finish(bool *stack)
 	{
 		const uint32_t gram_count = grams_.count(), step_count = steps_.count();
@@ -176,8 +176,9 @@ private:
 };
 
 /*
- * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood:
- * then nothing is known of what matches. SB_INTERRUPTED is told by *stopped.
+ * Reads an advanced regular expression and pushes one answer for all of it. Returns false if the expression is not
+ * understood: then nothing is known of the texts that match. If the work was interrupted, it returns false and
+ * *stopped is true.
  */
 bool read_regex(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped);
 

@@ -1,19 +1,20 @@
 /*
- * gram_query.cpp: what patterns require (sb_gram.h), except regular expressions (gram_regex.cpp).
+ * gram_query.cpp: finds out which grams a pattern requires (sb_gram.h); gram_regex.cpp does this for regular
+ * expressions.
  */
 #include "gram/gram_program.hpp"
 
 namespace streambloom {
 namespace {
 
-/* The characters of a text as they are. */
+/* Adds the characters of a text to the run, without any special meaning. */
 void read_text(gram_program *program, const unsigned char *from, const unsigned char *end)
 {
 	while (from < end)
 		from += program->character(from, end);
 }
 
-/* Returns false if LIKE refuses the pattern. */
+/* Adds the answers of a LIKE pattern. Returns false if LIKE would refuse the pattern. */
 bool read_like(gram_program *program, const unsigned char *from, const unsigned char *end)
 {
 	bool whole = true;
@@ -35,7 +36,7 @@ bool read_like(gram_program *program, const unsigned char *from, const unsigned 
 	return true;
 }
 
-/* Adds the answer that the pattern gives. Returns false if it gives none. */
+/* Adds one answer for the whole pattern. Returns false if nothing is known of the texts that match. */
 bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from,
 				  const unsigned char *end, bool *stopped)
 {
@@ -64,7 +65,7 @@ bool read_pattern(gram_program *program, sb_gram_comparison comparison, const un
 	return true;
 }
 
-/* Runs the program. has(i) says whether gram i may be there. */
+/* Runs the program and returns its answer. has(i) says whether gram i may be there. */
 template <typename Has>
 bool answer(const sb_gram_query *query, Has &&has)
 {
@@ -77,7 +78,7 @@ bool answer(const sb_gram_query *query, Has &&has)
 			query->stack[top++] = has(step);
 			continue;
 		}
-		/* None of no answers is missing; that nothing is required is the answer in both cases. */
+		/* To join no answers requires nothing, so both are true. */
 		bool all = true, any = joined == 0;
 		for (uint32_t k = 0; k < joined; k++)
 		{

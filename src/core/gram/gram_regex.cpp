@@ -1,15 +1,16 @@
 /*
- * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax:
- * "ARE").
+ * gram_regex.cpp: finds the grams that each text has if it matches an advanced regular expression of PostgreSQL
+ * (regex/re_syntax: "ARE").
  *
- * It reads the expression by recursive descent and gives up where it would have to guess. What it takes from it:
- *  - characters that follow each other are a run; each of its grams is required;
- *  - a part that may be missing (*, ?, {0,...}) requires nothing and ends the run; one that is repeated (+, {2}) ends a
- *    run and begins another, with one occurrence in each;
- *  - of alternatives one has to be there. Of a few without parentheses inside, and of a set of a few characters, each
- *    one is joined with the characters before and behind it; into and out of others no run reaches;
- *  - ^ and $ stand beside the marks of the text's beginning and end, because newlines are no lines' ends to begin with;
- *  - everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
+ * It reads the expression by recursive descent, and gives up if it would have to guess. It reads the parts like this:
+ *  - Characters that follow each other are a run; each gram of the run is required.
+ *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run. A part that is repeated (+, {2})
+ *    ends one run and begins another; it occurs once in each of them.
+ *  - One of several alternatives must be there. A few alternatives without parentheses inside, and the few characters
+ *    of a set, are each joined with the characters before and behind them. No run reaches into or out of other
+ *    alternatives.
+ *  - ^ and $ become the marks of the text's beginning and end: newlines do not end lines unless an option says so.
+ *  - Everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
  */
 #include "base/stop.hpp"
 #include "gram/gram_program.hpp"
@@ -17,7 +18,7 @@
 namespace streambloom {
 namespace {
 
-/* Parentheses inside each other beyond this are not understood: the stack has its limits. */
+/* An expression with more parentheses inside each other is not understood, because the stack is limited. */
 constexpr int most_parentheses = 100;
 
 constexpr bool is_digit(unsigned char c)
@@ -30,7 +31,8 @@ constexpr bool is_letter(unsigned char c)
 }
 
 /*
- * More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams.
+ * If there are more alternatives, or more characters in a set, they are not joined with their neighbours, because
+ * each of them takes grams.
  */
 constexpr int most_joined = 16;
 
@@ -50,7 +52,7 @@ public:
 	{
 	}
 
-	/* Reads all of it, or gives up. */
+	/* Reads the whole expression. Returns false if it is not understood. */
 	bool read()
 	{
 		bool literal = false;
@@ -86,7 +88,7 @@ private:
 		return true;
 	}
 
-	/* "***=" (what follows is no expression), "***:", and options such as "(?i)". */
+	/* Reads "***=" (the rest is a plain text: *literal), "***:", and options such as "(?i)". */
 	bool read_director(bool *literal)
 	{
 		if (take("***"))
@@ -102,7 +104,7 @@ private:
 			at_ += 2;
 			while (at_ < end_ && is_letter(*at_))
 			{
-				/* The others change the syntax, or what a newline is. */
+				/* Other options change the syntax, or the meaning of a newline. */
 				if (*at_ != 'c' && *at_ != 's' && *at_ != 't' && !(*at_ == 'i' && program_->form().fold))
 					return false;
 				at_++;
@@ -113,8 +115,8 @@ private:
 	}
 
 	/*
-	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they
-	 * occur once, they are joined with what is before and behind them.
+	 * Reads alternatives up to a parenthesis or the end. Pushes one answer. If `behind` is not NULL, they occur once
+	 * and end there: then each is joined with the characters before and behind them.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
@@ -138,7 +140,10 @@ private:
 		return true;
 	}
 
-	/* The characters from here on end a run that came before them, as many as make a difference. They are not taken. */
+	/*
+	 * Adds the characters at `from` to the run, as many as can be in a gram together with the run. They are not
+	 * taken: at_ stays as it is.
+	 */
 	void read_beside(const unsigned char *from)
 	{
 		const unsigned char *const before = at_;
@@ -167,8 +172,8 @@ private:
 	}
 
 	/*
-	 * Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or
-	 * nullptr.
+	 * Returns where the parenthesis just opened ends (behind it), if its content can be joined with its neighbours.
+	 * Returns nullptr if not.
 	 */
 	const unsigned char *behind_joined() const
 	{
@@ -197,7 +202,7 @@ private:
 			if (!read_atom(depth))
 				return false;
 		}
-		/* A parenthesis that nothing has opened. */
+		/* A closing parenthesis that was not opened is an error. */
 		return depth > 0 || at_ == end_ || *at_ == '|';
 	}
 
@@ -227,7 +232,7 @@ private:
 			case '?':
 				return false;
 			case '{':
-				/* Before anything but a digit it stands for itself. */
+				/* If no digit follows, the brace is an ordinary character. */
 				if (at_ + 1 < end_ && is_digit(at_[1]))
 					return false;
 				break;
@@ -292,7 +297,7 @@ private:
 		return !quantifier_follows();
 	}
 
-	/* An atom of which nothing is known has been read. */
+	/* To be called after an atom of which nothing is known. */
 	bool read_unknown_atom()
 	{
 		quantity quantity;
@@ -300,7 +305,7 @@ private:
 		return read_quantifier(&quantity);
 	}
 
-	/* An atom that is the character at `character` has been read. */
+	/* To be called after an atom that is the character at `character`. */
 	bool read_literal_atom(const unsigned char *character)
 	{
 		quantity quantity;
@@ -334,7 +339,7 @@ private:
 			return false;
 		if (take('?') && !take(':'))
 		{
-			/* Lookahead and lookbehind: what they look at is there or not there, but not at this place. */
+			/* Lookahead and lookbehind: the text they ask for may be there or not; it does not come next. */
 			constraint = true;
 			take('<');
 			if (!take('=') && !take('!'))
@@ -350,8 +355,8 @@ private:
 	}
 
 	/*
-	 * A set of characters. One that has a single character, in one case or more, is that character. A few are
-	 * alternatives.
+	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character. A set of
+	 * a few characters is read like alternatives.
 	 */
 	bool read_bracket()
 	{
@@ -364,7 +369,7 @@ private:
 			unknown = true;
 		for (bool first = true; first || !at(']'); first = false)
 		{
-			/* Ranges and classes begin within the set, too; escapes are the same inside and outside. */
+			/* Classes such as [:alpha:] and escapes make the set too complex to read here. */
 			if (at_ == end_ || *at_ == '\\' ||
 				(*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
 				return read_complex_bracket();
@@ -383,7 +388,7 @@ private:
 		return true;
 	}
 
-	/* One of these characters comes next. */
+	/* Adds alternatives: one of these characters comes next. */
 	void join_characters(const unsigned char *const *characters, int count)
 	{
 		const gram_program::place before = program_->here();
@@ -400,7 +405,7 @@ private:
 		program_->any(before);
 	}
 
-	/* What a set holds does not matter any more, but where it ends does. */
+	/* Skips the rest of a set. Only its end matters, not the characters in it. */
 	bool read_complex_bracket()
 	{
 		while (at_ < end_ && *at_ != ']')
@@ -494,12 +499,15 @@ private:
 				program_->break_run();
 				return !quantifier_follows();
 			default:
-				/* characters by number, backward references */
+				/* characters given by number, and backward references, are not understood */
 				return false;
 		}
 	}
 
-	/* A control character. It is one byte of its own, and so is its own end. */
+	/*
+	 * To be called after an atom that is a control character. `control` is one byte outside the pattern, so for a
+	 * moment end_ is the byte after it.
+	 */
 	bool read_control(const unsigned char *control)
 	{
 		const unsigned char *end = end_;

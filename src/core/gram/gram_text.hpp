@@ -1,5 +1,5 @@
 /*
- * gram_text.hpp: bytes become characters, and characters grams.
+ * gram_text.hpp: turns bytes into characters, and characters into grams.
  */
 #ifndef STREAMBLOOM_GRAM_TEXT_HPP
 #define STREAMBLOOM_GRAM_TEXT_HPP
@@ -14,25 +14,28 @@
 namespace streambloom {
 
 /*
- * What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no
+ * Numbers beyond all characters: they stand for the beginning of a text, for its end, and for a text of fewer than n
  * characters.
  */
 inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END,
 						  mark_of_short_text = 0x110002;
 
-/* A byte that is not part of a character of UTF-8 becomes this plus the byte: surrogates, which no text has. */
+/*
+ * A byte that is not part of a character of UTF-8 becomes stray_byte plus the byte. That is the number of a
+ * surrogate, which no text has.
+ */
 inline constexpr uint32_t stray_byte = 0xdc00;
 
 /*
- * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case
- * of which is not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character
- * that the encoding lacks a substitute: small letters may be one, or two, of these. So repetitions of this letter are
- * one (gram_roller::swallows()).
+ * With folding and an encoding other than UTF-8, all bytes beyond ASCII become one letter, because it is not known
+ * here which of them are the two cases of one letter. The letter is i: in Turkish its other case is one of these
+ * bytes. If an encoding lacks a character, ICU replaces it by one `substitute` or two; therefore the substitute
+ * becomes this letter, too, and repetitions of the letter count once (gram_roller::swallows()).
  */
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;
 
-/* The character that begins at `from`, and the number of its bytes. REQUIRES: from < end. */
+/* Returns the character that begins at `from`. *bytes becomes the number of its bytes. REQUIRES: from < end. */
 inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end, size_t *bytes)
 {
 	const uint32_t first = *from;
@@ -53,7 +56,10 @@ inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end
 	return character;
 }
 
-/* Calls emit() for each folded character of the one that begins at `from`. Returns the number of its bytes. */
+/*
+ * Reads the character that begins at `from`, folds it if `fold` is true, and calls emit() for each character of the
+ * result. Returns the number of bytes read.
+ */
 template <sb_gram_text text, bool fold, typename Emit>
 inline size_t emit_character(const unsigned char *from, const unsigned char *end, Emit &&emit)
 {
@@ -73,7 +79,7 @@ inline size_t emit_character(const unsigned char *from, const unsigned char *end
 	return bytes;
 }
 
-/* The same for a form that is known at run time only. */
+/* The same for a form that is known only at run time. */
 template <typename Emit>
 inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *from, const unsigned char *end,
 								Emit &&emit)
@@ -93,8 +99,9 @@ inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *f
 }
 
 /*
- * The grams of a run of characters, one after the other. A gram is the value of a polynomial whose coefficients are its
- * characters, so that each comes from the one before in a few instructions. The index hashes it once more.
+ * Makes the grams of a run of characters, one after the other. A gram is the value of a polynomial whose coefficients
+ * are its characters, so each gram follows from the one before by a few instructions. The index hashes grams once
+ * more.
  */
 class gram_roller
 {
@@ -105,7 +112,7 @@ public:
 			leaving_ *= factor;
 	}
 
-	/* Takes the next character. Returns whether the last n characters are a gram. */
+	/* Takes the next character. Returns true if there are n characters, so that gram() is the gram of the last n. */
 	bool push(uint32_t character)
 	{
 		const uint64_t coefficient = character + uint64_t{1};
@@ -117,7 +124,7 @@ public:
 	}
 	uint64_t gram() const { return value_; }
 
-	/* Is this character a repetition that must not be pushed? */
+	/* True if this character repeats the last one and must not be pushed. */
 	bool swallows(uint32_t character) const
 	{
 		return character == any_letter && window_[(at_ == 0 ? length_ : at_) - 1] == character + uint64_t{1};

@@ -1,13 +1,13 @@
 /*
  * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
  *
- * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
- * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A sequence
- * with fewer than n characters is one gram. A pattern (of LIKE, of a regular expression) gives grams that every text
- * has which matches it; where it has alternatives, one of several sets of grams. So a text that lacks them cannot
- * match. Nothing is promised the other way round.
+ * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its
+ * *grams* are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
+ * sequence with fewer than n characters is one gram. A pattern (of LIKE, or a regular expression) gives grams that
+ * every matching text has; a pattern with alternatives gives several sets of grams, and every matching text has all
+ * grams of one of the sets. So a text without these grams cannot match. A text with these grams may or may not match.
  *
- * With `fold`, letters are folded before (gram_fold.hpp), so that grams also serve comparisons that ignore case.
+ * With `fold`, letters are folded first (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */
 #ifndef STREAMBLOOM_SB_GRAM_H
 #define STREAMBLOOM_SB_GRAM_H
@@ -31,7 +31,7 @@ typedef enum sb_gram_text
 	SB_GRAM_BYTES				/* each byte is a character, and nothing is folded */
 } sb_gram_text;
 
-/* What the grams of an index are. Grams of different forms have nothing to do with each other. */
+/* Describes the grams of an index. Grams of different forms cannot be compared. */
 typedef struct sb_gram_form
 {
 	uint32_t	length;			/* n: SB_GRAM_MIN_LENGTH to SB_GRAM_MAX_LENGTH characters */
@@ -39,23 +39,23 @@ typedef struct sb_gram_form
 	sb_gram_text text;
 } sb_gram_form;
 
-/* The most grams that a text of so many bytes has. */
+/* The largest number of grams that a text of `size` bytes can have. */
 size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
 
 /*
- * The grams of a text, of which there is at least one; their number goes to *count. Most repetitions are left out.
- * REQUIRES: room for sb_gram_most(size) in *grams. SB_INTERRUPTED.
+ * Writes the grams of a text, of which there is at least one; *count becomes their number. Most repetitions are left
+ * out. May return SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
  */
 SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
 									   size_t *count) SB_NOEXCEPT;
 
-/* What stands for the beginning and the end of a text among its characters. */
+/* The marks that stand for the beginning and the end of a text among its characters. */
 #define SB_GRAM_BEGINNING 0x110000
 #define SB_GRAM_END 0x110001
 
 /*
- * The characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how many there
- * are. REQUIRES: room for sb_gram_most(size) in *characters.
+ * Writes the characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how
+ * many there are. REQUIRES: `characters` has room for sb_gram_most(size) characters.
  */
 size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size,
 							   uint32_t *characters) SB_NOEXCEPT;
@@ -72,12 +72,12 @@ typedef enum sb_gram_comparison
 } sb_gram_comparison;
 
 /*
- * What a pattern requires: grams, and a program over them. Each step of the program pushes the answer of one gram to a
- * stack, or replaces the topmost answers by one.
+ * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer of one
+ * gram to a stack, or joins the topmost answers to one.
  */
 typedef struct sb_gram_query
 {
-	uint64_t   *grams;			/* a gram may be there twice */
+	uint64_t   *grams;			/* may have the same gram twice */
 	uint32_t	gram_count;		/* 0: the pattern requires nothing, any text may match */
 	uint32_t   *steps;
 	uint32_t	step_count;
@@ -85,8 +85,9 @@ typedef struct sb_gram_query
 } sb_gram_query;
 
 /*
- * Takes a pattern apart. A pattern that is not understood requires nothing, and so does one that the comparison refuses
- * with an error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
+ * Takes a pattern apart into a query. The query requires nothing if the pattern is not understood, or if the
+ * comparison would refuse it with an error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query
+ * is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,
@@ -94,7 +95,7 @@ SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comp
 
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
-/* Can a text match that has at most those grams of the query for which there[] is not 0? */
+/* True if a text can match that has no other grams of the query than those for which there[] is not 0. */
 bool		sb_gram_can_match(const sb_gram_query *query, const signed char *there) SB_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * bf_lookup.cpp: looks up an item in a stored bf. Of lines that of its hash is enough; of a list its place in the
- * directory, and its block or the beginning of that.
+ * bf_lookup.cpp: looks up an item in a stored bf. In a filter with lines it reads the item's line. In an exact filter
+ * it reads the entry of the directory for the item's block, and then this block or the beginning of it.
  */
 #include "lookup/lookup.hpp"
 #include "bf/bf.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 enum step : uint8_t
 {
-	step_directory, /* the first one */
+	step_directory, /* where a look-up begins */
 	step_block
 };
 

@@ -2,9 +2,9 @@
  * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf_lookup.cpp,
  * tbf_lookup.cpp, stable_lookup.cpp or abf_lookup.cpp.
  *
- * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and returns
- * SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls it keeps its place in the
- * look-up, but never a pointer to bytes of the value.
+ * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and
+ * returns SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls the sb_lookup records
+ * how far the step has come, but has no pointer to bytes of the value.
  */
 #ifndef STREAMBLOOM_LOOKUP_HPP
 #define STREAMBLOOM_LOOKUP_HPP
@@ -15,7 +15,10 @@
 
 namespace streambloom {
 
-/* Returns these bytes of the value; or nullptr if they are not at hand, and then the step must return SB_NEED_BYTES. */
+/*
+ * Returns `size` bytes of the value from `offset` on. Returns nullptr if they are not at hand; then the step must
+ * return SB_NEED_BYTES.
+ */
 inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t size)
 {
 	size_t skipped = offset - lookup->at; /* wraps to a very large number if offset lies before the bytes at hand */
@@ -25,7 +28,7 @@ inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t siz
 	return nullptr;
 }
 
-/* Returns the bytes of the value from this one on, and how many of them are at hand. */
+/* Returns the bytes of the value from `offset` on; *have becomes the number of them that are at hand. */
 inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset, size_t *have)
 {
 	const size_t skipped = std::min(offset - lookup->at, lookup->have);
@@ -34,8 +37,8 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 }
 
 /*
- * These search for lookup->hash, or go on with the search. When it begins, step and tries are 0, found is false and
- * units is 0. REQUIRES: the filter has items.
+ * Begin or continue the search for lookup->hash. At the beginning step, tries and units are 0 and found is false.
+ * REQUIRES: the filter has items.
  */
 sb_status bf_lookup_step(sb_lookup *lookup);
 sb_status tbf_lookup_step(sb_lookup *lookup);

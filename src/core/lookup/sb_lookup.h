@@ -11,16 +11,16 @@
  *     while (status == SB_NEED_BYTES)
  *         status = sb_lookup_next(&lookup, the bytes that begin at lookup.need.offset, their number);
  *
- * At the end the status is SB_OK and the answer is in the look-up, or it is another error status and the value is
- * damaged. sb_lookup_open() does not take the hash, because how an item is hashed depends on the kind in the header
+ * At the end the status is SB_OK and `lookup` has the answer; or it is an error, because the value is damaged.
+ * sb_lookup_open() does not take the hash, because how an item is hashed depends on the kind in the header
  * (lookup.header.kind).
  *
  * The core reads only the bytes that were handed over last, so the caller needs one buffer. These bytes must stay
  * unchanged until the next bytes are handed over or the look-up is no longer used. Nothing is copied. A caller that has
  * the whole value in memory hands all of it to sb_lookup_open(); then no call returns SB_NEED_BYTES.
  *
- * After SB_OK the caller can ask for the next item of the same value. No call trusts the bytes: whatever they are, the
- * core reads nothing outside what was handed over, and asks for nothing outside the value.
+ * After SB_OK the caller can ask for the next item of the same value. No call trusts the bytes: whatever they are,
+ * the core reads only bytes that were handed over, and asks only for bytes of the value.
  */
 #ifndef STREAMBLOOM_SB_LOOKUP_H
 #define STREAMBLOOM_SB_LOOKUP_H
@@ -43,7 +43,7 @@ typedef enum sb_lookup_type
 	SB_LOOKUP_ABF
 } sb_lookup_type;
 
-/* The least number of bytes that sb_lookup_open() needs, unless the whole value is shorter. */
+/* sb_lookup_open() needs so many bytes, or the whole value if it is shorter. */
 #define SB_LOOKUP_FIRST 128
 
 typedef struct sb_lookup
@@ -60,9 +60,9 @@ typedef struct sb_lookup
 	}			header;
 
 	/*
-	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. The first
-	 * `enough` of the bytes often do, so a caller who gets those more easily may hand over only them, or any number in
-	 * between.
+	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. Often
+	 * the first `enough` of the bytes suffice. A caller that gets these more easily may hand over only these, or any
+	 * number from `enough` to `size`.
 	 */
 	struct
 	{
@@ -73,23 +73,23 @@ typedef struct sb_lookup
 
 	/* The answer, after SB_OK. */
 	bool		found;			/* is the item in the filter? */
-	uint64_t	units;			/* of a tbf: the item's count for sb_tbf_count(), 0 if it is not found */
+	uint64_t	units;			/* of a tbf: the item's count for sb_tbf_count(); 0 if it is not found */
 	uint32_t	listed;			/* after sb_lookup_top(): the number of hot items */
 
 	/* For the core alone. */
-	const unsigned char *bytes; /* that were handed over last */
-	size_t		at;				/* the offset in the value at which these begin */
-	size_t		have;			/* the number of these */
+	const unsigned char *bytes; /* the bytes that were handed over last */
+	size_t		at;				/* the offset in the value of the first of them */
+	size_t		have;			/* the number of them */
 	uint8_t		type;
 	bool		empty;			/* the filter has no items */
 	uint8_t		step;			/* what the next bytes are for */
 	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;
-	int64_t		generation;		/* of an abf: at which the filter is asked */
+	int64_t		generation;		/* of an abf: the generation at which it is asked */
 
 	/*
-	 * In a tbf the offset and the size of the item's block. In a table of recurring minimum the first entry that can be
-	 * the item's, and the one after the last; low and high are between which hashes these lie. In a stable filter
+	 * from, to: in a tbf the offset and the size of the item's block. In a table of recurring minimum the item's
+	 * entry can only be one of the entries from .. to - 1, whose hashes lie between low and high. In a stable filter
 	 * `from` is the bit at which the item's cell begins in the bytes.
 	 */
 	uint64_t	from;
@@ -109,9 +109,10 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 									  size_t total) SB_NOEXCEPT;
 
 /*
- * Asks an abf by time as of the time `at`, from the next look-up on: what is more than a window older than that is left
- * out. A time before that of the filter's newest item changes nothing: the filter is then asked as of its newest item,
- * as it is without this call. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <= SB_ABF_MAX_TIME.
+ * From the next look-up on, asks an abf by time as of the time `at`: an item that came more than a window before `at`
+ * is no longer found. If `at` is before the filter's newest item, this call has no effect: without it, too, the
+ * filter is asked as of its newest item. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <=
+ * SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 
@@ -122,23 +123,23 @@ void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * Goes on with `have` bytes of the value that begin at lookup->need.offset. Returns what the function that began the
- * look-up can return. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have <=
- * lookup->need.size.
+ * Continues a look-up with `have` bytes of the value, beginning at lookup->need.offset. Returns the same statuses as
+ * the function that began the look-up. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have
+ * <= lookup->need.size.
  */
 SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size_t have) SB_NOEXCEPT;
 
 /*
- * Reads the list of hot items of a tbf. Returns SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH or SB_BAD_LIST. After SB_OK `items`
- * has lookup->listed items, those with the most hits first, whose texts lie in the bytes that were handed over last.
- * REQUIRES: `items` has room for header.tbf.top items.
+ * Reads the list of hot items of a tbf. Returns SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH or SB_BAD_LIST. After SB_OK
+ * `items` has lookup->listed items, those with the most hits first. Their texts lie in the bytes that were handed
+ * over last. REQUIRES: `items` has room for header.tbf.top items.
  */
 SB_NODISCARD sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) SB_NOEXCEPT;
 
 /*
- * The bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is the answer of a
- * look-up of item->hash; it may make *to smaller than what the list alone says. Both may be infinite, as the result of
- * sb_tbf_count(). REQUIRES: sb_lookup_top() has returned SB_OK.
+ * Computes bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is the
+ * answer of a look-up of item->hash; it may make *to smaller than the bound that the list alone gives. Both bounds
+ * may be infinite, as the result of sb_tbf_count() may. REQUIRES: sb_lookup_top() has returned SB_OK.
  */
 void		sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at,
 							   double *from, double *to) SB_NOEXCEPT;

@@ -1,6 +1,6 @@
 /*
  * stable_lookup.cpp: looks up an item in a stored sbf or ibf. The cells of an item lie all over the filter. They are
- * read one after the other, until one of them is zero.
+ * read one by one, until one of them is zero or all have been read.
  */
 #include "lookup/lookup.hpp"
 #include "stable/stable.hpp"

@@ -1,6 +1,7 @@
 /*
- * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its
- * block, and the table of recurring minimum if there is one; and reading the list of hot items.
+ * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads the entry of the
+ * item's block in the directory (extensible layout), then the block, then the table of recurring minimum if there is
+ * one.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 enum step : uint8_t
 {
-	step_directory, /* the first one */
+	step_directory, /* where a look-up begins */
 	step_block,
 	step_table,
 	step_list
@@ -32,15 +33,15 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken
- * where the entry should lie: the error grows with the square root of the table's length, and mostly one or two slices
- * do. Hashes that are not spread so well (or a table made by hand) get no more than four of those; from then on the
- * table is halved.
+ * slice_entries entries of the table are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the
+ * first slice is read where the entry should lie by interpolation. The error grows with the square root of the
+ * table's length; mostly one or two slices are enough. If the hashes are not spread so well (or somebody made the
+ * table by hand), the search interpolates at most four times; from then on it halves the rest of the table.
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;
 
-/* The first of these entries whose hash is not below this one, or `count`. */
+/* Returns the place of the first entry whose hash is at least `hash`, or `count` if there is none. */
 uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
 {
 	uint64_t left = 0;
@@ -56,7 +57,10 @@ uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
 	return left;
 }
 
-/* The first of `count` entries around where the item's should be. */
+/*
+ * Returns the number of the first entry of the next slice: `count` entries around the place where the item's entry
+ * should be.
+ */
 uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
 {
 	uint64_t range = lookup->to - lookup->from;
@@ -67,7 +71,10 @@ uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
 	return std::min(std::max(middle, lookup->from + count / 2) - count / 2, lookup->to - count);
 }
 
-/* The entry is one of from .. to - 1, which lie between the hashes low and high. */
+/*
+ * Continues the search in the table. If the item has an entry, it is one of from .. to - 1; the hashes of these lie
+ * between low and high.
+ */
 sb_status search_table(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
@@ -103,15 +110,18 @@ sb_status search_table(sb_lookup *lookup)
 			lookup->low = static_cast<double>(entry.hash);
 		}
 		else
-			break; /* it would stand between two of this slice */
+			break; /* there is no entry: it would lie between two entries of this slice */
 		lookup->tries = static_cast<uint8_t>(std::min(lookup->tries + 1, interpolations));
 	}
-	return answer(lookup); /* if it is not in the table, with what its counters say */
+	return answer(lookup); /* an item without an entry keeps the count of its counters */
 }
 
 /* ------------------------------------------------------------------- counters */
 
-/* Most items need a part of the block only, and many of those that are not there no more than its head. */
+/*
+ * Looks up an item in a block of an exact tbf. For most items a part of the block is enough. For many items that are
+ * not in the filter its head is enough.
+ */
 sb_status read_exact_block(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
@@ -177,7 +187,10 @@ sb_status read_directory(sb_lookup *lookup)
 
 /* ------------------------------------------------------------ the list of hot items */
 
-/* The hottest first; of equal ones by their bytes, so that the order can be foretold. */
+/*
+ * The order of the list: the item with the most hits comes first; items with equal hits are ordered by their bytes,
+ * so that the order is always the same.
+ */
 bool is_before(const sb_top_item &a, const sb_top_item &b)
 {
 	if (a.least != b.least)
@@ -242,5 +255,5 @@ void sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64
 {
 	top_bounds(&lookup->header.tbf, lookup->list_fraction_bits, lookup->list_error, item->least, at, from, to);
 	*to = std::fmin(*to, sb_tbf_count(&lookup->header.tbf, units, at));
-	*from = std::fmin(*from, *to); /* it is more only in a forged list */
+	*from = std::fmin(*from, *to); /* *from > *to happens only in a forged list */
 }

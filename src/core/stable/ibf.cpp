@@ -1,9 +1,9 @@
 /*
- * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): the
- * values to which importances are mapped, by a range or by their ranks in a sample, and eviction by value (IBF-H).
+ * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): it
+ * maps importances to values, by a range or by their ranks in a sample, and it evicts by value (IBF-H).
  *
- * The sample stands behind the cells: 8 bytes that say how many importances it has seen, then up to SB_STABLE_SAMPLE
- * of them as IEEE 754 doubles, sorted, and zeros after the last one. -0 is stored as 0.
+ * The sample lies behind the cells: first 8 bytes with the number of importances that it has seen, then up to
+ * SB_STABLE_SAMPLE of them as sorted IEEE 754 doubles, and zeros after the last one. -0 is stored as 0.
  */
 #include "stable/stable.hpp"
 
@@ -32,7 +32,10 @@ struct Sample
 	unsigned count() const { return static_cast<unsigned>(std::min<uint64_t>(seen(), SB_STABLE_SAMPLE)); }
 	double at(unsigned i) const { return std::bit_cast<double>(load_le<uint64_t>(entries() + i * entry)); }
 
-	/* How many are lower than this importance, or at most it. */
+	/*
+	 * How many importances in the sample are lower than `importance`; with or_equal, how many are at most
+	 * `importance`.
+	 */
 	template <bool or_equal>
 	unsigned lower(double importance) const
 	{
@@ -49,7 +52,7 @@ struct Sample
 	}
 };
 
-/* The same sample, to be changed. */
+/* A sample that can be changed. */
 struct ChangingSample : Sample
 {
 	unsigned char *to;
@@ -63,11 +66,13 @@ struct ChangingSample : Sample
 
 } // namespace
 
-/* The place of the importance that gives way to the next one, or SB_STABLE_SAMPLE if none does. */
+/*
+ * Returns the place of the importance that the next one replaces, or SB_STABLE_SAMPLE if the next one does not enter.
+ */
 static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
 {
 	const uint64_t among = std::min<uint64_t>(seen + 1, SB_STABLE_SAMPLED_ITEMS);
-	/* not the numbers that evictions are drawn with */
+	/* these random numbers are other ones than those that evictions are drawn with */
 	return std::min<uint64_t>(multiply_high(mix(mix(~stable->seed) + seen), among), SB_STABLE_SAMPLE);
 }
 
@@ -131,10 +136,10 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 /* ---------------------------------------------------------- values of importances */
 
 /*
- * Entry j of a sample of `count` would have the value 1 + floor((2j + 1) / (2 count) * Max) if all were different.
- * Equal importances share the mean of their values, rounded down. So the values of a stream never have a higher mean
- * than uniform ones, and are not spread more widely; by the concavity of log(1 + k_i / p') the stable point has at
- * least as many zeros.
+ * If all importances of a sample of `count` were different, entry j would have the value 1 + floor((2j + 1) / (2
+ * count) * Max). Equal importances share the mean of these values, rounded down. So the values of a stream never have
+ * a higher mean than uniform values, and are not spread more widely. Because log(1 + k_i / p') is concave, the stable
+ * point then has at least as many zeros as with uniform values.
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {
@@ -157,9 +162,9 @@ static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double 
 }
 
 /*
- * This is the only place where a calculation with doubles decides what is stored. All machines get the same result:
- * IEEE 754 rounds each subtraction, division and multiplication in one way, and there is no addition to a product,
- * which a compiler might turn into a fused multiply-add.
+ * This is the only place where a calculation with doubles decides what is stored. All machines get the same result,
+ * because IEEE 754 defines how each subtraction, division and multiplication is rounded. And nothing is added to a
+ * product: a compiler might turn that into a fused multiply-add, which rounds differently.
  */
 uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) noexcept
 {
@@ -180,7 +185,7 @@ uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double im
 	if (importance >= stable->high)
 		return static_cast<uint8_t>(max);
 	double share = (importance - stable->low) / (stable->high - stable->low);
-	int step = static_cast<int>(share * max); /* it is not negative, so the cast is floor() */
+	int step = static_cast<int>(share * max); /* floor(): it is not negative */
 	return static_cast<uint8_t>(std::min(max, step + 1));
 }
 
@@ -189,10 +194,11 @@ uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double im
 namespace streambloom {
 
 /*
- * A non-zero cell is evicted with a probability inversely proportional to its value: any cell is drawn, and taken with
- * the probability 1/value. One random number serves both: the high half of the product with m is the cell, and the low
- * half is uniform and independent of it. This is repeated until P cells were evicted, but at most SB_STABLE_TRIES * P
- * times, so that a step in a nearly empty filter does not take long. Fewer than P cells may be evicted then.
+ * Evicts non-zero cells, each with a probability inversely proportional to its value: a cell is drawn from all cells,
+ * and loses 1 with the probability 1/value. One random number serves both: the high half of the product with m is the
+ * cell, and the low half is uniform and independent of it. This is repeated until P cells have lost 1, but at most
+ * SB_STABLE_TRIES * P times, so that a step in a nearly empty filter does not take long. Then it may be fewer than P
+ * cells.
  */
 void evict_by_value(sb_stable *stable, unsigned char *cells)
 {

@@ -13,17 +13,17 @@ extern "C" {
 /* -------------------------------------------------------------- sbf, ibf */
 
 /*
- * A stable filter has m cells of d bits, whose largest value is Max = 2^d - 1, K hashes, and P evictions per step. A
- * step takes one item that arrives. It tests whether all K cells of the item are non-zero (then the item is a
+ * A stable filter has m cells of d bits, K hashes, and P evictions per step. The largest value of a cell is Max = 2^d
+ * - 1. A step takes one item that arrives. It tests whether all K cells of the item are non-zero (then the item is a
  * duplicate), it evicts (P cells lose 1), and it sets the cells of the item. The sbf is the Stable Bloom filter of
- * Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters, SIGMOD); the ibf
- * is that of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set
+ * Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters, SIGMOD); the
+ * ibf is that of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set
  * Membership Queries on Streaming Data). Both share one struct; its scheme says which of the two a filter is.
  */
 #define SB_STABLE_HEADER 128		/* bytes before the first cell */
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
-#define SB_STABLE_DEFAULT_BITS 3	/* of a cell, where the plan chooses: Max 7 */
+#define SB_STABLE_DEFAULT_BITS 3	/* of a cell, if the plan chooses: Max 7 */
 #define SB_STABLE_WEIGHTED_BITS 4	/* the same for value-weighted eviction: Max 15 */
 #define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
@@ -31,11 +31,11 @@ extern "C" {
 #define SB_STABLE_MAX_EVICTIONS 65535	/* limits the time of a step */
 #define SB_STABLE_TRIES 32			/* a step of value-weighted eviction draws at most this many times P cells */
 #define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
-#define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps stay at this value */
+#define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps do not grow beyond this */
 #define SB_STABLE_SAMPLE 64			/* importances that an ibf keeps, if it ranks importances */
-/* behind the cells: how many it has seen; the sample, sorted */
+/* bytes of the sample behind the cells: how many importances it has seen, then the sorted importances */
 #define SB_STABLE_SAMPLE_BYTES (8 + 8 * SB_STABLE_SAMPLE)
-#define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample stands for about so many items, the latest ones */
+#define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample stands for about this many of the latest items */
 
 /* How a filter sets its cells and evicts. The numbers are stored. */
 typedef enum sb_scheme
@@ -56,7 +56,7 @@ typedef struct sb_stable
 	bool		ranked;			/* an ibf without a range: importances are ranked among those of the latest items */
 	uint32_t	cell_count;		/* m */
 	uint32_t	evictions;		/* P: 0 (nothing is evicted) .. m, at most SB_STABLE_MAX_EVICTIONS */
-	uint64_t	seed;			/* of the random generator, as given to the plan */
+	uint64_t	seed;			/* seed of the random generator, as given to the plan */
 	uint64_t	random;			/* the present state of the generator */
 	uint64_t	items;			/* the number of items that have arrived */
 	uint64_t	steps;			/* the number of items, and of steps without an item (sb_stable_decay()) */
@@ -68,8 +68,8 @@ typedef struct sb_stable
 
 /*
  * Plans a filter with `bytes` bytes of cells for the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR).
- * `bytes` is SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES. If importances are ranked, the maximum is less by
- * SB_STABLE_SAMPLE_BYTES.
+ * `bytes` is SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES. If importances are ranked, the maximum is
+ * SB_STABLE_SAMPLE_BYTES less.
  *
  * low and high are the range of the importances: they are finite, and low < high. For two_class both are the threshold,
  * and for an sbf both are 0. If both are NaN, the filter is an ibf that ranks importances.
@@ -84,7 +84,7 @@ typedef struct sb_stable
  *   evictions    The smallest P that keeps the rate. For an sbf and two_class it comes from sb_stable_evictions(), and
  *                the rate holds whatever the importances are. For the other schemes it comes from
  *                sb_stable_fitting_evictions(), which takes up to 100 microseconds, and the rate holds if the
- *                importances are uniform over their range. Ranks always are.
+ *                importances are uniform over their range. Ranks are always uniform.
  *
  * stable.cpp gives the reasons for the values of value-weighted eviction.
  *
@@ -104,20 +104,20 @@ sb_stable_max(const sb_stable *stable)
 
 /*
  * The number of bytes of a whole value: the header, and the cells if items have arrived. Without items all cells are
- * zero and none are stored: so an empty filter takes its header alone, however many cells it stands for.
+ * zero, and they are not stored: an empty filter takes only its header, whatever its number of cells.
  */
 size_t		sb_stable_size(const sb_stable *stable) SB_NOEXCEPT;
 
 /*
- * The number of bytes of the cells in memory, with the sample of importances behind them, whether or not they would be
- * stored.
+ * The number of bytes that the cells take in memory, with the sample of importances behind them. It does not depend
+ * on whether they would be stored.
  */
 size_t		sb_stable_cell_bytes(const sb_stable *stable) SB_NOEXCEPT;
 
 /* Writes the 128 bytes of the header. */
 void		sb_stable_encode_header(const sb_stable *stable, void *out) SB_NOEXCEPT;
 
-/* Which of the two types a value must have. */
+/* Which of the two types a value must have for sb_stable_decode_header(). */
 typedef enum sb_stable_type
 {
 	SB_STABLE_EITHER,
@@ -126,88 +126,92 @@ typedef enum sb_stable_type
 } sb_stable_type;
 
 /*
- * Reads and checks the header of a value of this type, as sb_bf_decode_header() does; SB_BAD_TYPE if it is of the other
- * one. If the status is not SB_OK, out->scheme says for a message what the value is: SB_STABLE for an sbf, else an ibf.
- * For SB_STABLE_EITHER that is what the value claims to be (an sbf, if it is too short to say).
+ * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
+ * the other type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf,
+ * everything else ibf. It is the type asked for; for SB_STABLE_EITHER it is the type that the value claims to be
+ * (sbf, if the value is too short to tell).
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;
 
 /*
- * Checks the cells of a value whose header was checked: the bits after the last cell are zero, and no more cells are
- * non-zero than the items can have set; a sample is sorted and of no more items than there are. Without items there are
- * no cells, and `cells` is not read, nor is it by sb_stable_count() and sb_stable_decay(). SB_BAD_CELLS,
- * SB_INTERRUPTED.
+ * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and not more cells
+ * non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there are.
+ * Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
+ * `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 
 /*
- * The value, 1 .. Max, to which an item of this importance sets its cells. An sbf always gives Max. two_class gives Max
- * if the importance is at least the threshold, else floor(Max / 2). The other schemes give min(Max, 1 +
- * floor((importance - low) / (high - low) * Max)), so that uniform importances have uniform values; an importance
- * outside the range counts as its nearer end.
+ * Returns the value, 1 .. Max, to which an item of this importance sets its cells. An sbf always gives Max. two_class
+ * gives Max if the importance is at least the threshold, else floor(Max / 2). The other schemes give min(Max, 1 +
+ * floor((importance - low) / (high - low) * Max)), so that uniform importances have uniform values. An importance
+ * outside the range counts as the nearer end of the range.
  *
  * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes
- * the place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they would
- * have if they were different, rounded down. So the rate that is planned for uniform importances is kept whatever they
- * are. For two_class an item is important if it is above the median of the sample: if more of the sample is lower than
- * is higher. Without a sample an item counts as one in the middle.
+ * the place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they
+ * would have if they were different, rounded down. So the rate that was planned for uniform importances is kept
+ * whatever the importances are. For two_class an item is important if it is above the median of the sample, that is,
+ * if more importances of the sample are lower than are higher. If the sample is empty, the item counts as one in the
+ * middle.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */
 uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) SB_NOEXCEPT;
 
 /*
- * Notes the importance of an item that arrives: call it once for each item, before sb_stable_value_of(). It does
- * nothing for a filter that does not rank importances. The sample is uniform among the first SB_STABLE_SAMPLED_ITEMS
- * items (Vitter 1985, algorithm R); from then on each item enters it with the probability SB_STABLE_SAMPLE /
- * SB_STABLE_SAMPLED_ITEMS in the place of a random one, so that it follows a stream that changes. Which ones enter
- * depends on the seed and on the number of items alone. REQUIRES: the importance is not NaN.
+ * Notes the importance of an item that arrives. Call it once for each item, before sb_stable_value_of(). It does
+ * nothing for a filter that does not rank importances. Among the first SB_STABLE_SAMPLED_ITEMS items the sample is
+ * uniform (Vitter 1985, algorithm R). From then on each item enters it with the probability SB_STABLE_SAMPLE /
+ * SB_STABLE_SAMPLED_ITEMS and replaces a random entry, so that the sample follows a stream that changes. Which items
+ * enter depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
  */
 void		sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) SB_NOEXCEPT;
 
 /*
- * One step for each of `count` items, in their order: tests whether all cells of the item are non-zero, evicts, and
- * sets each cell of the item to max(cell, value). values[i] is what sb_stable_value_of() gives for the importance of
- * item i. duplicates[i] becomes the result of the test of item i; `duplicates` may be NULL. Many steps in one call take
- * less time each than single ones. The time of a step is proportional to P, and a step of SB_VALUE_WEIGHTED with a
- * large P takes milliseconds, so a caller that must stay interruptible makes few of them in one call.
+ * Makes one step for each of `count` items, in their order. A step tests whether all cells of the item are non-zero,
+ * evicts, and sets each cell of the item to max(cell, value). values[i] is the result of sb_stable_value_of() for the
+ * importance of item i. duplicates[i] becomes the result of the test of item i; `duplicates` may be NULL. Many steps
+ * in one call take less time each than single ones. The time of a step is proportional to P. A step of
+ * SB_VALUE_WEIGHTED with a large P takes milliseconds, so a caller that must stay interruptible makes few of them in
+ * one call.
  */
 void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 							bool *duplicates) SB_NOEXCEPT;
 
 /*
- * Makes `steps` steps without an item: each only evicts. The time is proportional to `steps` until all cells are zero,
- * and constant from then on. Returns true if it has found that all cells are zero or that P is 0; false may mean
- * either. A caller that must stay interruptible asks for a few thousand steps at a time, which gives the same result.
+ * Makes `steps` steps without an item: each only evicts. The time is proportional to `steps` until all cells are
+ * zero, and constant from then on. Returns true if it has found that all cells are zero or that P is 0. After false,
+ * all cells may be zero or not. A caller that must stay interruptible asks for a few thousand steps at a time, which
+ * gives the same result.
  */
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
 /*
- * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same; otherwise the
- * status is SB_DIFFERENT and *difference says what differs. *out has the parameters of the result: fpr, seed and the
- * state of the generator are the larger ones, items and steps are the sums. Either both rank importances or none does.
- * The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
+ * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
+ * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
+ * parameters of the result: fpr, seed and the state of the generator are the larger ones, items and steps are the
+ * sums. The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst = max(dst, src), cell by cell. Of two samples of importances the one that has seen more items is kept (if both
- * have seen as many, the greater one in the order of bytes), so that the order of unions does not matter.
- * SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of both.
+ * dst = max(dst, src), cell by cell. If there are samples of importances, the one that has seen more items is kept;
+ * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
+ * return SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of both.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 
-/* counts[v] becomes the number of cells with the value v; it is 0 for all v above Max. SB_INTERRUPTED. */
+/* counts[v] becomes the number of cells with the value v; it is 0 for all v above Max. May return SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_stable_count(const sb_stable *stable, const void *cells,
 									   uint64_t counts[SB_STABLE_MAX_VALUE + 1]) SB_NOEXCEPT;
 
 /* ------------------------------------------------------- formulas of sbf, ibf */
 
 /*
- * The parameters of the formulas below. They are doubles, so that also filters can be calculated that cannot be made.
- * No formula has a unit: rates and shares lie between 0 and 1, P and `gap` are numbers of cells and items.
+ * The parameters of the formulas below. They are doubles, so that the formulas also work for filters that cannot be
+ * made. Rates and shares lie between 0 and 1; P is a number of cells and `gap` a number of items.
  */
 typedef struct sb_stable_chain
 {
@@ -216,46 +220,48 @@ typedef struct sb_stable_chain
 	double		evictions;		/* P: 0 .. m */
 	int			max;			/* Max: 1 .. 255 */
 	bool		weighted;		/* value-weighted eviction */
-	const double *shares;		/* shares[i - 1] of the items set the value i; not negative, sum 1. NULL: all set Max */
+	const double *shares;		/* shares[i - 1] of all items set the value i; not negative, sum 1. NULL: all set Max */
 } sb_stable_chain;
 
 /*
- * The fraction of zero cells that a filter tends to on a stream of distinct items: V0 = prod_{i = 1 .. Max} p' / (p' +
- * k_i), p = P/m, k = K/m, p' = p (1 - k), k_i = k * share of the items that set i or more. (Deng, Rafiei 2006, theorem
- * 2, is all k_i = k; Bhoraskar et al. 2013, theorem III.1, is two values.) With repeats there are more zeros. Weighted:
- * p' depends on i, as p' / (i s), where s is the mean of 1/value (0 for a zero cell) in the same stable state, found by
- * bisection; where s is small, a little less than the smaller one of 1/s and SB_STABLE_TRIES takes the place of 1/s, as
- * a step may not find P cells in its tries. The mean field of the process, so exact for many cells only. NaN for
- * parameters out of their range.
+ * The fraction of zero cells that a filter tends to on a stream of distinct items: V0 = prod_{i = 1 .. Max} p' / (p'
+ * + k_i), with p = P/m, k = K/m, p' = p (1 - k), and k_i = k * share of the items that set i or more. (Deng, Rafiei
+ * 2006, theorem 2, is the case that all k_i = k; Bhoraskar et al. 2013, theorem III.1, is the case of two values.)
+ * With repeated items there are more zeros.
+ *
+ * With value-weighted eviction p' depends on i: it is p' / (i s), where s is the mean of 1/value (0 for a zero cell)
+ * in the same stable state. s is found by bisection. A step may not find P cells in its tries; so for a small s, 1/s
+ * is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. This is the mean field of
+ * the process, so it is exact only for many cells. NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
- * The upper bound of the false-positive rate, (1 - V0)^K (Bhoraskar et al. 2013, corollary III.4). NaN as for
- * sb_stable_zeros().
+ * The upper bound of the false-positive rate, (1 - V0)^K (Bhoraskar et al. 2013, corollary III.4). NaN for parameters
+ * out of their range.
  */
 double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
- * The evictions per step that keep a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei
- * 2006, section 4.3), not rounded. With so many evictions the rate also holds for an ibf, whatever its shares are. NaN
- * if `fpr` is not between 0 and 1 or another parameter is out of its range.
+ * The number of evictions per step that keeps a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)) with V0 = 1 - fpr^(1/K)
+ * (Deng, Rafiei 2006, section 4.3), not rounded. With so many evictions an ibf keeps the rate, too, whatever its
+ * shares are. NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
  */
 double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 
 /*
- * The same by search, for given shares and for value-weighted eviction: the smallest integer P <= m for which
- * sb_stable_bound() is at most `fpr`. chain->evictions is ignored. NaN if there is no such P, or if a parameter is out
- * of its range.
+ * Searches for the number of evictions, for given shares and for value-weighted eviction: the smallest integer P <= m
+ * for which sb_stable_bound() is at most `fpr`. chain->evictions is ignored. NaN if there is no such P, or if a
+ * parameter is out of its range.
  */
 double		sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) SB_NOEXCEPT;
 
 /*
  * The probability that a duplicate is missed although its predecessor set its cells to `value` (1 .. Max) and only
  * `gap` items, all distinct, came in between. It is 1 - (1 - Pr0)^K, where Pr0 is the probability that a cell is zero
- * after `gap` steps of a Markov chain with the states 0 .. Max, in which other items may set the cell again (Bhoraskar
- * et al. 2013, section III, has the chain in words). NaN if a parameter is out of its range. REQUIRES: `work` has room
- * for 2 * (Max + 1)^2 doubles.
+ * after `gap` steps of a Markov chain with the states 0 .. Max, in which other items may set the cell again
+ * (Bhoraskar et al. 2013, section III, describe the chain in words). NaN if a parameter is out of its range.
+ * REQUIRES: `work` has room for 2 * (Max + 1)^2 doubles.
  */
 double		sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64_t gap, double *work) SB_NOEXCEPT;
 

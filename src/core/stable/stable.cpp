@@ -2,8 +2,8 @@
  * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union. The step is in stable_step.cpp. See
  * sb_stable.h.
  *
- * The cells of an item are drawn independently from the whole filter, not from a block of it. The analysis of both
- * papers assumes that, and in an experiment small blocks raised the false-positive rate by up to 70 times.
+ * The cells of an item are drawn independently from the whole filter, not from a block of it. The analysis in both
+ * papers assumes this. In an experiment small blocks raised the false-positive rate by up to 70 times.
  */
 #include "stable/stable.hpp"
 #include "base/stop.hpp"
@@ -29,13 +29,14 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 }
 
 /*
- * Value-weighted eviction never takes from zero cells. So if the stream raises cells by less than P evictions lower
- * them, the filter empties, until a step does not find P cells to lower in its 32 P tries. In that state a cell of Max
- * lasts Max (Max + 1) / 2 / (32 P) times m steps, and with multi_class Max / P. With few bits this is shorter for every
- * P that keeps the rate. With four bits and the fewer hashes below it is longer than with multi_class and the evictions
- * of an sbf, for all rates up to 0.2: for uniform importances, and for streams in which they are mostly low or mostly
- * high. The share missed of the highest seventh of the importances, in 64 kB at 1 %, with uniform importances and after
- * 6,000 items:
+ * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells. So if the
+ * stream raises cells by less than P evictions lower them, the filter empties, until a step does not find P cells to
+ * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps; with
+ * multi_class it lasts m Max / P steps. With few bits the former is shorter for every P that keeps the rate. With
+ * four bits, and with as few hashes as best_hashes() chooses, it is longer than with multi_class and the evictions of
+ * an sbf. This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low or
+ * mostly high. The table shows how many items of the highest seventh of the importances are missed after 6,000 more
+ * items, in 64 kB at 1 %, if importances are uniform:
  *
  *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
@@ -50,9 +51,10 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes.
- * For value-weighted eviction: the fewest with which important items are missed less often than with multi_class and
- * the evictions of an sbf. The rate then rises least if the importances are higher than planned.
+ * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found that it gives the longest
+ * memory for given bytes. For value-weighted eviction it is the smallest number with which important items are missed
+ * less often than with multi_class and the evictions of an sbf; then the rate rises least if the importances are
+ * higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -65,11 +67,12 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 }
 
 /*
- * P as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps the rate whatever the
- * importances are, but it forgets important items sooner than the sbf does: its less important items do not refresh the
- * cells that they share with them. With the fewer evictions that keep the rate for uniform importances it forgets them
- * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. What share of the
- * items two_class takes for important is not known, so it keeps the rate whatever the importances are.
+ * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
+ * the rate whatever the importances are. But it forgets important items sooner than the sbf does: its less important
+ * items do not refresh the cells that they share with them. With fewer evictions, just enough for uniform
+ * importances, it remembers important items much longer (docs/ibf.md has the figures). So an ibf is planned for
+ * uniform importances; ranks are always uniform. In two_class the share of important items is not known, so it is
+ * planned to keep the rate whatever the importances are.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {
@@ -290,7 +293,7 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 	if (stable->evictions == 0)
 		return true;
 
-	/* after so many steps all cells are looked at, which costs no more than these steps */
+	/* after each `sweep` steps all cells are looked at, which takes no longer than these steps */
 	uint64_t sweep = stable->cell_count / stable->evictions + 1;
 	for (uint64_t i = 0; i < steps; i++)
 	{
@@ -343,13 +346,14 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 }
 
 /*
- * The larger one of a and b in every other field. Only every other field, so that the bit above each of them is free.
+ * Returns the larger one of a and b in every other field of d bits. Only every other field is used, so that the bit
+ * above each of them is free.
  */
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {
 	uint64_t above = lowest << bits;
 	uint64_t mask = above - lowest;								 /* all bits of these fields */
-	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* the bit above each field where a >= b */
+	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* the bit above each field in which a >= b */
 	uint64_t take_a = a_is - (a_is >> bits);
 	return (a & take_a) | (b & mask & ~take_a);
 }

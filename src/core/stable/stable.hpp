@@ -1,6 +1,7 @@
 /*
- * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters. stable.cpp and stable_step.cpp have
- * what sbf and ibf share, sbf.cpp and ibf.cpp what only one of them has, and stable_run.hpp how a run of cells loses 1.
+ * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters. stable.cpp and stable_step.cpp
+ * have the code that sbf and ibf share, sbf.cpp and ibf.cpp the code of one of them. stable_run.hpp takes 1 from each
+ * cell of a run.
  *
  * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the payload is bit b % 8 of byte b / 8. The bits
  * after the last cell in its byte are zero. The functions work on groups of whole cells in a 64-bit word.
@@ -21,7 +22,9 @@ inline size_t stable_payload(const sb_stable *stable)
 	return static_cast<size_t>((static_cast<uint64_t>(stable->cell_count) * stable->bits + 7) / 8);
 }
 
-/* The bytes behind the cells: the sample of importances of an ibf that ranks them. */
+/*
+ * The number of bytes behind the cells, which hold the sample of importances if the filter is an ibf that ranks them.
+ */
 inline size_t sample_bytes(const sb_stable *stable)
 {
 	return stable->ranked ? SB_STABLE_SAMPLE_BYTES : 0;
@@ -41,7 +44,7 @@ inline uint64_t draw(uint64_t *state)
 	return mix(*state);
 }
 
-/* How many cells fit in a 64-bit word if the first one may begin at any bit of the first byte. */
+/* How many cells fit in a 64-bit word of which up to 7 low bits may belong to another cell. */
 constexpr unsigned cells_of_group(unsigned bits)
 {
 	return (64 - 7) / bits;
@@ -65,7 +68,7 @@ inline uint64_t low_mask(unsigned bits)
 	return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
 }
 
-/* Loads eight bytes, little-endian; if there are only `have`, zeros take the place of the others. */
+/* Loads eight bytes, little-endian. If only `have` bytes are there, the others are taken as zeros. */
 inline uint64_t load_up_to(const unsigned char *from, size_t have)
 {
 	if (have >= 8)
@@ -95,8 +98,8 @@ inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 }
 
 /*
- * Two bytes that hold all bits of a cell. A payload has at least two bytes, so this needs no branch on whether the cell
- * crosses the end of a byte.
+ * The two bytes that hold all bits of a cell. A payload has at least two bytes, so no branch is needed for cells that
+ * lie in one byte only.
  */
 struct cell_window
 {
@@ -133,8 +136,8 @@ inline uint64_t counted(uint64_t count, uint64_t more)
 }
 
 /*
- * `count` cells, beginning with cell number `first`, lose 1; cells that are zero stay zero. `size` is the number of
- * bytes of the payload. REQUIRES: first + count is at most the number of cells.
+ * Takes 1 from each of the `count` cells from cell number `first` on; cells that are zero stay zero. `size` is the
+ * number of bytes of the payload. REQUIRES: first + count is at most the number of cells.
  */
 inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first, uint64_t count)
 {
@@ -171,11 +174,11 @@ inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint
 void evict_run(sb_stable *stable, unsigned char *cells);
 void evict_by_value(sb_stable *stable, unsigned char *cells);
 
-/* The sample of importances behind the cells (ibf.cpp): whether it may be one, and how two become one. */
+/* For the sample of importances behind the cells (ibf.cpp): one checks a sample, the other unites two samples. */
 bool sample_is_valid(const sb_stable *stable, const unsigned char *cells);
 void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src);
 
-/* Evicts at random as in the paper, P cells drawn one by one. For tests, which compare it with evict_run(). */
+/* Evicts at random as in the paper: P cells are drawn one by one. Tests compare it with evict_run(). */
 void evict_scattered(sb_stable *stable, unsigned char *cells);
 
 } // namespace streambloom

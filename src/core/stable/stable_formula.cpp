@@ -1,7 +1,7 @@
 /*
  * stable_formula.cpp: the formulas of sbf and ibf: stable point, rates, evictions, false negatives. sb_stable.h names
- * the source of each. They use doubles, because they plan and predict; of what is stored only the integer P comes from
- * here.
+ * the source of each. They use doubles, because they only plan and predict. Of all stored fields only the integer P
+ * comes from here.
  */
 #include "streambloom.h"
 
@@ -32,10 +32,10 @@ static bool is_valid(const sb_stable_chain &chain)
 }
 
 /*
- * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to
- * evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is
- * binomial: the number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than
- * the smaller mean where 32 s is near 1, and defaults are planned near there.)
+ * Returns a factor: how much more often eviction by value takes 1 from a cell of the value 1 than eviction at random
+ * does. A try finds a cell to evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P,
+ * X) cells, where X is binomial: the number of finds in 32 P tries. X is taken as normally distributed. (If 32 s is
+ * near 1, the mean of min(P, X) is clearly less than min(P, mean of X), and defaults are planned near there.)
  */
 static double haste(const sb_stable_chain &chain, double s)
 {
@@ -47,16 +47,17 @@ static double haste(const sb_stable_chain &chain, double s)
 	if (!(deviation > 0))
 		return std::min(1 / s, static_cast<double>(SB_STABLE_TRIES));
 	double z = (p - found) / deviation;
-	/* P - E[max(0, P - X)]; erfc() is twice the upper tail of the normal distribution, so that this one is up to z */
+	/* P - E[max(0, P - X)]; half of erfc(-z / sqrt(2)) is the probability that a normal variable is below z */
 	double lowered = p - (p - found) * 0.5 * std::erfc(-z / std::numbers::sqrt2) -
 					 deviation * std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 	return std::clamp(lowered / (p * s), 1.0, static_cast<double>(SB_STABLE_TRIES));
 }
 
 /*
- * The stable state. As many cells rise past a level i as fall past it: (1 - T_i) k_i = V_i p'_i. T_i is the share of
- * the cells with a value of i or more, and V_i = T_i - T_(i+1) is that of the cells with the value i, so 1 - T_i = (1 -
- * T_(i+1)) p'_i / (p'_i + k_i). Returns 1 - T_1 = V0, and in *inverse the mean of 1/value.
+ * Computes the stable state. In it as many cells rise past a level i as fall past it: (1 - T_i) k_i = V_i p'_i. T_i
+ * is the share of the cells with a value of at least i, and V_i = T_i - T_(i+1) is the share of the cells with the
+ * value i. So 1 - T_i = (1 - T_(i+1)) p'_i / (p'_i + k_i). Returns V0 = 1 - T_1; *inverse becomes the mean of
+ * 1/value.
  */
 static double stable_state(const sb_stable_chain &chain, double s, double *inverse)
 {
@@ -81,8 +82,8 @@ static double stable_state(const sb_stable_chain &chain, double s, double *inver
 }
 
 /*
- * The s of a weighted chain: the mean of 1/value in the stable state that eviction with this s leads to. Found by
- * bisection.
+ * Returns the s of a weighted chain, found by bisection: if cells are evicted with this s, the mean of 1/value in the
+ * stable state is s again.
  */
 static double mean_inverse(const sb_stable_chain &chain)
 {
@@ -118,7 +119,7 @@ double sb_stable_evictions(double fpr, double hash_count, int max, double cells)
 {
 	if (!(fpr > 0 && fpr < 1) || !is_valid({cells, hash_count, 0, max, false, nullptr}))
 		return not_a_number;
-	/* V0^(-1/Max) - 1, without the cancellation where V0 is near 1 */
+	/* V0^(-1/Max) - 1; expm1 and log1p avoid cancellation if V0 is near 1 */
 	double excess = std::expm1(-std::log1p(-std::pow(fpr, 1 / hash_count)) / max);
 	return 1 / (excess * (1 / hash_count - 1 / cells));
 }
@@ -147,15 +148,16 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
 /*
  * Let F(i) be the probability that the value of a cell is at most i after n steps. One more step gives
  *
- *	F'(i) = (1 - K(i + 1) - D(i + 1)) F(i) + D(i + 1) F(i + 1),
+ * 	F'(i) = (1 - K(i + 1) - D(i + 1)) F(i) + D(i + 1) F(i + 1),
  *
- * where K(i) is the probability that the step sets the cell to i or more, and D(i) that it takes 1 from a cell with the
- * value i. So a step multiplies F by a matrix of two diagonals, and F(0) after n steps needs only the first row of the
- * n-th power of this matrix. The power is upper triangular: to square it takes a sixth of the multiplications for a
- * full matrix, and at first nearly all its entries are 0.
+ * where K(i) is the probability that the step sets the cell to i or more, and D(i) the probability that it takes 1
+ * from a cell with the value i. So a step multiplies F by a matrix of two diagonals, and F(0) after n steps needs
+ * only the first row of the n-th power of this matrix. The power is upper triangular: squaring it takes a sixth of
+ * the multiplications that a full matrix takes, and at first nearly all its entries are 0.
  *
- * The rows are those of F(0) .. F(max - 1). The columns are the same, then that of F(max), which is always 1, and then
- * the difference of the row's sum to 1. Rounding would change the sum, so each row is divided by it.
+ * The rows belong to F(0) .. F(max - 1). So do the first columns; then comes the column of F(max), which is always 1.
+ * The last column completes the sum of each row to 1. Rounding would change the sum, so each row is divided by its
+ * sum.
  */
 namespace {
 
@@ -170,14 +172,14 @@ struct Triangle
 } // namespace
 
 /*
- * Smaller entries are set to 0. The product of two of them would be a denormal number, and arithmetic with these takes
- * a hundred times as long.
+ * Smaller entries are set to 0. The product of two of them could be a denormal number, and arithmetic with denormal
+ * numbers takes a hundred times as long.
  */
 static constexpr double negligible = 1e-150;
 
 /*
- * Divides a row by its sum. Returns true if anything but its last two columns is not zero, so that the next powers
- * differ.
+ * Divides a row by its sum. Returns true if an entry outside the last two columns is not zero. Only then the next
+ * powers differ from this one.
  */
 static bool settle_row(double *row, int from, int max)
 {
@@ -246,8 +248,8 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 	}
 
 	/*
-	 * The first row of the power. At the beginning F(i) is 1 for i >= value and 0 below, so F(0) after all steps is the
-	 * sum of the row's entries from `value` on.
+	 * The first row of the power. At the beginning F(i) is 1 for i >= value and 0 for lower i. So F(0) after all
+	 * steps is the sum of the row's entries from column `value` on.
 	 */
 	double first[SB_STABLE_MAX_VALUE + 2] = {1};
 	for (; gap != 0; gap >>= 1)

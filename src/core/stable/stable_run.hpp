@@ -1,14 +1,15 @@
 /*
- * stable_run.hpp: a run of consecutive cells loses 1, and cells that are zero stay zero. stable_step.cpp does this for
- * each item.
+ * stable_run.hpp: takes 1 from each cell of a run of consecutive cells; cells that are zero stay zero.
+ * stable_step.cpp does this for each item.
  *
- * The run is one long binary number. From it a number is subtracted, word by word, that has a 1 at the lowest bit of
- * each cell that is not zero. Only cells of at least 1 lose 1, so nothing is borrowed from the next cell. If a cell
- * crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
+ * The run is treated as one long binary number. Another number is subtracted from it, word by word. It has a 1 at the
+ * lowest bit of each cell that is not zero. Only cells of at least 1 lose 1, so nothing is borrowed from the next
+ * cell. If a cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over
+ * to that word.
  *
  * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load
- * lies within that store. The simpler way, groups of whole cells, in which each word begins in the last byte of the
- * word before, took some 15 cycles longer for each group.
+ * lies within that store. A simpler way took some 15 cycles longer per group: it worked on groups of whole cells, and
+ * each word began in the last byte of the word before.
  */
 #ifndef STREAMBLOOM_STABLE_RUN_HPP
 #define STREAMBLOOM_STABLE_RUN_HPP
@@ -18,7 +19,7 @@
 
 namespace streambloom {
 
-/* A 1 at bits s, s + d, s + 2 d, ... of 256, for each d and s. */
+/* of[d][s]: 256 bits with a 1 at the bits s, s + d, s + 2 d, ... */
 struct alignas(32) run_patterns
 {
 	uint64_t of[SB_STABLE_MAX_BITS + 1][8][4];
@@ -36,7 +37,10 @@ inline constexpr run_patterns patterns = [] {
 template <unsigned bits>
 inline constexpr bool cells_cross_words = 64 % bits != 0;
 
-/* How many bytes, from the byte of the first cell on, the functions below may read and write for so many cells. */
+/*
+ * How many bytes the functions below may read and write for `count` cells, counted from the first byte of the first
+ * cell.
+ */
 inline size_t reach_of_run(unsigned bits, uint64_t count)
 {
 	return static_cast<size_t>((count * bits + 7 + 255) / 256 * 32 + 8);

@@ -1,13 +1,13 @@
 /*
  * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, and sets the item's cells. See sb_stable.h.
  *
- * Steps depend on each other only through the cells. So the rest is calculated for four steps at once before they are
- * made: where the cells of the items lie, and where each step evicts, for the generator does not look at the cells. If
- * a filter is larger than the level-1 cache, these cells are prefetched eight steps ahead. (Value-weighted eviction
- * cannot be calculated before: what it draws depends on the cells.)
+ * Steps depend on each other only through the cells. Two things do not depend on the content of the cells: where the
+ * cells of the items lie, and where each step evicts. They are calculated in advance, for four steps at once. If a
+ * filter is larger than the level-1 cache, the cells are prefetched eight steps ahead. (The places of value-weighted
+ * eviction cannot be calculated in advance: its draws depend on the cells.)
  *
- * ns an item, sbf of 3 bits, K = 6, P = 65, in batches of 256; on a Xeon (Sapphire Rapids) shared with others, so only
- * their relation means something:
+ * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. The machine, a Xeon (Sapphire Rapids), was
+ * shared with others, so only the relation of the numbers means something.
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
@@ -35,21 +35,24 @@ struct alignas(8) place
 
 constexpr size_t lanes = 4;		   /* steps that are prepared together */
 constexpr size_t groups_known = 4; /* more than groups_ahead */
-constexpr size_t groups_ahead = 2; /* of prefetching */
+constexpr size_t groups_ahead = 2; /* how many groups ahead cells are prefetched */
 /*
- * Filters with so many bytes of cells are prefetched. It is more than a level-1 cache; the level-2 cache also serves
- * the scan.
+ * Filters with at least so many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
+ * cache also serves the table scan of the query.
  */
 constexpr size_t ahead_from = 131072;
 
-/* For some groups of steps: the places of the items' cells, and the first bit of each run that loses 1. */
+/*
+ * What is known of some groups of steps in advance: the places of the items' cells, and the first bit of each run
+ * that is evicted.
+ */
 struct known_steps
 {
 	alignas(32) place places[groups_known][SB_STABLE_MAX_HASHES][lanes];
 	alignas(32) uint64_t runs[groups_known][lanes];
 };
 
-/* What is the same for all steps of a call. */
+/* Values that are the same for all steps of a call. */
 struct step_constants
 {
 	const uint64_t *hashes;
@@ -67,7 +70,7 @@ static uint64_t first_of_run(const step_constants &c, size_t step)
 	return multiply_high(mix(c.random + (step + 1) * random_step), c.cells);
 }
 
-/* Calculates the places for the steps of a group, one after the other. */
+/* Calculates the places and runs for the steps of a group, one step after the other. */
 template <unsigned bits>
 SB_KERNEL void prepare_each(const step_constants &c, size_t group, known_steps &known)
 {
@@ -92,7 +95,7 @@ SB_KERNEL void prepare_each(const step_constants &c, size_t group, known_steps &
 
 #if SB_HAS_AVX2_CODE
 
-/* The low halves of the products with a constant. */
+/* Returns the low 64 bits of each product with a constant. */
 SB_AVX2 static inline __m256i multiply_low(__m256i a, uint64_t constant)
 {
 	__m256i low = _mm256_set1_epi64x(static_cast<long long>(constant & UINT32_MAX));
@@ -101,7 +104,7 @@ SB_AVX2 static inline __m256i multiply_low(__m256i a, uint64_t constant)
 	return _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64(crossed, 32));
 }
 
-/* multiply_high(mix(x), n) * bits; n is in all lanes. */
+/* Returns multiply_high(mix(x), n) * bits in each lane. All lanes of n are the same. */
 template <unsigned bits>
 SB_AVX2 static inline __m256i bits_of_cells(__m256i x, __m256i n)
 {
@@ -113,7 +116,7 @@ SB_AVX2 static inline __m256i bits_of_cells(__m256i x, __m256i n)
 	return _mm256_mul_epu32(_mm256_srli_epi64(_mm256_add_epi64(high, low), 32), _mm256_set1_epi64x(bits));
 }
 
-/* The same for all four steps at once. REQUIRES: the group has four. */
+/* Does the same as prepare_each(), for all four steps at once. REQUIRES: the group has four steps. */
 template <unsigned bits>
 SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, known_steps &known)
 {
@@ -167,7 +170,7 @@ SB_KERNEL bool all_set(const unsigned char *cells, const place (*places)[lanes],
 	return set;
 }
 
-/* The item's cells become Max, of which all bits are 1. */
+/* Sets the item's cells to Max, which has all bits set. */
 SB_KERNEL void set_to_max(unsigned char *cells, const place (*places)[lanes], int k, size_t lane)
 {
 	for (int i = 0; i < k; i++)
@@ -177,7 +180,7 @@ SB_KERNEL void set_to_max(unsigned char *cells, const place (*places)[lanes], in
 	}
 }
 
-/* The item's cells become at least `value`. */
+/* Raises the item's cells to at least `value`. */
 SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int k, size_t lane, unsigned value)
 {
 	for (int i = 0; i < k; i++)
@@ -232,7 +235,7 @@ struct code<SB_SIMD_AVX2>
 
 } // namespace
 
-/* The steps for a number of bits that is known at compile time. */
+/* Makes the steps, for a number of bits that is known at compile time. */
 template <sb_simd variant, unsigned bits>
 SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
 						bool *duplicates)
@@ -242,7 +245,10 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 	const uint32_t evictions = stable->evictions;
 	const size_t reach = reach_of_run(bits, evictions);
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
-	/* In an sbf all values are Max. In an ibf they vary, and a branch on them would often be predicted wrongly. */
+	/*
+	 * In an sbf all values are Max. In an ibf the values vary, and the processor would often predict a branch on them
+	 * wrongly.
+	 */
 	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0;
 	known_steps known;
 

@@ -1,5 +1,5 @@
 /*
- * abf.c: abf values: parameters, how they are opened, made and changed, and the errors for times.
+ * abf.c: abf values. This file checks parameters and times, and opens, makes and changes values.
  */
 #include "abf/abf.h"
 
@@ -58,7 +58,7 @@ abf_within(const Interval *interval)
 								 "Give the time within which an item is to be found again, for example interval '10 minutes'.");
 }
 
-/* Returns the parameter as the core takes it. */
+/* Checks a parameter that may be left out. Returns it as the core takes it. */
 static int
 check_choice(const char *name, int64 value, int most)
 {
@@ -98,7 +98,10 @@ abf_plan(const AbfParameters *parameters, sb_abf *out)
 	check_fpr(p->fpr);
 	hashes = check_choice("number of hashes", p->hash_count, SB_ABF_MAX_HASHES);
 	generations = check_choice("number of generations", p->generations, SB_ABF_MAX_GENERATIONS);
-	/* The remaining error is the size: an outrageous number of items is one of size too. */
+	/*
+	 * The only error that can still come is that the filter is too large. An outrageous number of items counts as
+	 * this error, too.
+	 */
 	if (p->items > SB_ABF_MAX_TIME ||
 		sb_abf_plan(p->within == 0 ? p->items : p->within, p->within != 0, p->items, p->fpr, hashes, generations,
 					out) != SB_OK)
@@ -220,7 +223,7 @@ abf_state_init(AbfState *state, MemoryContext context, const sb_abf *header)
 	state->not_after = PG_INT64_MAX;
 }
 
-/* Room for the slices, which are zero at first. */
+/* Makes room for the slices, which are zero at first. */
 void
 abf_need_slices(AbfState *state)
 {
@@ -270,7 +273,7 @@ abf_changed(AbfState *state)
 {
 	const Size	size = VARHDRSZ + sb_abf_size(&state->header);
 
-	/* If no bit is left, the slices are given back. */
+	/* If no bit is left, the memory of the slices is freed. */
 	if (VARSIZE(state->value) > size)
 	{
 		state->value = repalloc(state->value, size);
@@ -335,7 +338,7 @@ abf_warn_if_full(const sb_abf *header, const unsigned char *slices)
 	uint64_t	set[SB_ABF_MAX_SLICES];
 	double		rate;
 
-	/* by items a filter never holds more than it was made for */
+	/* a filter by items never holds more items than it was made for */
 	if (!header->by_time || !header->filled || !rate_warning_is_due())
 		return;
 	must_finish(sb_abf_count(header, slices, set));

@@ -27,18 +27,18 @@ typedef struct AbfValue
 #define ABF_PENDING 256
 
 /*
- * A filter that may be changed. Functions have it inside a new value; aggregates and window functions have it in their
- * memory. The slices are made when the first item comes.
+ * A filter that may be changed. In functions it lies inside a new value, in aggregates and window functions in their
+ * own memory. The slices are made when the first item comes.
  */
 typedef struct AbfState
 {
 	sb_abf		header;
 	unsigned char *slices;
-	MemoryContext context;		/* of the slices */
-	struct varlena *value;		/* in which the slices are; NULL: they are alone */
+	MemoryContext context;		/* the memory context of the slices */
+	struct varlena *value;		/* the value that contains the slices; NULL: they are a block of their own */
 	TimestampTz not_after;		/* the latest time that an item may have */
 
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; or NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
 
 	/* items that are added together: see abf_add_later() */
 	uint32		pending_count;
@@ -46,12 +46,12 @@ typedef struct AbfState
 	int64_t		times[ABF_PENDING];
 } AbfState;
 
-/* Parameters as a user gives them; an integer that is ABF_CHOOSE is to be chosen. */
+/* Parameters as a user gives them. An integer that is ABF_CHOOSE is left to the plan. */
 #define ABF_CHOOSE PG_INT64_MIN
 
 typedef struct AbfParameters
 {
-	int64		items;			/* the window; by time the number of items that it is expected to have */
+	int64		items;			/* the window; by time the number of items expected in it */
 	double		fpr;
 	int64		within;			/* microseconds; 0: by items */
 	int64		hash_count;
@@ -64,42 +64,52 @@ typedef struct AbfParameters
 /* Checks a window of time, and returns it in microseconds. */
 extern int64 abf_within(const Interval *interval);
 
-/* Plans a filter; the last plan is kept, as in stable_plan(). Raises an error if a parameter is out of range. */
+/* Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, as in stable_plan(). */
 extern void abf_plan(const AbfParameters *parameters, sb_abf *out);
 
 extern void abf_open(Datum value, AbfValue *abf);
 
-/* Reads the header of a value; the rest of a stored value is not read. */
+/* Reads the header of a value. It does not read the rest of a stored value. */
 extern void abf_open_header(Datum value, sb_abf *header);
 
-/* Raises an error if the filter is by time and no time is given, or the other way round. */
+/*
+ * The first function is called if no time is given, and raises an error for a filter by time. The second one is
+ * called if a time is given, and raises an error for a filter by items.
+ */
 extern void abf_must_be_by_items(const sb_abf *header);
 extern void abf_must_be_by_time(const sb_abf *header);
 
 /*
- * Raise an error unless the time is finite and in range; and if it lies after the latest time allowed. The default is
- * the window, but at least a minute and at most a day, after the transaction began.
+ * abf_check_time() raises an error unless the time is finite and in range. abf_check_not_after() raises an error if
+ * the time lies after not_after, the latest time that an item may have. abf_default_not_after() is the default for
+ * this: the start of the transaction plus one window, but plus at least a minute and at most a day.
  */
 extern void abf_check_time(TimestampTz at);
 extern void abf_check_not_after(TimestampTz at, TimestampTz not_after);
 extern TimestampTz abf_default_not_after(const sb_abf *header);
 extern SB_NORETURN void abf_refuse_null_time(void);
 
-/* Sets up a state of a filter without items, or with a copy of a filter's slices, in this context. */
+/*
+ * Set up a state in this context. The first one is a filter without items; the second one gets a copy of the slices
+ * of `from`.
+ */
 extern void abf_state_init(AbfState *state, MemoryContext context, const sb_abf *header);
 extern void abf_state_copy(AbfState *state, MemoryContext context, const AbfValue *from);
 
 /* Makes a value of this filter. `slices` may be NULL if the filter is not filled. */
 extern Datum abf_store(const sb_abf *header, const unsigned char *slices);
 
-/* Makes a state that changes a copy of a filter, which becomes a value in this context; abf_changed() completes it. */
+/*
+ * abf_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
+ * changes abf_changed() completes the value and returns it.
+ */
 extern void abf_copy_to_change(AbfState *state, MemoryContext context, const AbfValue *from);
 extern Datum abf_changed(AbfState *state);
 
-/* The slices of the state are in memory after this. */
+/* Makes the slices of the state if they do not exist yet. */
 extern void abf_need_slices(AbfState *state);
 
-/* The hash of an item that is to be added. A filter without a kind gets the kind of the item. */
+/* Returns the hash of an item that is to be added. If the filter has no kind yet, it gets the kind of the item. */
 extern uint64_t abf_hash_slowly(AbfState *state, ItemHasher *hasher, Datum item);
 
 static inline uint64_t
@@ -109,8 +119,9 @@ abf_hash(AbfState *state, ItemHasher *hasher, Datum item)
 }
 
 /*
- * Adds items. `times` is not read if the filter is by items; `duplicates` may be NULL. abf_add_later() adds an item
- * together with others, abf_settle() adds those that are pending.
+ * Add items. abf_add_hashes() adds them at once; it does not read `times` if the filter is by items, and `duplicates`
+ * may be NULL. abf_add_later() keeps an item pending, so that many are added together; abf_settle() adds the pending
+ * ones.
  */
 extern void abf_add_hashes(AbfState *state, const uint64_t *hashes, const int64_t *times, size_t count,
 						   bool *duplicates);
@@ -125,10 +136,13 @@ abf_add_later(AbfState *state, ItemHasher *hasher, Datum item, TimestampTz at)
 		abf_settle(state);
 }
 
-/* The rate of false positives that follows from the bits of a filter. `set` is what sb_abf_count() gives. */
+/* The false-positive rate that follows from the bits of a filter. `set` is the result of sb_abf_count(). */
 extern double abf_current_rate(const sb_abf *header, const uint64_t *set);
 
-/* Warns if a filter by time has more than twice the rate asked for, because more items came than were expected. */
+/*
+ * Raises a warning if a filter by time has more than twice the rate asked for, because more items came than were
+ * expected.
+ */
 extern void abf_warn_if_full(const sb_abf *header, const unsigned char *slices);
 
 /* Unites `other` into the state. Raises an error if their parameters or kinds do not allow it. */

@@ -15,8 +15,8 @@
 /* --------------------------------------------------------------------- adding */
 
 /*
- * Where a function has the times of its items. Argument 2 is one time for all items, which is there if the filter has a
- * window of time, or an array of one time for each item; argument 3 is not_after.
+ * How a function gets the times of its items. ONE_TIME: argument 2 is the time of all items; it is given if and only
+ * if the filter is by time. EACH_TIME: argument 2 is an array with a time for each item. Argument 3 is not_after.
  */
 typedef enum Times
 {
@@ -26,8 +26,8 @@ typedef enum Times
 } Times;
 
 /*
- * Checks that the call gives times if the filter's items have them, and only then. Sets the state's latest time, and
- * returns the time of all items, or 0.
+ * Checks the times of a call: raises an error if the filter is by time and no times are given, or the other way
+ * round. Sets state->not_after. Returns the time of all items, or 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
@@ -94,8 +94,8 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_operator)
 }
 
 /*
- * Adds all elements that are not null. If `flags` is not NULL, flags[i] is set to whether element i is a duplicate, and
- * nulls[i] to whether it is null.
+ * Adds all elements that are not null. If `flags` is not NULL, flags[i] says whether element i is a duplicate, and
+ * nulls[i] whether it is null.
  */
 static void
 add_all_elements(AbfState *state, Elements *items, Elements *times, TimestampTz at, Datum *flags, bool *nulls)
@@ -165,7 +165,10 @@ flags_array(Datum *flags, bool *nulls, int count)
 											  TYPALIGN_CHAR));
 }
 
-/* If `duplicates` is not NULL, *duplicates is set to the array of flags. */
+/*
+ * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates
+ * becomes the array of flags.
+ */
 static Datum
 add_elements(FunctionCallInfo fcinfo, Times times, MemoryContext context, Datum *duplicates)
 {
@@ -231,8 +234,8 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_each)
 }
 
 /*
- * The same for abf_check_add() and abf_check_add_each(), which return a record of the changed filter and an array of
- * flags.
+ * abf_check_add(), abf_check_add_each(): the same, but they return a record of the changed filter and an array of
+ * flags
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_check_add)
 {

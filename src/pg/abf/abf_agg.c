@@ -1,7 +1,7 @@
 /*
  * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. By time the result does not depend on the order
- * of the rows, so these forms are combined from those of parallel workers, to the same bytes. By items it does: those
- * forms are used with ORDER BY, and have no combine function.
+ * of the rows. So the forms by time can run in parallel: the states of the workers are combined to the same bytes. By
+ * items the result depends on the order; these forms are used with ORDER BY and have no combine function.
  */
 #include "abf/abf.h"
 
@@ -17,14 +17,16 @@ begin(MemoryContext context, const sb_abf *header)
 	return state;
 }
 
-/* The numbers of the transition function's arguments. 0: this form does not have the argument. */
+/*
+ * The numbers of the transition function's arguments. A number is 0 if this form of the aggregate lacks the argument.
+ */
 typedef struct Arguments
 {
 	int			at;
 	int			within;
 	int			items;
 	int			fpr;
-	int			like;			/* an empty filter */
+	int			like;			/* an empty filter that has the parameters */
 	int			not_after;
 } Arguments;
 
@@ -54,7 +56,7 @@ plan_like(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 		abf_must_be_by_time(out);
 }
 
-/* The parameters of a group are those of its first row. */
+/* Plans the filter of a group from the parameters in its first row. */
 static void
 plan(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 {
@@ -231,7 +233,7 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 	status = value.header.by_time ? sb_abf_check_slices(&value.header, value.slices) : SB_BAD_HEADER;
 	if (status != SB_OK)
 		value_refuse("abf", status);
-	/* The state is read once, to be combined, and is freed with the row. */
+	/* The state is only combined with another one, and is freed with the row. */
 	state = begin(CurrentMemoryContext, &value.header);
 	abf_state_copy(state, CurrentMemoryContext, &value);
 	PG_RETURN_POINTER(state);
@@ -240,8 +242,8 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------------------ unions */
 
 /*
- * The transition and combine function of abf_union_agg. The state is a filter whose slices may be changed in place,
- * if it has any: a filter without any is copied.
+ * The transition and combine function of abf_union_agg. The state is a filter. If it has slices, and nobody else can
+ * see them, they are changed in place; otherwise the filter is copied.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 {
@@ -257,7 +259,10 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 		state.value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
 		state.slices = (unsigned char *) VARDATA(state.value) + SB_ABF_HEADER;
 		abf_unite(&state, &right);
-		/* Its size stays: what both hold may be dead only if one of them was moved on and lost all its bits. */
+		/*
+		 * The value keeps its size if a bit is left. No bit is left if `right` has none and is so much newer that all
+		 * bits of `left` are dead.
+		 */
 		if (state.header.filled)
 		{
 			sb_abf_encode_header(&state.header, VARDATA(state.value));
@@ -270,7 +275,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 	return abf_changed(&state);
 }
 
-/* Only the whole union may be too full. */
+/* The warning comes here, because only the rate of the whole union matters. */
 SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_final)
 {
 	AbfValue	abf;

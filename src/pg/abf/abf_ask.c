@@ -1,5 +1,5 @@
 /*
- * abf_ask.c: looks items up in an abf, and looks inside it.
+ * abf_ask.c: looks items up in an abf, and shows what is in it.
  */
 #include "abf/abf.h"
 
@@ -14,7 +14,7 @@
 
 /* -------------------------------------------------------------------- asking */
 
-/* As of the filter's newest item. */
+/* abf_contains(abf, "any"), abf_contained("any", abf): asked as of the filter's newest item */
 SB_CONTAINS(abf, SB_LOOKUP_ABF)
 
 /* From now on the look-up asks as of this time. */
@@ -101,7 +101,7 @@ begin_of(const sb_abf *header, int64 generation)
 	return TimestampTzGetDatum(begin);
 }
 
-/* The share of bits that are set in slices that have had all their items. */
+/* The share of set bits in the slices that have had all their items. */
 static double
 fill_of(const sb_abf *header, const uint64_t *set)
 {
@@ -155,7 +155,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_info)
 	return row_result(fcinfo, values, nulls, columns);
 }
 
-/* A row for each slice, the newest first. */
+/* Returns a row for each slice, the newest slice first. */
 SB_FUNCTION_IN_OWN_MEMORY(abf_histogram)
 {
 	ReturnSetInfo *set_info = (ReturnSetInfo *) fcinfo->resultinfo;
@@ -197,7 +197,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_sketch)
 	must_finish(sb_abf_count(header, abf.slices, set));
 	slices = sb_abf_slices(header);
 	bars = Min(slices, SKETCH_BARS);
-	/* the oldest slice first, as time runs */
+	/* the oldest slice comes first, so that time runs from left to right */
 	for (int age = 0; age < slices; age++)
 		heights[(slices - 1 - age) * bars / slices] += set[age];
 	window = header->by_time ?

@@ -101,7 +101,7 @@ abf_window(PG_FUNCTION_ARGS)
 				 errdetail("It must lie between 1 and %u.", SB_MAX_BYTES),
 				 errhint("Give the bytes that a full filter may take.")));
 	sb_abf_choose(fpr, &hashes, &generations);
-	high = bytes * 8 + 1;		/* an item takes more than a bit */
+	high = bytes * 8 + 1;		/* an item takes more than one bit */
 	while (high - low > 1)
 	{
 		int64		middle = low + (high - low) / 2;

@@ -1,6 +1,6 @@
 /*
  * abf_window.c: the window function abf_duplicate. Each partition has one filter, in the partition's memory. Each row
- * is one item, in the order of the window. The frame is ignored, as by row_number().
+ * is one item, in the order of the window. Like row_number(), the function ignores the frame.
  */
 #include "abf/abf.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/value.h"
 
-/* The numbers of the arguments. 0: this form does not have the argument. */
+/* The numbers of the arguments. A number is 0 if this form of the function lacks the argument. */
 typedef struct Arguments
 {
 	int			at;
@@ -34,7 +34,7 @@ argument(WindowObject window, int argno, const char *what, const char *hint)
 	return value;
 }
 
-/* The filter of the partition. It is made for the first row. */
+/* Returns the filter of the partition. It is made when the first row comes. */
 static AbfState *
 filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, const Arguments *arguments)
 {

@@ -90,7 +90,7 @@ compare_in_pieces(const void *left, const void *right, size_t size)
 
 /* --------------------------------------------------------------------- memory */
 
-/* All these contexts have the same name. result_memory() knows them by the address of that name. */
+/* The name of all these contexts. result_memory() recognizes them by its address. */
 static const char *own_name = NULL;
 
 Datum
@@ -146,7 +146,8 @@ has_cheap_slices(Datum value)
 }
 
 /*
- * Reads the value, slice by slice, into memory of this context. REQUIRES: it is in a TOAST table, and not compressed.
+ * Reads the value, slice by slice, into memory of `context`. REQUIRES: the value is in a TOAST table and not
+ * compressed.
  */
 static struct varlena *
 read_slices(MemoryContext context, Datum value)

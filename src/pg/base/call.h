@@ -72,14 +72,14 @@ extern MemoryContext result_memory(void);
 
 /*
  * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the
- * ReturnSetInfo. The row type is the one that the executor expects. To ask for it by get_call_result_type() would leave
- * memory in the query's context with each call, until the query ends.
+ * ReturnSetInfo. It uses the row type that the executor expects. get_call_result_type() is not used, because with
+ * each call it would leave memory in the query's context until the query ends.
  */
 extern void begin_rows(FunctionCallInfo fcinfo);
 
 extern bool is_compressed_external(Datum value);
 
-/* Can a slice be read without the rest? That is so if the value is in a TOAST table and is not compressed. */
+/* Can a slice be read without the rest of the value? Yes, if the value is in a TOAST table and is not compressed. */
 extern bool has_cheap_slices(Datum value);
 
 static inline bool

@@ -47,10 +47,7 @@
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
 #endif
 
-/*
- * From PostgreSQL 17 on intervals can be infinite. The result is the sign of an infinite interval, and 0 for a finite
- * one.
- */
+/* From PostgreSQL 17 on intervals can be infinite. Returns -1 or 1 for an infinite interval, and 0 for a finite one. */
 static inline int
 sb_interval_infinity(const Interval *interval)
 {
@@ -90,9 +87,9 @@ sb_interval_infinity(const Interval *interval)
 #endif
 
 /*
- * Does VACUUM give the end of this table's file back, as far as the table's options and, from 18 on, the settings say?
- * That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files include the
- * headers for them (utils/rel.h, commands/vacuum.h).
+ * Do the table's options and (from 18 on) the settings allow VACUUM to give free pages at the end of this table's
+ * file back? That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files
+ * include the headers for them (utils/rel.h, commands/vacuum.h).
  */
 #if PG_VERSION_NUM >= 190000
 #define sb_vacuum_truncates(heap) \
@@ -116,7 +113,10 @@ sb_interval_infinity(const Interval *interval)
 #define sb_count_index_search(scan) ((void) 0)
 #endif
 
-/* Where the files of a relation are: sb_locator, and that of an open relation. */
+/*
+ * sb_locator is the type that says where the files of a relation are; sb_locator_of() returns it for an open
+ * relation.
+ */
 #if PG_VERSION_NUM >= 160000
 #define sb_locator RelFileLocator
 #define sb_locator_of(relation) ((relation)->rd_locator)
@@ -125,10 +125,10 @@ sb_interval_infinity(const Interval *interval)
 #define sb_locator_of(relation) ((relation)->rd_node)
 #endif
 
-/* Pins the page in the buffer where it was last. Returns false if that buffer now has another page. */
+/* Pins the page in `buffer`, the buffer in which it was last. Returns false if that buffer now has another page. */
 #define sb_read_recent_buffer(locator, block, buffer) ReadRecentBuffer(locator, MAIN_FORKNUM, block, buffer)
 
-/* Are snapshots ended when they become too old? The setting went with PostgreSQL 17. */
+/* Are snapshots ended when they become too old? PostgreSQL 17 removed the setting old_snapshot_threshold. */
 #if PG_VERSION_NUM < 170000
 #define sb_snapshots_grow_old() (old_snapshot_threshold >= 0)
 #else
@@ -136,8 +136,8 @@ sb_interval_infinity(const Interval *interval)
 #endif
 
 /*
- * A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the
- * header.
+ * Splits a name that may have a schema into a list. PostgreSQL 16 added an argument. This is a macro because few
+ * files include the header for it.
  */
 #if PG_VERSION_NUM >= 160000
 #define sb_qualified_name(text) stringToQualifiedNameList(text, NULL)
@@ -145,14 +145,14 @@ sb_interval_infinity(const Interval *interval)
 #define sb_qualified_name(text) stringToQualifiedNameList(text)
 #endif
 
-/* The planner's estimate of the number of elements. */
+/* The planner's estimate of the number of elements of an array expression. PostgreSQL 17 added an argument. */
 #if PG_VERSION_NUM >= 170000
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)
 #else
 #define sb_estimate_array_length(root, expression) estimate_array_length(expression)
 #endif
 
-/* Walking through an array: from PostgreSQL 19 on the iterator keeps what is known of the elements. */
+/* Begins a walk through an array. From PostgreSQL 19 on the iterator itself keeps how the elements are stored. */
 #if PG_VERSION_NUM >= 190000
 #define sb_array_iter_setup(iterator, array, length, by_value, align) \
 	array_iter_setup(iterator, array, length, by_value, align)
@@ -163,14 +163,14 @@ sb_interval_infinity(const Interval *interval)
 	array_iter_next(iterator, is_null, at, length, by_value, align)
 #endif
 
-/* Planning a query: PostgreSQL 19 added the state of EXPLAIN. */
+/* Plans a query. PostgreSQL 19 added an argument, the state of EXPLAIN. */
 #if PG_VERSION_NUM >= 190000
 #define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters, NULL)
 #else
 #define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters)
 #endif
 
-/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
+/* The parameter of a planner hook that PostgreSQL 19 added, the state of EXPLAIN. */
 #if PG_VERSION_NUM >= 190000
 #define SB_EXPLAIN_PARAMETER , ExplainState *explain
 #define SB_EXPLAIN_ARGUMENT , explain
@@ -179,21 +179,21 @@ sb_interval_infinity(const Interval *interval)
 #define SB_EXPLAIN_ARGUMENT
 #endif
 
-/* Does the statement change rows of the relation with this number in its range table? */
+/* Does the statement change rows of the relation that has the number `relid` in its range table? */
 #if PG_VERSION_NUM >= 190000
 #define sb_is_result_relation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
 #else
 #define sb_is_result_relation(statement, relid) list_member_int((statement)->resultRelations, relid)
 #endif
 
-/* What EXPLAIN ANALYZE measures of a node. */
+/* The type of the measurements that EXPLAIN ANALYZE makes of a node. */
 #if PG_VERSION_NUM >= 190000
 #define sb_node_instrumentation NodeInstrumentation
 #else
 #define sb_node_instrumentation Instrumentation
 #endif
 
-/* PostgreSQL 19 added the options of a scan of a range of rows. */
+/* Begins a scan of a range of rows. PostgreSQL 19 added an argument, the options of the scan. */
 #if PG_VERSION_NUM >= 190000
 #define sb_begin_scan_of_rows(relation, snapshot, from, to) \
 	table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)

@@ -13,8 +13,8 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 	AnyArrayType *any;
 
 	/*
-	 * detoast() does not change a header of one byte, and the elements behind such a header are not aligned.
-	 * DatumGetAnyArrayP() does change it.
+	 * detoast() keeps a header of one byte, and the elements behind such a header are not aligned.
+	 * DatumGetAnyArrayP() makes a header of four bytes.
 	 */
 	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(array)))
 		array = PointerGetDatum(detoast(array));

@@ -1,6 +1,6 @@
 /*
- * elements.h: visits the elements of an array argument one after the other, in place. No array of datums is made,
- * which would take 9 bytes for each element. Interrupts are looked for now and then.
+ * elements.h: visits the elements of an array argument one after the other, in place. It does not make an array of
+ * datums, which would take 9 bytes for each element. It looks for interrupts now and then.
  */
 #ifndef STREAMBLOOM_PG_ELEMENTS_H
 #define STREAMBLOOM_PG_ELEMENTS_H
@@ -14,8 +14,8 @@
 
 typedef struct Elements
 {
-	ItemHasher *hasher;			/* of the elements; NULL if they are not items */
-	int			count;			/* of all elements, NULLs included */
+	ItemHasher *hasher;			/* hashes the elements; NULL if they are not items */
+	int			count;			/* the number of all elements, NULLs included */
 	int			at;				/* the number of the next element, from 0 */
 	array_iter	iterator;
 	int16		length;
@@ -24,9 +24,10 @@ typedef struct Elements
 } Elements;
 
 /*
- * Begins with the elements of the array argument `argno`, which are items for the filter of this type in argument 0; or
- * with those of an array whose elements are stored in this way. The text of an untyped literal or parameter is read as
- * an array of the type that the filter's kind stands for.
+ * elements_open() begins with the elements of the array argument `argno`. They are items for the filter in argument
+ * 0, which is of this type. If the argument is an untyped literal or parameter, its text is read as an array of the
+ * type that the filter's kind stands for. elements_open_as() begins with the elements of any array; the last three
+ * arguments say how its elements are stored.
  */
 extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_type type);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);

@@ -101,9 +101,9 @@ make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten)
 }
 
 /*
- * The pointer is copied to memory that is palloc'd by itself. If the result pointed into the object,
- * finalize_aggregate() of PostgreSQL 15 would not find it to be allocated in the current context, and would copy the
- * filter.
+ * Returns a pointer in a small block of its own, not one inside the object. finalize_aggregate() of PostgreSQL 15
+ * looks whether the result is allocated in the current context. With a pointer inside the object it would say no, and
+ * copy the filter.
  */
 Datum
 lend_filter(struct varlena *flat)
@@ -143,9 +143,9 @@ expanded_filter_changed(ExpandedFilter *filter)
 }
 
 /*
- * The support function of functions that add to their first argument. It says that the argument may be a variable that
- * is changed in place. These functions check all their other arguments before they change the filter. If a counter
- * overflows halfway, the counters that were already raised stay too high, which a filter's guarantee allows.
+ * The support function of functions that add to their first argument. It says that the argument may be a variable
+ * that is changed in place. These functions check all their other arguments before they change the filter. If a
+ * counter overflows halfway, the counters that were already raised stay too high. A filter's guarantee allows that.
  */
 static Node *
 modify_first_argument(Node *request)

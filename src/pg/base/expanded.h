@@ -9,7 +9,7 @@
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
  * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
  *
- * The state of an aggregate that is no pseudo-type holds a builder, and becomes bytes only where it travels to
+ * The state of an aggregate whose type is not a pseudo-type holds a builder. It becomes bytes only when it travels to
  * another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
@@ -30,11 +30,11 @@ struct ExpandedFilter
 {
 	ExpandedObjectHeader hdr;
 	int			magic;
-	struct varlena *flat;		/* the stored form; NULL if it was not made yet from the state */
-	/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
+	struct varlena *flat;		/* the stored form; NULL if it was not yet made from the state */
+	/* allocated in hdr.eoh_context; NULL if there is only `flat`, which is changed in place unless it is lent */
 	void	   *state;
 	FlattenFilter flatten;
-	bool		is_state;		/* of an aggregate: it travels once, so its bytes are not kept */
+	bool		is_state;		/* state of an aggregate: it travels once, so its bytes are not kept */
 };
 
 /* The expanded filter that a value points to; NULL if the value is not one. */
@@ -54,21 +54,22 @@ extern bool adds_to_variable(FunctionCallInfo fcinfo);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * The same for the state of an aggregate that is going to be returned by its transition or combine function. In an
- * aggregate all states share one memory context, a child of the aggregate's: PostgreSQL keeps the state as it is
- * because of that, and goes through all children whenever a hash aggregate gets another group, so a child for each
- * group would take quadratic time. REQUIRES: such a function goes on to return the same pointer, because PostgreSQL
- * would delete the context of the old one.
+ * Makes an expanded filter for a state that the transition or combine function of an aggregate is going to return. In
+ * an aggregate all states share one memory context, a child of the aggregate's context. PostgreSQL requires a child,
+ * else it copies the state. And it goes through all children whenever a hash aggregate gets another group, so a child
+ * for each group would take quadratic time. REQUIRES: these functions return the same pointer from then on; otherwise
+ * PostgreSQL deletes the context of the old one, and all states with it.
  */
 extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 
 /*
  * Makes a value whose stored form belongs to the caller. It may be read while the stored form stays unchanged and the
- * current memory context lives. There is no read/write pointer to it, since its memory context is not its own.
+ * current memory context lives. There is no read/write pointer to the value, because it has no memory context of its
+ * own.
  */
 extern Datum lend_filter(struct varlena *flat);
 
-/* The stored form of an expanded filter, for reading. It is made from the state if there is none. */
+/* Returns the stored form of an expanded filter, for reading. If there is none, it is made from the state. */
 extern struct varlena *flat_filter(ExpandedFilter *filter);
 
 /* Has to be called after each change of the state. */

@@ -15,7 +15,7 @@ add_hint(void *argument)
 {
 	const ErrorHint *hint = (const ErrorHint *) argument;
 
-	/* A date out of range has a hint of PostgreSQL's own: that the order of day and month may be another one. */
+	/* PostgreSQL has its own hint for a date out of range: the order of day and month may be different. */
 	if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_DATA_EXCEPTION && geterrcode() != ERRCODE_DATETIME_FIELD_OVERFLOW)
 		hint->say(hint->argument);
 }
@@ -37,16 +37,16 @@ hint_end(ErrorHint *hint)
 	error_context_stack = hint->callback.previous;
 }
 
-/* ------------------------------------------------------- where none of its code runs */
+/* ----------------------------------------------- while no code of the extension runs */
 
 /*
- * PostgreSQL looks up operator classes, reads their options and resolves polymorphic types without asking the
- * extension. What it raises there is only seen on its way to the client: by the hook for messages. Such a hint is a
- * help to the person at the terminal; a program that catches the error does not get it.
+ * PostgreSQL looks up operator classes, reads their options and resolves polymorphic types without calling the
+ * extension. Only the hook for messages sees the errors of this, on their way to the client. So such a hint helps the
+ * person at the terminal, but a program that catches the error does not get it.
  */
 static emit_log_hook_type previous_hook;
 
-/* The hint for options of operator classes, and when the statement began that declared them. */
+/* The hint for options of operator classes, and the start time of the statement that declared the options. */
 static const char *class_options;
 static TimestampTz class_options_in = DT_NOBEGIN;
 
@@ -63,7 +63,7 @@ is_raised_by(const ErrorData *error, const char *function)
 	return error->funcname != NULL && strcmp(error->funcname, function) == 0;
 }
 
-/* The hint for an error, or NULL. Messages may be translated, so nothing but names in them is looked for. */
+/* Returns the hint for an error, or NULL. Messages may be translated, so only names are looked for in them. */
 static const char *
 find_hint(const ErrorData *error)
 {

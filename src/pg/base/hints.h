@@ -1,7 +1,7 @@
 /*
- * hints.h: hints for errors that PostgreSQL raises while it does something for the extension, and that say what is
- * wrong but not what to write instead: an item that cannot be read, an option that there is not, an operator class that
- * access method bf lacks.
+ * hints.h: hints for errors that PostgreSQL raises while it does something for the extension. Such an error says what
+ * is wrong, but not what to write instead: an item cannot be read, an option does not exist, access method bf lacks
+ * an operator class.
  */
 #ifndef STREAMBLOOM_PG_HINTS_H
 #define STREAMBLOOM_PG_HINTS_H
@@ -23,12 +23,15 @@ extern void hint_begin(ErrorHint *hint, void (*say) (const void *argument), cons
 extern void hint_end(ErrorHint *hint);
 
 /*
- * Notes that this statement declares the options of a bf operator class, which PostgreSQL then reads. An error that it
- * raises about them gets this hint.
+ * Notes that this statement declares the options of a bf operator class. PostgreSQL reads these options afterwards;
+ * an error that it raises about them gets this hint.
  */
 extern void hint_of_class_options(const char *hint);
 
-/* At load time: from then on errors get hints that PostgreSQL raises where no code of the extension runs. */
+/*
+ * To be called at load time. From then on errors get hints even if PostgreSQL raises them while no code of the
+ * extension runs.
+ */
 extern void hints_init(void);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * item.c: see item.h.
  *
- * For types whose equality is equality of bytes, XXH3 is computed over canonical little-endian bytes. This is the fast
- * way. For all other types, the extended hash function of the type's default hash operator class is called. By the
- * contract of hash operator classes it agrees with the type's =. Its result is mixed once more.
+ * If two values of a type are equal exactly when their bytes are equal, XXH3 is computed over canonical little-endian
+ * bytes. This is the fast way. For all other types, the extended hash function of the type's default hash operator
+ * class is called. By the contract of hash operator classes it agrees with the type's =. Its result is hashed once
+ * more.
  */
 #include "base/item.h"
 
@@ -47,20 +48,20 @@ struct ItemHasher
 {
 	HashWay		way;
 	sb_kind		kind;
-	char	   *kind_name;		/* the name of a named kind if it is longer than the kind can hold, else NULL */
+	char	   *kind_name;		/* the kind's name if it is longer than the kind can hold, else NULL */
 	Oid			type;
 	Oid			collation;
 	int16		length;			/* of the elements of an array */
 	bool		by_value;
 	char		align;
-	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter holds that */
+	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter has that kind */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
-	FmgrInfo	output;			/* once item_text() was called */
-	FmgrInfo	input;			/* of a reader only: of the type, and of arrays of it */
+	FmgrInfo	output;			/* set by the first call of item_text() */
+	FmgrInfo	input;			/* only in a reader: the input functions of the type, and of arrays of it */
 	FmgrInfo	array_input;
 	Oid			input_parameter;
 	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
-	struct ItemHasher *read_by; /* what read the last item, or NULL: it was text */
+	struct ItemHasher *read_by; /* the reader of the last item; NULL if that item was taken as text */
 	Datum		read_item;
 	struct SliceCache *slices;
 
@@ -71,8 +72,8 @@ struct ItemHasher
 /* ------------------------------------------------------------------- kinds */
 
 /*
- * Sets the kind's name, cut to the size that the header has for it, and a hash of the whole name. By this hash, names
- * that differ only behind the cut are different kinds.
+ * Sets the kind's name, cut to the size that the header has for it, and its detail, a hash of the whole name. Because
+ * of this hash, two names that differ only behind the cut are different kinds.
  */
 static void
 set_named_kind(ItemHasher *hasher, const char *name)
@@ -100,7 +101,7 @@ set_kind(sb_kind *kind, sb_kind_code code)
 
 /* ------------------------------------------------------------------ preparing */
 
-/* The kind of the items of this type. Raises an error if the type cannot be hashed. */
+/* Sets the kind of the items of this type. Raises an error if the type cannot be hashed. */
 static void
 name_kind(ItemHasher *hasher, Oid type)
 {
@@ -122,8 +123,8 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 	if (type == RECORDOID)
 	{
 		/*
-		 * The type cache cannot know whether records can be hashed, so it does not say so. The hash function raises an
-		 * error if they cannot.
+		 * The type cache cannot know whether the values of records can be hashed, so it has no hash function for
+		 * them. The function used here raises an error if a value cannot be hashed.
 		 */
 		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
 		return;					/* The columns are found when there is a value. */
@@ -206,8 +207,8 @@ item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 }
 
 /*
- * The hasher for untyped literals and parameters that are given to a filter of this kind: they are read as values of
- * the type that the kind stands for. A kind that is a name stands for no type, so they are text then.
+ * Returns the hasher for untyped literals and parameters that are given to a filter of this kind. It reads them as
+ * values of the type that the kind stands for. A named kind stands for no type; then they are text.
  */
 static ItemHasher *
 reader_for_kind(ItemHasher *hasher, const sb_kind *kind)
@@ -332,7 +333,10 @@ item_kind(const ItemHasher *hasher)
 
 /* -------------------------------------------------------------------- hashing */
 
-/* Finds the columns of a composite value whose type does not tell them, unless they are those of the last value. */
+/*
+ * For a composite value whose type does not tell its columns: finds the columns, unless they are those of the last
+ * value.
+ */
 static void
 examine_record(ItemHasher *hasher, Datum item)
 {
@@ -359,7 +363,8 @@ examine_record(ItemHasher *hasher, Datum item)
 }
 
 /*
- * ALTER TYPE may have changed the columns since the last item. Then items have other hashes, and are of another kind.
+ * Notices that ALTER TYPE has changed the columns since the last item. Then items have other hashes, and are of
+ * another kind.
  */
 static void
 examine_rows(ItemHasher *hasher, Datum item)
@@ -386,7 +391,7 @@ hash_varlena(Datum item)
 	uint64_t	hash;
 
 	/*
-	 * A value with either kind of header that is stored in line and not compressed, as in most rows, is hashed in
+	 * Most values of a row are stored in line and not compressed, with either kind of header. They are hashed in
 	 * place.
 	 */
 	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))
@@ -440,7 +445,7 @@ item_hash(ItemHasher *hasher, Datum item)
 		case HASH_OPCLASS:
 			if (OidIsValid(hasher->row_type))
 				examine_rows(hasher, item);
-			/* With the seed 0 some types return their 32-bit hash. With any other seed all 64 bits are good. */
+			/* With the seed 0 some types return only a 32-bit hash. With any other seed they return 64 bits. */
 			return sb_hash_int64(DatumGetInt64(FunctionCall2Coll(&hasher->opclass_hash, hasher->collation, item,
 																 Int64GetDatum(1))));
 	}
@@ -463,7 +468,7 @@ item_integer(const ItemHasher *hasher)
 	}
 }
 
-/* Is an untyped item for a filter of this kind read as a value of another type than text and char(n)? */
+/* Is an untyped item for a filter of this kind read as a value of a type other than text and char(n)? */
 static bool
 is_read(const sb_kind *kind)
 {

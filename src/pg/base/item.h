@@ -19,45 +19,47 @@ typedef struct ItemHasher ItemHasher;
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 
 /*
- * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not
- * store the kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
+ * Makes a hasher for an index's column of this type and collation, in this memory context. An index, unlike a value,
+ * does not store the kind of its items. So this function also refuses types whose hashes ALTER TYPE changes: all
+ * types that are or contain a row type.
  */
 extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 
 /*
- * The hasher for the elements of the array argument `argno`. It is kept like that of item_hasher_for_argument(). If the
- * argument is an untyped literal, item_is_untyped() is true, and item_read_array() reads it as an array.
+ * The hasher for the elements of the array argument `argno`. It is kept in the same place as by
+ * item_hasher_for_argument(). If the argument is an untyped literal, item_is_untyped() is true, and item_read_array()
+ * reads it as an array.
  */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 extern bool item_is_untyped(const ItemHasher *hasher);
 
 /*
- * Reads an untyped array, for a filter of this kind: *array, a text, becomes an array of the type that the kind stands
- * for. Returns the hasher for its elements. Errors are those of the array's input function.
+ * Reads an untyped array for a filter of this kind: *array is a text, and becomes an array of the type that the kind
+ * stands for. Returns the hasher for its elements. Errors are those of the array's input function.
  */
 extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array);
 
 /*
- * The kind of the items that this hasher hashes. For composite types of unknown columns it depends on the value: call
- * item_hash() for the item first.
+ * The kind of the items that this hasher hashes. If the columns of a composite type are unknown, the kind depends on
+ * the value: call item_hash() for the item first.
  */
 extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
- * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they differ.
- * An untyped item is read as the type that the filter's kind stands for, by the input function of that type and with
- * its errors: as bigint for integers, double precision for floats. It is text for a filter of no kind, and of a kind
- * that is the name of a type.
+ * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if
+ * they differ. An untyped item is read as the type that the filter's kind stands for, by the input function of that
+ * type and with its errors: as bigint for integers, as double precision for floats. If the filter's kind is none, or
+ * a named kind, an untyped item is text.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
-/* The hash of an item that is to be added. A filter of no kind gets the kind of the item. */
+/* Returns the hash of an item that is to be added. If the filter has no kind yet, it gets the kind of the item. */
 extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter_kind);
 
 /*
  * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
- * REQUIRES: item_hash_for() was called for one such item. This is not so for records, which may be of another kind in
- * each row, nor for untyped literals if the filter holds char(n).
+ * Not for records, because each row may be of another kind; and not for untyped literals if the filter's kind is
+ * char(n). REQUIRES: item_hash_for() was called for one such item.
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 
@@ -65,8 +67,8 @@ extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 
 /*
- * The size of items that are integers. The hash of such an item is sb_hash_int64() of the integer. So a caller that
- * collects items can collect the integers, and have many of them hashed at once.
+ * Which integer type the items are, if any. The hash of such an item is sb_hash_int64() of the integer. So a caller
+ * that collects items can collect the integers, and have many of them hashed at once.
  */
 typedef enum ItemInteger
 {
@@ -89,15 +91,15 @@ item_as_integer(ItemInteger size, Datum item)
 
 /*
  * The item as its type's output function writes it, in palloc'd memory and in the encoding of the database. It is
- * meant for people: the same item can be written in several ways, because it depends on settings such as TimeZone.
+ * meant for people only: settings such as TimeZone change how an item is written.
  */
 extern char *item_text(ItemHasher *hasher, Datum item);
 
 /* The cache that slices.c keeps beside the hasher; NULL at first. */
 extern struct SliceCache **item_slices(ItemHasher *hasher);
 
-/* How the elements of an array are stored. REQUIRES: a hasher that item_hasher_for_elements() or
- * item_read_array() gave. */
+/* Tells how the elements of an array are stored. REQUIRES: item_hasher_for_elements() or item_read_array() returned
+ * the hasher. */
 extern void item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align);
 
 /* A kind as a person reads it: "integer", "text (UTF8)", "numeric". In palloc'd memory. */

@@ -34,7 +34,10 @@ item_kind_text(const sb_kind *kind)
 {
 	if (kind->code == SB_KIND_NAMED)
 	{
-		/* A name that was cut in the middle of a character must not reach the client. */
+		/*
+		 * A kind's name may have been cut in the middle of a character. Such a part of a character must not reach the
+		 * client.
+		 */
 		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
 		bool		whole = kind->detail == item_kind_name_hash(kind->name);
 
@@ -66,7 +69,7 @@ item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *act
 			 errhint("Build both from items of one type.")));
 }
 
-/* Does the kind stand for a type of arrays? */
+/* Does the kind stand for an array type? */
 static bool
 is_of_arrays(const sb_kind *kind, const char *whole_name)
 {

@@ -178,7 +178,10 @@ columns_hold_text(TupleDesc columns)
 	return false;
 }
 
-/* May the hash of such a value depend on the encoding of the database? True for all types that are not known here. */
+/*
+ * May the hash of a value of this type depend on the encoding of the database? True for all types that are not known
+ * here.
+ */
 static bool
 holds_text(Oid type)
 {
@@ -238,7 +241,7 @@ holds_text(Oid type)
 	}
 }
 
-/* The suffix of a kind's name if its items hold text. */
+/* Appends a suffix to a kind's name if its items hold text: the encoding. */
 static void
 append_encoding(StringInfo name, bool text)
 {
@@ -269,9 +272,9 @@ append_column_names(StringInfo name, TupleDesc columns)
 }
 
 /*
- * The type whose = compares values of this type. This is another type if the type uses that type's hash operator
- * class, as cidr uses that of inet and varchar that of text. Values of the two types can be equal, and then their
- * hashes are equal. So they are items of one kind.
+ * The type whose = compares values of this type. It is another type if this type uses the hash operator class of that
+ * type: cidr uses the one of inet, varchar the one of text. Values of both types can then be equal and have equal
+ * hashes, so they are items of one kind.
  */
 static Oid
 owner_of_equality(Oid type)
@@ -284,10 +287,10 @@ owner_of_equality(Oid type)
 }
 
 /*
- * The name that stands for a type in the kind. It has no schema, because an extension may be moved to another one, and
- * no object numbers. A composite type is named by its columns, because = compares them; a range that contains rows
- * names these columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter
- * refuses to be asked.
+ * Appends the name that stands for a type in the kind. The name has no schema, because an extension may be moved to
+ * another one, and no object numbers. A composite type is named by its columns, because = compares them; so is a
+ * range that contains rows. ALTER TYPE changes the columns and with them the hashes. Then the kind changes as well,
+ * and an older filter refuses to be asked.
  */
 static void
 append_type_name(StringInfo name, Oid type)
@@ -297,7 +300,10 @@ append_type_name(StringInfo name, Oid type)
 	HeapTuple	tuple;
 
 	check_stack_depth();
-	/* Arrays hash alike if their elements do. But oidvector is an array with an operator class of its own. */
+	/*
+	 * An array is named by its elements, because their hashes decide its hash. But oidvector is an array with an
+	 * operator class of its own.
+	 */
 	if (OidIsValid(element) && lookup_type_cache(base, TYPECACHE_HASH_OPFAMILY)->hash_opintype != ANYARRAYOID)
 		element = InvalidOid;
 	if (OidIsValid(element))

@@ -22,20 +22,22 @@ extern void refuse_unstable(Oid type, Oid within);
 /* The same for all columns of a composite type. */
 extern void refuse_unstable_columns(TupleDesc columns, Oid within);
 
-/* Raises an error if a row has a literal without a type, as ROW(1, 'x') does: its columns are `columns`. */
+/*
+ * Raises an error if a row contains a literal without a type, such as 'x' in ROW(1, 'x'). `columns` describes the
+ * columns of the row.
+ */
 extern void refuse_untyped_fields(HeapTupleHeader record, TupleDesc columns);
 
 /*
- * The row type that values of this type are, or contain at any depth; InvalidOid if there is none. A type that
- * contains no row type when it is made cannot contain one later: what a domain, a range or an array consists of never
- * changes.
+ * Returns the row type that this type is, or that it contains at any depth; InvalidOid if there is none. The answer
+ * for a type never changes, because domains, ranges and arrays keep the types that they were made of.
  */
 extern Oid	row_type_within(Oid type);
 
 /* Raises an error if values of this type are rows, or contain rows: an index cannot have them. */
 extern void refuse_rows_in_index(Oid type);
 
-/* The name of the kind whose items are of this type, or are rows with these columns; it is allocated. */
+/* Return the name of the kind whose items are of this type, or are rows with these columns. The name is palloc'd. */
 extern char *name_of_item_type(Oid type);
 extern char *name_of_item_columns(TupleDesc columns);
 

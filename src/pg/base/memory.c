@@ -19,7 +19,7 @@ memory_init(void)
 	sb_set_secret(secret[0] | 1, secret[1]);	/* the first is not 0 */
 }
 
-/* With NO_OOM, because an error would jump out of the core. */
+/* Allocates with NO_OOM, because an error would jump out of the core. */
 static void *
 allocate(void *context, size_t size)
 {

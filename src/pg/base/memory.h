@@ -10,7 +10,7 @@
 /* Gives the core its secret. It is called once, when the library is loaded. */
 extern void memory_init(void);
 
-/* This context, for functions of the core that allocate memory. Blocks may be larger than a gigabyte. */
+/* Returns the memory context in the form that functions of the core take. Blocks may be larger than a gigabyte. */
 extern sb_memory memory_in(MemoryContext context);
 
 /*

@@ -37,8 +37,8 @@ is_untyped_item(Oid type)
 }
 
 /*
- * Its body must differ from that of bf_untyped_item_in(). Compilers and linkers may merge two functions that are
- * alike, and the types are recognized by the addresses of these functions.
+ * The body of this function must differ from that of bf_untyped_item_in(). Compilers and linkers may merge two
+ * functions with the same body, and the types are recognized by the addresses of these functions.
  */
 SB_FUNCTION(bf_text_item_in);
 Datum

@@ -9,13 +9,16 @@
 #include "utils/guc.h"
 
 /*
- * When the statement began that was the last one to raise the warning, and to raise it so that the client could see it.
- * No statement begins in infinity.
+ * The start time of the last statement that raised the warning, and of the last one that raised it so that the client
+ * could see it. DT_NOBEGIN is the start of no statement.
  */
 static TimestampTz raised_in = DT_NOBEGIN;
 static TimestampTz shown_in = DT_NOBEGIN;
 
-/* A function that sets client_min_messages for itself must not use up the warning that the client is to see. */
+/*
+ * Will the client see a warning? If not, because a function sets client_min_messages for itself, the warning must not
+ * count as shown.
+ */
 static bool
 client_sees_warnings(void)
 {

@@ -1,10 +1,10 @@
 /*
  * slices.c: see slices.h.
  *
- * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes, found by the value and their number. Finding one
- * takes about 20 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When
- * the memory is used up, all chunks are dropped at once. So a scan over many filters, each of which is asked once,
- * pays only for copying the chunks.
+ * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes. A chunk is found by the value to which it
+ * belongs, and by its number there. Finding one takes about 20 ns. Reading it from its TOAST table takes some
+ * microseconds and touches three or four buffers. When the memory is used up, all chunks are dropped at once. So a
+ * scan over many filters, each of which is asked once, pays only for copying the chunks.
  */
 #include "base/slices.h"
 
@@ -18,11 +18,12 @@
 #include "base/expanded.h"
 #include "base/value.h"
 
-/* A slice of more chunks than this is not kept: no look-up needs so many. */
+/* A slice of more chunks than this is not cached; no look-up needs so many. */
 #define MOST_TOAST_CHUNKS 8
 
 /*
- * What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full.
+ * The memory that a chunk takes: the chunk, the overhead of the memory context, and the chunk's share of the hash
+ * table, which is at least 4/10 full.
  */
 #define BYTES_OF_CHUNK (TOAST_MAX_CHUNK_SIZE + 144)
 
@@ -41,7 +42,7 @@ typedef struct ToastChunk
 	char	   *data;			/* TOAST_MAX_CHUNK_SIZE bytes */
 } ToastChunk;
 
-/* Few bytes of the keys differ, so hashing all of them would take longer and spread no better. */
+/* Only few bytes of the keys differ. Hashing all bytes would take longer and spread the keys no better. */
 static inline uint32
 hash_of_key(const ToastChunkKey *key)
 {
@@ -56,8 +57,8 @@ keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 }
 
 /*
- * A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of
- * them.
+ * A hash table with inlined look-ups, without calls through pointers: each look-up of an item searches it two or
+ * three times.
  */
 #define SH_PREFIX chunks
 #define SH_ELEMENT_TYPE ToastChunk
@@ -74,7 +75,7 @@ struct SliceCache
 {
 	MemoryContext context;		/* of the table and the chunks */
 	chunks_hash *chunks;
-	TimestampTz statement;		/* chunks are dropped at its end: later the same key might stand for another value */
+	TimestampTz statement;		/* chunks are dropped when it ends: a key may then mean another value */
 };
 
 static void
@@ -104,7 +105,7 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 	size_t		end = Min((size_t) (last + 1) * TOAST_MAX_CHUNK_SIZE, whole);
 	const char *data = value_slice(value, begin, end - begin);
 
-	/* Before the chunks of this slice are entered, so that none of them is dropped. */
+	/* This comes before the chunks of this slice are entered, so that none of them is dropped. */
 	if ((cache->chunks->members + MOST_TOAST_CHUNKS) * BYTES_OF_CHUNK > get_hash_memory_limit())
 		forget_all(cache);
 	for (uint32 number = first; number <= last; number++)
@@ -128,9 +129,9 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. Where they do not lie in
- * one piece, but the first `enough` of them do, it returns only as many. *have: how many. The result may be used until
- * the next call with this hasher.
+ * Reads `size` bytes from `offset` of a stored form through the cache, as value_slice() does without it. If these
+ * bytes do not lie in one piece, but the first `enough` of them do, only these are returned. *have becomes the number
+ * of bytes returned. The result is valid until the next call with this hasher.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)
@@ -192,7 +193,10 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t
 
 /* ------------------------------------------------------------------ look-ups */
 
-/* Does the core get this whole value at once? REQUIRES: it is compressed, stored out of line, or an expanded object. */
+/*
+ * Is the core given this whole value at once? REQUIRES: the value is compressed, stored out of line, or an expanded
+ * object.
+ */
 static bool
 is_read_as_a_whole(sb_lookup_type type, Datum value, size_t size)
 {
@@ -221,7 +225,10 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 			bytes = value_open(value, &have);
 		else
 		{
-			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
+			/*
+			 * Reads the header and the rest of its chunk. In a tbf this chunk mostly has the whole directory of
+			 * blocks.
+			 */
 			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE),
 								 &have);
 		}
@@ -279,7 +286,7 @@ look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answ
 	return false;
 }
 
-/* Reading a slice costs about two pages: one of the TOAST table, and one of its index. */
+/* Reading a slice takes as long as reading about two pages: one of the TOAST table, and one of its index. */
 #define BYTES_LIKE_A_SLICE (2 * BLCKSZ)
 
 bool

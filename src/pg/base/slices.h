@@ -18,8 +18,8 @@
 typedef struct SliceCache SliceCache;
 
 /*
- * A stable filter of fewer bytes is read as a whole. An item's cells lie all over the filter, and each would take a
- * slice of its own.
+ * A stable filter of fewer bytes than this is read as a whole. An item's cells lie all over the filter, so each cell
+ * would take a slice of its own.
  */
 #define STABLE_SLICES_FROM 65536
 
@@ -76,25 +76,28 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher, in memory that
- * lives as long as the hasher, and at most as much as work_mem and hash_mem_multiplier allow. If the hasher is NULL,
- * nothing is kept.
+ * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher, and live as
+ * long as the hasher. They take at most as much memory as work_mem and hash_mem_multiplier allow. If the hasher is
+ * NULL, nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 
 /* Looks the item up; `lookup` then has the answer. Raises an error if the item is of another kind than the filter's. */
 extern void look_up_item(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
-/* `status` is what a call of the core returned. Reads the bytes that the core asks for until it has the answer. */
+/*
+ * Reads the bytes that the core asks for, until the core has the answer. `status` is the status that the last call of
+ * the core returned.
+ */
 extern void look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status status);
 
 /* Is the item in the filter? */
 extern bool look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum item);
 
-/* Looks the elements up one after the other. Does one of them give this answer? */
+/* Looks the elements up one after the other. Returns true if the look-up of one of them gives this answer. */
 extern bool look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answer);
 
-/* Is reading the slices for `items` items, so many for each, less work than reading the whole value? */
+/* Is it less work to read slices_per_item slices for each of `items` items than to read the whole value? */
 extern bool slices_are_cheaper(Datum value, int items, int slices_per_item);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * times.h: intervals and times as the core takes them: microseconds, and microseconds since 2000-01-01 00:00 UTC.
+ * times.h: converts intervals and times to the form that the core takes. An interval is a number of microseconds, a
+ * time the number of microseconds since 2000-01-01 00:00 UTC.
  */
 #ifndef STREAMBLOOM_PG_TIMES_H
 #define STREAMBLOOM_PG_TIMES_H
@@ -8,28 +9,25 @@
 
 #include "datatype/timestamp.h"
 
-/*
- * The longest interval, 36,500 years; the same number of microseconds before and after 2000 are the first and the
- * last time.
- */
+/* The longest interval: 36,500 years. Times, too, may be at most so far before or after 2000. */
 #define MOST_MICROSECONDS (INT64CONST(1) << 60)
 
 /*
- * The length of an interval in microseconds, from 1 to MOST_MICROSECONDS. Raises an error if the length is out of this
- * range, with `hint`, and if the interval has months, because their length varies. The message calls the interval
- * `name`, for example "half-life".
+ * Returns the length of an interval in microseconds, from 1 to MOST_MICROSECONDS. Raises an error with `hint` if the
+ * length is out of this range. Also raises an error if the interval has months, because their length varies. The
+ * message calls the interval `name`, for example "half-life".
  */
 extern int64 interval_microseconds(const Interval *interval, const char *name, const char *hint);
 
 /* An interval as the settings of the session write it. */
 extern char *interval_text(const Interval *interval);
 
-/* Microseconds as an interval. It has days, and the rest in microseconds. */
+/* Makes an interval of so many microseconds. It consists of days and microseconds. */
 extern Datum interval_of(int64 microseconds);
 
 /*
- * Raises an error unless the time is finite, and at most MOST_MICROSECONDS away from 2000: "times of a tbf must be
- * ...".
+ * Raises an error ("times of a tbf must be ...") unless the time is finite and at most MOST_MICROSECONDS away from
+ * 2000. `filter` is the name of the type.
  */
 extern void check_time(const char *filter, TimestampTz at);
 

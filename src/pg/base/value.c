@@ -84,7 +84,7 @@ value_slice(Datum value, size_t offset, size_t size)
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
 	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
-	return VARDATA_ANY(raw);	/* The slice is in a variable because the macro evaluates its argument twice. */
+	return VARDATA_ANY(raw);	/* VARDATA_ANY() evaluates its argument twice, so the slice is in a variable. */
 }
 
 /* --------------------------------------------------------------------- errors */

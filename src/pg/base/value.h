@@ -1,9 +1,9 @@
 /*
- * value.h: what all types have in common as PostgreSQL values: how they are read from text, binary and bytea and
- * written, and the errors for values and parameters that the core refuses.
+ * value.h: what all types have in common as PostgreSQL values. It reads values from text, binary and bytea, and
+ * writes them. It raises the errors for values and parameters that the core refuses.
  *
  * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is the stored form in
- * hexadecimal, as that of bytea: \x5342...
+ * hexadecimal, like the text form of bytea: \x5342...
  */
 #ifndef STREAMBLOOM_PG_VALUE_H
 #define STREAMBLOOM_PG_VALUE_H
@@ -23,14 +23,15 @@ extern struct varlena *value_make(size_t size, void **data);
 extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
 
 /*
- * The row to be returned. `count` is the number of its columns; it must be the number that the SQL function declares.
+ * Makes the row that an SQL function returns. `count` is the number of its columns; it must be the number that the
+ * SQL function declares.
  */
 extern Datum row_result(FunctionCallInfo fcinfo, Datum *values, bool *nulls, int count);
 
-/* The text to be returned. */
+/* Makes the text that an SQL function returns. */
 extern Datum text_result(const char *string);
 
-/* The stored form of a value, and its size. The value is detoasted, so this may be a copy. */
+/* Returns the stored form of a value, and its size. The value is detoasted, so the result may be a copy. */
 extern const void *value_open(Datum value, size_t *size);
 
 /*
@@ -67,9 +68,9 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 	}
 
 /*
- * The bytes of a value that =, the order and the hash of its type depend on: all of its stored form, or a header and
- * the bytes that follow it. Two values are equal if both parts are equal. Values are ordered by size first, and then
- * byte by byte: so two values of different sizes are compared without reading them.
+ * The bytes of a value on which =, the order and the hash of its type depend. They are the whole stored form, or a
+ * header and the bytes that follow it. Two values are equal if both parts are equal. Values are ordered by size
+ * first, and then byte by byte, so that two values of different sizes can be compared without reading them.
  */
 typedef struct ComparedBytes
 {
@@ -79,16 +80,19 @@ typedef struct ComparedBytes
 	size_t		rest_size;
 } ComparedBytes;
 
-/* Negative, 0 or positive. The sizes are compared, too. */
+/* Compares sizes first, then bytes. Returns a negative number, 0 or a positive number. */
 extern int	compared_bytes_order(const ComparedBytes *left, const ComparedBytes *right);
 
 /* A hash that is the same for equal bytes, on every architecture. Hash indexes store it: it must never change. */
 extern uint64_t compared_bytes_hash(const ComparedBytes *bytes);
 
-/* The 64-bit hash for this seed. As hash operator classes must have it, the seed 0 changes nothing. */
+/* Returns the 64-bit hash for this seed. The seed 0 returns `hash` unchanged, as hash operator classes require. */
 extern Datum seeded_hash(uint64_t hash, Datum seed);
 
-/* The functions of the operators and operator classes of a type, from a function for the order and one for the hash. */
+/*
+ * Defines the functions of the operators and operator classes of a type. order(fcinfo) compares arguments 0 and 1;
+ * hash(value) returns a value's hash.
+ */
 #define SB_VALUE_COMPARISONS(type, order, hash) \
 	SB_FUNCTION_IN_OWN_MEMORY(type##_eq) { PG_RETURN_BOOL(order(fcinfo) == 0); } \
 	SB_FUNCTION_IN_OWN_MEMORY(type##_ne) { PG_RETURN_BOOL(order(fcinfo) != 0); } \
@@ -127,8 +131,8 @@ extern SB_NORETURN void refuse_difference(const char *type, const char *action, 
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /*
- * Is `data` the stored form of an aggregate's state, and not of a copy? The state is argument 0 of the transition
- * function. The function may then change it in place, because nobody else can see it.
+ * Is `data` the stored form of the aggregate's state itself, not of a copy? The state is argument 0 of the transition
+ * function. If so, the function may change it in place, because nobody else can see it.
  */
 extern bool is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data);
 

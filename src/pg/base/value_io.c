@@ -1,6 +1,6 @@
 /*
  * value_io.c: the functions of all types for text, binary and bytea, and for comparing and hashing them byte for
- * byte. They do not depend on what is in a filter. Each type has its own check of the values that come in.
+ * byte. They do not look at the content of a filter. Each type has its own check of the values that come in.
  */
 #include "base/value.h"
 

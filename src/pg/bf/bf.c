@@ -122,8 +122,8 @@ flatten_builder(void *builder)
 #endif
 
 /*
- * If the filter of argument 0 is exact: a builder of its items, that of a variable's expanded object or a new one.
- * After adding, it has to be passed to changed_items(). NULL if the filter has lines.
+ * If the filter of argument 0 is exact, returns a builder of its items: the builder of a variable's expanded object,
+ * or a new one. The caller adds items and then calls changed_items(). Returns NULL if the filter has lines.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)
@@ -155,7 +155,7 @@ items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)
 	return builder;
 }
 
-/* The value that the adding function has to return. */
+/* Returns the value that the adding function must return. */
 static Datum
 changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 {
@@ -173,9 +173,9 @@ changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 }
 
 /*
- * Prepares the filter of argument 0, which is not exact, for a change. If it is the expanded object of a variable, it
- * is changed itself, otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the
- * adding function has to return.
+ * Prepares the filter of argument 0 for a change. If it is the expanded object of a variable, that object is changed,
+ * otherwise a copy. *lines becomes its lines, which follow the header. Returns the value that the adding function
+ * must return. REQUIRES: the filter is not exact.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -201,8 +201,8 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 }
 
 /*
- * The hash of an item that is to be added. If the filter gets its kind from this item, its header, which precedes
- * `lines`, is written again.
+ * Returns the hash of an item that is to be added. If the filter gets its kind from this item, the header, which lies
+ * directly before `lines`, is written again.
  */
 static uint64_t
 hash_to_add(ItemHasher *hasher, Datum item, sb_bf *header, unsigned char *lines)
@@ -231,7 +231,10 @@ bf_warn_if_full(const sb_bf *header, const unsigned char *lines)
 					 "Give the number of items to expect, as in bf_agg(item, expected_items) or bf_empty(expected_items), or leave it out: bf_agg(item) sizes its filter by the items.");
 }
 
-/* The same after one item was added. If all filter is too full, the item's line is rarely less full than it may be. */
+/*
+ * The same after one item was added. It looks at the item's line first, and measures the filter only if this line is
+ * too full: in a filter that is too full nearly every line is.
+ */
 static void
 warn_if_full_at(const sb_bf *header, const unsigned char *lines, uint64_t hash)
 {
@@ -276,7 +279,7 @@ bf_empty(PG_FUNCTION_ARGS)
 		bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
 		return bf_make(&header, &lines);
 	}
-	/* a filter that sizes itself, as that of bf_agg() */
+	/* a filter that sizes itself, like the one that bf_agg(item) makes */
 	bf_plan(1, PG_GETARG_FLOAT8(1), true, &header);
 	must_finish(sb_bf_builder_begin(&builder, &memory, &header));
 	return bf_builder_store(&builder, &header, &lines);
@@ -309,7 +312,10 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 /* The number of items that are handed to the core at once. */
 #define ITEMS_AT_ONCE 256
 
-/* Of an exact filter all items are collected first, because the size of the result depends on how many they are. */
+/*
+ * bf_add_all(bf, anyarray). For an exact filter all items are collected first, because the size of the result depends
+ * on their number.
+ */
 SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 {
 	ExpandedFilter *target;
@@ -349,8 +355,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 /* -------------------------------------------------------------------- asking */
 
 /*
- * An exact filter that a variable changes in place is asked as it is: to write it down for each look-up would take too
- * long.
+ * An exact filter that a variable changes in place is asked through its builder: writing its stored form for each
+ * look-up would take too long.
  */
 static inline bool
 contains_item(ItemHasher *hasher, Datum value, Datum item)
@@ -381,8 +387,9 @@ SB_FUNCTION_OF_SLICES(bf_contained, SB_LOOKUP_BF, 1)
 }
 
 /*
- * Does the look-up of one of the elements give this answer? NULL elements are skipped. The whole filter is in memory.
- * Elements are looked up in batches; the first batches are small, because one of the first elements often decides.
+ * Returns true if the look-up of one of the elements gives this answer. NULL elements are skipped. The whole filter
+ * is in memory. Elements are looked up in batches; the first batches are small, because one of the first elements
+ * often decides.
  */
 static bool
 search_batches(const BfValue *bf, Elements *elements, bool answer)
@@ -397,7 +404,7 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 
 		while (hashed < at_once && next_item(elements, &item))
 			hashes[hashed++] = item_hash_for(elements->hasher, item, &bf->header.kind);
-		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
+		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added yet */
 			memset(found, false, sizeof found);
 		else
 			bf_must_read(sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found));
@@ -408,7 +415,7 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 	return false;
 }
 
-/* Searches for the elements of argument 1. A look-up reads one line, which is one slice. */
+/* Searches for the elements of argument 1. Each look-up reads one line, so it takes one slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {

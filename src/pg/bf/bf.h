@@ -10,7 +10,7 @@
 #define BF_DEFAULT_FPR 0.01
 
 /*
- * A bf in memory: its decoded header, and its lines, or the stored items of an exact filter. They are inside the
+ * A bf in memory: its decoded header, and its lines (or the stored items, if it is exact). These are inside the
  * detoasted value and must not be written.
  */
 typedef struct BfValue
@@ -21,31 +21,34 @@ typedef struct BfValue
 
 extern void bf_open(Datum value, BfValue *bf);
 
-/* Makes a bf of these parameters, all bits zero. *lines is set to what follows the header. */
+/* Makes a bf of these parameters, with all bits zero. *lines becomes the bytes after the header. */
 extern Datum bf_make(const sb_bf *header, unsigned char **lines);
 
 /*
- * Plans a filter for `items` items at a rate, or one that sizes itself. Raises an error if a parameter is out of
- * range.
+ * Plans a filter for `items` items at the rate `fpr`. If self_sized is true, it is a filter that sizes itself. Raises
+ * an error if a parameter is out of range.
  */
 extern void bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out);
 
-/* A copy of the value. *lines is set to what follows the header. */
+/* Copies the value. *lines becomes the bytes after the header of the copy. */
 extern Datum bf_copy(const BfValue *bf, unsigned char **lines);
 
-/* Raises an error unless the status is SB_OK: one that a damaged value has, or one of a core that did not finish. */
+/*
+ * Raises an error unless the status is SB_OK. The other statuses mean that the value is damaged, or that the core did
+ * not finish.
+ */
 extern void bf_must_read(sb_status status);
 
 /*
- * A builder of a filter that sizes itself, for stored filters and items: rate and number of hashes are those of
- * `like`. Adding a filter raises an error if the two differ in their kinds or parameters. The result has room for
- * more items; *stored is its header.
+ * Builders of a filter that sizes itself, for stored filters and items. bf_builder_begin() takes the rate and the
+ * number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in their kinds or
+ * parameters. bf_builder_store() makes the result, which has room for more items; *stored becomes its header.
  */
 extern sb_bf_builder *bf_builder_begin(MemoryContext context, const sb_bf *like);
 extern void bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf);
 extern Datum bf_builder_store(sb_bf_builder *builder, sb_bf *stored, unsigned char **lines);
 
-/* Raises the warning if a filter that items were added to has more than twice the rate asked for. */
+/* Raises the warning if a filter has more than twice the rate asked for, after items were added to it. */
 extern void bf_warn_if_full(const sb_bf *header, const unsigned char *lines);
 
 #endif

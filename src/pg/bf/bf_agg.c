@@ -2,8 +2,8 @@
  * bf_agg.c: the aggregate bf_agg.
  *
  * The state of bf_agg is a builder of the core (sb_bf_builder.h) in the aggregate's memory context. This file does
- * what concerns PostgreSQL: the arguments, the kind of the items and how they are hashed, the value that is returned,
- * and the errors.
+ * the part that concerns PostgreSQL: it reads the arguments, determines the kind of the items and hashes them,
+ * returns the value, and raises the errors.
  */
 #include "bf/bf.h"
 
@@ -42,7 +42,10 @@ make_state(MemoryContext context, const sb_bf *plan)
 
 /* -------------------------------------------------------------------- bf_agg */
 
-/* The parameters of a group are those of its first row. They are checked even if the item of this row is NULL. */
+/*
+ * Plans the filter of a group from the parameters in its first row. They are checked even if the item of this row is
+ * NULL.
+ */
 static void
 plan_group(FunctionCallInfo fcinfo, sb_bf *plan)
 {
@@ -105,10 +108,10 @@ bf_agg_add(PG_FUNCTION_ARGS)
 }
 
 /*
- * A read-only pointer to the builder's own lines. The result of an executor node is valid until the node is called
- * again. Before that, no row is added to the state, and its memory context stays. Code that keeps a datum for longer
- * copies it, and a copy of an expanded object is flat. Such code is datumCopy(), the forming of tuples, materialized
- * slots, and a window aggregate that returns one result for several rows.
+ * Returns a read-only pointer to the builder's own lines. The result of an executor node is valid until the node is
+ * called again. Until then no row is added to the state, and its memory context stays. Code that keeps a datum for
+ * longer copies it, and a copy of an expanded object is flat. Examples of such code are datumCopy(), the forming of
+ * tuples, materialized slots, and a window aggregate that returns one result for several rows.
  */
 static Datum
 lend_lines(const sb_bf *header, unsigned char *lines)

@@ -11,7 +11,7 @@
 /* An upper bound for parameters: no filter has so many bits or hashes, and no database so many items. */
 #define MOST 1e18
 
-/* Argument `argno`. Raises an error unless it lies between `least` and MOST. */
+/* Returns argument `argno`. Raises an error unless it lies between `least` and MOST. */
 static double
 parameter(FunctionCallInfo fcinfo, int argno, const char *name, int least)
 {

@@ -1,7 +1,7 @@
 /*
- * bf_union.c: unites and intersects filters, in functions and aggregates; makes filters smaller.
+ * bf_union.c: unites and intersects filters, in functions and aggregates, and makes filters smaller.
  *
- * A union in which an exact filter takes part is made by the core's builder (sb_bf_builder.h). Two filters with
+ * If one of the filters of a union is exact, the core's builder makes the union (sb_bf_builder.h). Two filters with
  * lines are combined line by line.
  */
 #include "bf/bf.h"
@@ -14,9 +14,9 @@
 #include "base/value.h"
 
 /*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had;
- * these are NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of
- * them.
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had.
+ * `left` and `right` are NULL if they are not at hand. A sample of the lines is measured first, and all lines only if
+ * the sample is above the limit.
  */
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
@@ -79,7 +79,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union)
 	return result;
 }
 
-/* The intersection of which at least one filter is exact, as the result is. */
+/* Intersects two filters of which at least one is exact. The result is exact, too. */
 static Datum
 intersect_exact(const BfValue *left, const BfValue *right)
 {
@@ -100,7 +100,7 @@ intersect_exact(const BfValue *left, const BfValue *right)
 
 /*
  * Intersects arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
- * size stays the same. That state is a bf value in the aggregate's context, so it can be sent between workers as it is.
+ * size stays the same. That state is a bf value in the aggregate's context, so workers can exchange it as it is.
  */
 static Datum
 intersect_arguments(FunctionCallInfo fcinfo, bool in_place)
@@ -146,9 +146,9 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 /* ------------------------------------------------------- the aggregate of unions */
 
 /*
- * The state of bf_union_agg is a value of type bytea: an expanded object with a builder, or, where it travels, the
- * bytes of a builder. A type that is no pseudo-type is what engines such as Citus need to split an aggregate over
- * machines.
+ * The state of bf_union_agg has the type bytea. It is an expanded object with a builder; when it travels to another
+ * process, it is the bytes of a builder. Engines such as Citus split an aggregate over machines only if its state is
+ * not a pseudo-type.
  */
 static struct varlena *
 flatten_state(void *builder)
@@ -162,7 +162,7 @@ flatten_state(void *builder)
 	return bytes;
 }
 
-/* The builder of a state. If the state is bytes, the builder borrows them. */
+/* Returns the builder of a state. If the state is bytes, it is a new builder that borrows them. */
 static sb_bf_builder *
 builder_of_state(Datum state)
 {
@@ -188,7 +188,10 @@ builder_of_state(Datum state)
 	return builder;
 }
 
-/* The state that argument 0 is, for a change. If that is none, a new one is made, and gets what the argument has. */
+/*
+ * Returns the state of argument 0 for a change. If argument 0 is NULL or has another form, makes a new state with the
+ * content of the argument.
+ */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const sb_bf *like)
 {
@@ -271,7 +274,7 @@ bf_union_agg_combine(PG_FUNCTION_ARGS)
 	return changed_state(fcinfo, state);
 }
 
-/* bf_union_agg_final(bytea): leaves the state as it is. What it warns of is the whole union, whoever made its parts. */
+/* bf_union_agg_final(bytea). It leaves the state as it is. The warning is about the rate of the whole union only. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 {
 	sb_bf		united;
@@ -288,7 +291,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 
 /* -------------------------------------------------------------- smaller filters */
 
-/* Halves the size as long as the rate, for the estimated number of items, stays within fpr. */
+/* Halves the size as often as possible, as long as the rate for the estimated number of items is at most fpr. */
 static Datum
 fold(const BfValue *bf, double fpr)
 {
@@ -315,7 +318,10 @@ fold(const BfValue *bf, double fpr)
 	return result;
 }
 
-/* The filter of argument 0, and the rate of argument 1; if that is NULL, the filter's own. */
+/*
+ * Reads the filter of argument 0 and the rate of argument 1. If argument 1 is NULL, *fpr becomes the filter's own
+ * rate.
+ */
 static void
 filter_and_rate(FunctionCallInfo fcinfo, BfValue *bf, double *fpr)
 {
@@ -337,7 +343,10 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 	return sb_bf_is_exact(&bf.header) ? bf_copy(&bf, &lines) : fold(&bf, fpr);
 }
 
-/* bf_compact(bf, fpr): lines for just the items of an exact filter; a filter with lines is folded. */
+/*
+ * bf_compact(bf, fpr): turns an exact filter into one with lines, without room for more items; folds a filter with
+ * lines
+ */
 SB_FUNCTION_IN_OWN_MEMORY(bf_compact)
 {
 	BfValue		bf;

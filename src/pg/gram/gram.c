@@ -1,10 +1,10 @@
 /*
- * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes, with which LIKE,
- * ILIKE, regular expressions, ^@ and = leave pages unread. They have GIN's signatures (index/keys.h); the keys are the
- * n-grams of core/gram, which also says what a pattern requires.
+ * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes. With these classes
+ * LIKE, ILIKE, regular expressions, ^@ and = leave pages unread. The functions have GIN's signatures (index/keys.h).
+ * The keys are n-grams, made by core/gram; it also finds out which grams a pattern requires.
  *
- * The grams depend on nothing but the bytes of a text, the options of the operator class and the encoding of the
- * database: not on a collation, nor on a version of the operating system's or ICU's rules.
+ * The grams depend only on the bytes of a text, the options of the operator class and the encoding of the database.
+ * They depend neither on a collation nor on the version of the operating system's or ICU's rules.
  */
 #include "base/compat.h"
 
@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "index/class_options.h"
 
-/* The operators' numbers in gram_ops; in bytea_gram_ops there are those of = and LIKE. */
+/* The numbers of the operators in gram_ops. bytea_gram_ops has only = and LIKE, with the same numbers. */
 static const struct
 {
 	StrategyNumber strategy;
@@ -81,7 +81,10 @@ form_of_database(uint32 length, bool fold)
 	};
 }
 
-/* The form of the grams of texts: what the options say, which the function that is called has with it. */
+/*
+ * Returns the form of the grams of texts. The options of the operator class, which PostgreSQL passes with the call,
+ * decide it.
+ */
 static sb_gram_form
 form_of_texts(FunctionCallInfo fcinfo)
 {
@@ -105,7 +108,7 @@ form_of_bytea(FunctionCallInfo fcinfo)
 
 /* -------------------------------------------------------------------------- bytes */
 
-/* Bytes of which grams are taken. */
+/* The bytes of which grams are taken. */
 typedef struct Bytes
 {
 	const char *data;
@@ -119,8 +122,8 @@ bytes_of(struct varlena *value)
 }
 
 /*
- * The same with one byte for each character beyond ASCII, in an encoding that is not UTF-8 but has characters of
- * several bytes. All of them are alike then, and so are their cases.
+ * Replaces each character beyond ASCII by one byte, 0x80. For an encoding that is not UTF-8 but has characters of
+ * several bytes. All these characters are then the same one, and so are their upper and lower cases.
  */
 static Bytes
 one_byte_a_character(Bytes text)
@@ -156,7 +159,7 @@ characters_of(struct varlena *text)
 
 /* --------------------------------------------------------------- support functions */
 
-/* Grams are kept in keys of type bigint. */
+/* Returns grams as keys of type bigint. */
 static Datum *
 keys_of_grams(uint64 *grams, size_t count)
 {
@@ -179,7 +182,7 @@ extract_value(sb_gram_form form, Bytes bytes, int32 *count)
 	size_t		found;
 
 	must_finish(sb_gram_extract(&form, bytes.data, bytes.size, grams, &found));
-	/* A value has less than 2^30 bytes, and half as many grams more at most. */
+	/* This fits: a value has less than 2^30 bytes, and at most 1.5 grams per byte. */
 	*count = (int32) found;
 	return PointerGetDatum(keys_of_grams(grams, found));
 }
@@ -196,7 +199,7 @@ comparison_of(StrategyNumber strategy)
 			 errhint("Numbers are those of the operator class gram_ops: 1 is =, 2 is ^@, 3 is ~~, 4 is ~~*, 5 is ~, 6 is ~*.")));
 }
 
-/* What comes between extractQuery and triConsistent: the first key's extra data. */
+/* Takes a pattern apart. The query travels from extractQuery to triConsistent as the extra data of the first key. */
 static Datum
 extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)
 {
@@ -248,8 +251,8 @@ bf_gram_extract_query_bytea(PG_FUNCTION_ARGS)
 }
 
 /*
- * For patterns of both types. The same program has been made for each of the calls, so what is there is all that
- * counts.
+ * Serves patterns of text and of bytea, and all strategies: the query in the extra data was made for the call, so
+ * only `there` and this query matter.
  */
 SB_FUNCTION(bf_gram_triconsistent);
 Datum
@@ -264,7 +267,7 @@ bf_gram_triconsistent(PG_FUNCTION_ARGS)
 
 /* ---------------------------------------------------------------------- to look at */
 
-/* Writes a character as text, marks as ^ and $. Returns the number of bytes, at most MAX_MULTIBYTE_CHAR_LEN. */
+/* Writes a character as text, and the marks as ^ and $. Returns the number of bytes, at most MAX_MULTIBYTE_CHAR_LEN. */
 static int
 write_character(uint32 character, unsigned char *to)
 {

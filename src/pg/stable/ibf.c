@@ -42,7 +42,7 @@ ibf_scheme(Datum scheme_name)
 	pg_unreachable();
 }
 
-/* A parameter that is neither infinite nor NaN, which stands for ranks. */
+/* Returns a parameter. Raises an error if it is infinite or NaN; NaN would mean that importances are ranked. */
 static double
 finite_importance(Datum value, const char *name, const char *hint)
 {
@@ -88,7 +88,10 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 	ibf_range(fields[IBF_LOW], fields[IBF_HIGH], &parameters);
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
-		/* The halves are added, because the sum might be infinite. Without a range the middle is NaN, too. */
+		/*
+		 * The middle of the range. Halves are added, because the sum might be infinite. Without a range it is NaN,
+		 * too.
+		 */
 		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 :
 			finite_importance(threshold->value, "threshold", "Items of at least this importance are the important ones.");
 		parameters.high = parameters.low;

@@ -1,6 +1,6 @@
 /*
  * stable.c: the functions that sbf and ibf share: parameters, look-ups, decay, union, information. sbf.c and ibf.c
- * have those that differ, stable_agg.c the aggregates, stable_window.c the window functions.
+ * have the functions of one type only, stable_agg.c the aggregates, stable_window.c the window functions.
  */
 #include "stable/stable.h"
 
@@ -43,7 +43,7 @@ stable_open(Datum value, StableValue *stable)
 	stable->cells = data + SB_STABLE_HEADER;
 }
 
-/* Room for cells, which are zero at first if `cells` is NULL. */
+/* Makes room for cells and copies `cells` there. If `cells` is NULL, the cells are zero. */
 static void
 make_cells(StableState *state, const unsigned char *cells)
 {
@@ -111,7 +111,7 @@ stable_changed(StableState *state)
 	return PointerGetDatum(state->value);
 }
 
-/* Steps with items. */
+/* Makes a step for each item. */
 static void
 make_steps(StableState *state, const uint64_t *hashes, const uint8_t *values, size_t count, bool *duplicates)
 {
@@ -259,8 +259,8 @@ importances_must_match(const Elements *items, const Elements *importances)
 }
 
 /*
- * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates is
- * set to the array of flags.
+ * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates
+ * becomes the array of flags.
  */
 static Datum
 add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext context, Datum *duplicates)
@@ -321,7 +321,7 @@ check_range(const char *name, int64 value, int64 least, int64 most, const char *
 			 errhint("%s", hint)));
 }
 
-/* The same for a parameter that may be left out. Returns the parameter as the core takes it. */
+/* Checks a parameter that may be left out. Returns it as the core takes it. */
 static int64
 check_choice(const char *name, int64 value, int64 least, int64 most)
 {
@@ -342,7 +342,10 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	int64		evictions;
 	sb_status	status;
 
-	/* The structs may differ in their padding alone. Then the filter is only planned once more. */
+	/*
+	 * Equal parameters may compare as different because of the padding of the structs. Then the filter is only
+	 * planned once more.
+	 */
 	if (planned.cell_count != 0 && memcmp(&known, p, sizeof known) == 0)
 	{
 		*out = planned;
@@ -425,12 +428,12 @@ SB_CONTAINS_ELEMENTS(stable, search_elements)
 /* -------------------------------------------------------- decaying and uniting */
 
 /*
- * So many tries to evict are made between two checks for interrupts. A try takes a few nanoseconds, or up to about 100
+ * The number of tries to evict between two checks for interrupts. A try takes a few nanoseconds, or up to about 100
  * if it waits for memory, so a cancel is noticed within half a second even in the largest filters.
  */
 #define TRIES_BETWEEN_INTERRUPTS (1 << 22)
 
-/* (filter, steps) */
+/* stable_decay(filter, steps) */
 SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 {
 	int64		steps = PG_GETARG_INT64(1);

@@ -1,6 +1,6 @@
 /*
- * stable.h: declarations that the files for stable filters share. In the core sbf and ibf have one form, whose header
- * says which of the two it is. So most functions are one C function for both, named stable_...
+ * stable.h: declarations that the files for stable filters share. In the core sbf and ibf share one struct, whose
+ * scheme says which of the two it is. So most functions are one C function for both types, named stable_...
  */
 #ifndef STREAMBLOOM_PG_STABLE_H
 #define STREAMBLOOM_PG_STABLE_H
@@ -28,17 +28,17 @@ typedef struct StableValue
 #define STABLE_PENDING 256
 
 /*
- * A filter that may be changed. Functions have it inside a new value; aggregates and window functions have it in their
- * memory. A filter without items gets cells with its first step.
+ * A filter that may be changed. In functions it lies inside a new value, in aggregates and window functions in their
+ * own memory. A filter without items gets cells with its first step.
  */
 typedef struct StableState
 {
 	sb_stable	header;
 	unsigned char *cells;		/* NULL: no item has arrived */
-	MemoryContext context;		/* of the cells */
-	struct varlena *value;		/* in which the cells are; NULL: they are alone */
+	MemoryContext context;		/* the memory context of the cells */
+	struct varlena *value;		/* the value that contains the cells; NULL: they are a block of their own */
 
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; or NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
 
 	/* pending steps, in their order: see stable_step_later() */
 	uint32		pending_count;
@@ -46,10 +46,7 @@ typedef struct StableState
 	uint64_t	hashes[STABLE_PENDING];
 } StableState;
 
-/*
- * Parameters as a user gives them. STABLE_CHOOSE, a number that no user can give, stands for those that are to be
- * chosen.
- */
+/* Parameters as a user gives them. STABLE_CHOOSE, a number that no user can give, leaves the parameter to the plan. */
 #define STABLE_CHOOSE PG_INT64_MIN
 
 typedef struct StableParameters
@@ -57,7 +54,7 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	double		low;			/* low and high are NaN where importances are ranked */
+	double		low;			/* low and high are NaN if importances are ranked */
 	double		high;
 	int64		hash_count;
 	int64		bits;
@@ -71,11 +68,11 @@ typedef struct StableParameters
 	.scheme = SB_MULTI_CLASS, .low = NAN, .high = NAN, \
 	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 
-/* "sbf" or "ibf"; "two_class" and so on. */
+/* The name of the type ("sbf" or "ibf"), and the name of the scheme ("two_class" and so on). */
 extern const char *stable_type_name(const sb_stable *header);
 extern const char *stable_scheme_name(int scheme);
 
-/* The scheme with this name (a text). Raises an error if there is none. */
+/* Returns the scheme with this name (a text). Raises an error if there is none. */
 extern sb_scheme ibf_scheme(Datum scheme_name);
 
 extern void stable_open(Datum value, StableValue *stable);
@@ -122,28 +119,31 @@ extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
 /*
- * Sets the range of importances from two arguments. Without `high` there is none; `low` is 0 where only `high` is
- * given.
+ * Sets the range of importances from two arguments. If `high` is null there is no range. If only `high` is given,
+ * `low` is 0.
  */
 extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
-/* Sets up a state of an empty filter, or with a copy of a filter's cells, in this context. */
+/*
+ * Set up a state in this context. The first one is an empty filter; the second one gets a copy of the cells of
+ * `from`.
+ */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
 extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
 
-/* Makes a value of this filter. `cells` may be NULL, for cells that are all zero. */
+/* Makes a value of this filter. `cells` may be NULL if all cells are zero. */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * Makes a state that changes a copy of a filter, which becomes a value in this context. After the changes
- * stable_changed() completes the value: it writes the state's header into it.
+ * stable_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
+ * changes stable_changed() completes the value, that is, writes the state's header into it, and returns it.
  */
 extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(StableState *state);
 
 /*
- * The hash of an item that is to be added. Raises an error if the item is not of the filter's kind. A filter without a
- * kind gets the kind of the item.
+ * Returns the hash of an item that is to be added. Raises an error if the item is not of the filter's kind. If the
+ * filter has no kind yet, it gets the kind of the item.
  */
 extern uint64_t stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item);
 
@@ -153,19 +153,19 @@ stable_hash(StableState *state, ItemHasher *hasher, Datum item)
 	return likely(state->hasher == hasher) ? item_hash(hasher, item) : stable_hash_slowly(state, hasher, item);
 }
 
-/* Makes one step, with this item. Its cells are set to `value`. Returns whether the item is a duplicate. */
+/* Makes one step with this item, which sets its cells to `value`. Returns whether the item is a duplicate. */
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
  * Makes a step for each element of an array that is not null, in batches. `importances` has an importance for each
- * element; it is NULL for an sbf. If `flags` is not NULL, flags[i] is set to whether element i is a duplicate, and
- * nulls[i] to whether it is null.
+ * element; it is NULL for an sbf. If `flags` is not NULL, flags[i] says whether element i is a duplicate, and
+ * nulls[i] whether it is null.
  */
 extern void stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls);
 
 /*
- * Makes a step later, together with others, for callers that add one item at a call and do not ask whether it is a
- * duplicate. stable_settle() makes the pending steps.
+ * stable_step_later() keeps a step pending, so that many are made together. It is for callers that add one item at a
+ * time and do not ask whether it is a duplicate. stable_settle() makes the pending steps.
  */
 extern void stable_settle(StableState *state);
 
@@ -190,8 +190,8 @@ stable_check_importance(bool is_null, double importance)
 }
 
 /*
- * The value to which an item that arrives with this importance sets its cells. A filter that ranks importances notes
- * this one. Raises an error if the importance is null or NaN.
+ * Returns the value to which an item of this importance sets its cells. If the filter ranks importances, it first
+ * notes this one. Raises an error if the importance is null or NaN.
  */
 extern uint8_t stable_ranked_importance(StableState *state, double importance);
 
@@ -206,7 +206,7 @@ stable_importance(StableState *state, bool is_null, double importance)
 /* Plans the union of a and b. Raises an error if their parameters differ. */
 extern void stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out);
 
-/* An integer parameter; STABLE_CHOOSE if it is null. */
+/* Returns an integer parameter, or STABLE_CHOOSE if it is null. */
 extern int64 stable_optional(NullableDatum field);
 
 /*
@@ -217,7 +217,7 @@ extern int64 stable_optional(NullableDatum field);
 extern Datum stable_add_all(FunctionCallInfo fcinfo, Elements *importances);
 extern Datum stable_check_add(FunctionCallInfo fcinfo, Elements *importances);
 
-/* The input of the formulas for this filter. The shares of uniform importances are written to `shares`. */
+/* Returns the parameters of the formulas for this filter. `shares` gets the shares that uniform importances have. */
 extern sb_stable_chain stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE]);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * stable_agg.c: the aggregates sbf_agg and ibf_agg, and their forms ..._like. Their results depend on the order of the
- * rows, so they are used with ORDER BY. They cannot run in parallel, because the filters of two halves of a stream
- * cannot be put together to that of the stream.
+ * stable_agg.c: the aggregates sbf_agg and ibf_agg, and their forms ..._like. Their results depend on the order of
+ * the rows, so they are used with ORDER BY. They cannot run in parallel, because the filter of a stream cannot be
+ * made from the filters of its two halves.
  */
 #include "stable/stable.h"
 
@@ -22,8 +22,8 @@ begin(MemoryContext context, const sb_stable *header)
 
 /*
  * Reads the fields of a value of type sbf_parameters or ibf_parameters. The aggregates take their parameters in this
- * form, and not as an empty filter, because PostgreSQL sorts all arguments of a call with ORDER BY or DISTINCT, and
- * would sort a copy of the filter for each row.
+ * form, and not as an empty filter: PostgreSQL sorts all arguments of a call with ORDER BY or DISTINCT, so it would
+ * sort a copy of the filter for each row.
  */
 static void
 parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableDatum *fields, int count)
@@ -41,8 +41,8 @@ parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableD
 }
 
 /*
- * sbf_parameters(...) and ibf_parameters(...) make one value of their arguments. The parameters are checked when a
- * filter is made of them.
+ * sbf_parameters(...), ibf_parameters(...): make one value of their arguments. The parameters are checked later, when
+ * a filter is made of them.
  */
 SB_FUNCTION(stable_parameters);
 Datum
@@ -69,8 +69,8 @@ given(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * The parameters of a group are those of its first row. They are checked even if the item of this row is NULL. The
- * function is inlined because it runs for each row, and each of its four callers passes constants.
+ * Adds a row. The first row of a group has the parameters of its filter; they are checked even if the item of this
+ * row is NULL. The function is inlined because it runs for each row, and each of its four callers passes constants.
  */
 static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
@@ -103,7 +103,7 @@ add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stabl
 
 /* -------------------------------------------------------------------- sbf_agg */
 
-/* (internal, "any" [, bytes [, fpr]]) */
+/* sbf_agg: (internal, "any" [, bytes [, fpr]]) */
 static void
 plan_sbf(FunctionCallInfo fcinfo, sb_stable *out)
 {
@@ -123,7 +123,7 @@ sbf_agg_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, plan_sbf, false);
 }
 
-/* (internal, "any", sbf_parameters) */
+/* sbf_agg_like: (internal, "any", sbf_parameters) */
 static void
 plan_sbf_like(FunctionCallInfo fcinfo, sb_stable *out)
 {
@@ -142,7 +142,7 @@ sbf_agg_like_add(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------------- ibf_agg */
 
-/* (internal, "any", importance [, low, high [, bytes, fpr]]) */
+/* ibf_agg: (internal, "any", importance [, low, high [, bytes, fpr]]) */
 static void
 plan_ibf(FunctionCallInfo fcinfo, sb_stable *out)
 {
@@ -164,7 +164,7 @@ ibf_agg_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, plan_ibf, true);
 }
 
-/* (internal, "any", importance, ibf_parameters) */
+/* ibf_agg_like: (internal, "any", importance, ibf_parameters) */
 static void
 plan_ibf_like(FunctionCallInfo fcinfo, sb_stable *out)
 {
@@ -181,7 +181,7 @@ ibf_agg_like_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, plan_ibf_like, true);
 }
 
-/* ---------------------------------------------------------------- of both */
+/* ---------------------------------------------------------------- sbf and ibf */
 
 /* Does not change the state, apart from its pending steps, so that a moving window can add more rows to it. */
 SB_FUNCTION(stable_agg_final);

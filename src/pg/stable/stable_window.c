@@ -1,7 +1,7 @@
 /*
  * stable_window.c: the window functions sbf_duplicate and ibf_duplicate. Each partition has one filter, in the
- * partition's memory. Each row is one step of this filter, in the order of the window, and takes constant time. The
- * frame is ignored, as by row_number().
+ * partition's memory. Each row is one step of this filter, in the order of the window, and takes constant time. Like
+ * row_number(), the functions ignore the frame.
  */
 #include "stable/stable.h"
 
@@ -11,8 +11,8 @@
 #include "base/value.h"
 
 /*
- * The filter of the partition. It is made for the first row, as a copy of the filter in argument `argno`, or empty if
- * there is no such argument.
+ * Returns the filter of the partition. It is made when the first row comes: as a copy of the filter in argument
+ * `argno`, or empty if there is no such argument.
  */
 static StableState *
 filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, int argno, const StableParameters *defaults)
