@@ -21,12 +21,15 @@ typedef struct BfClassOptions
 #define BF_INDEX_GRAM_FPR 0.2
 
 /*
- * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a
- * struct that begins with them. Errors about options get the hint.
+ * Declares the options of BfClassOptions. `rate` holds where neither the column nor the index gives one. `size` is
+ * the size of the class's struct of options, which begins with BfClassOptions. Errors about options get the hint.
  */
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
 
-/* Is this one of the functions that declare these options? Options that others declare are laid out otherwise. */
+/*
+ * Is this one of the extension's own functions that declare options? The options of another function have another
+ * layout.
+ */
 extern bool bf_index_declares_own_options(Oid function);
 
 /* The functions that declare options of the classes for grams (gram/gram.c). */

@@ -15,8 +15,8 @@
 extern bool bf_index_reserve_entries(Relation index, uint32 count);
 
 /*
- * The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked
- * exclusively.
+ * Returns the page at this block, locked exclusively, to be overwritten: a new page at the end of the file, or a free
+ * page before it.
  */
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
@@ -40,14 +40,15 @@ extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone
- * (seen_lines.c). To be called before the heap is read. REQUIRES: as above.
+ * Counts a publication after placeholders were written. So writers forget the lines that they have seen of these
+ * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: as above.
  */
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case
- * if nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
+ * Writes `to` on the meta page, as what is known of the pages behind the ranges of level 0 that have begun. If the
+ * meta page does not say `from` now, only BF_BEYOND_UNKNOWN is written. Returns whether it said `from`. Anyone may
+ * write BF_BEYOND_UNKNOWN.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 

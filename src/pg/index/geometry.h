@@ -35,8 +35,8 @@ typedef struct BfStretch
 
 /*
  * The parameters of an index, and where its groups lie. It is kept in the relation cache. Groups may have been added
- * since it was read: a reader reads the ranges behind the last group that it knows, a writer looks whether anything was
- * published. Groups may have been replaced, too: bf_index_filter_page_in_use().
+ * since it was read: so a reader reads the ranges behind the last group that it knows, and a writer looks whether
+ * anything was published. Groups may have been replaced, too: see bf_index_filter_page_in_use().
  */
 typedef struct BfGeometry
 {
@@ -73,7 +73,7 @@ bf_index_parameters(const BfGeometry *geometry, int level, int column)
 	return level == 0 ? &geometry->column[column] : &geometry->upper;
 }
 
-/* What sizes.h wants to know of a column, if its ranges have so many items. */
+/* The BfCounts (sizes.h) of a column whose ranges have these numbers of items. */
 static inline BfCounts
 bf_index_counts(const BfGeometry *geometry, int level, int column, const double *items)
 {
@@ -87,7 +87,7 @@ bf_index_counts(const BfGeometry *geometry, int level, int column, const double 
 	};
 }
 
-/* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */
+/* The number of ranges of a level in a heap of so many pages. The last one may have only some of its pages. */
 static inline uint32
 bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
@@ -97,8 +97,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are
- * counted as of the length that is the longest that will be chosen.
+ * The same for level 0. As long as nothing is summarized, the length of ranges may not be chosen yet. Then the
+ * longest length is assumed that may be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -131,18 +131,19 @@ extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 ra
 extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 
 /*
- * The content of a filter page, or NULL if this is another page because the group was replaced since its geometry was
- * read; otherwise it is an error. To be called by everybody who does not keep summarizers out. NULL means to a reader
- * that nothing is known of the group's ranges, and to a writer that nothing is to be done. REQUIRES: the buffer is
- * locked for reading, and no other one is locked. In the case of NULL its lock was given back for a moment.
+ * Returns the content of a filter page. If this is another page now, because the group was replaced since its
+ * geometry was read, the result is NULL. Any other page is an error. NULL means to a reader that nothing is known of
+ * the group's ranges, and to a writer that nothing is to be done. Everybody who does not keep summarizers out has to
+ * call this. REQUIRES: the buffer is locked for reading, and no other one is locked. If it is another page, its lock
+ * is given back for a moment.
  */
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
 												 BlockNumber number);
 
 /*
- * Sees to it that all sessions read the geometry anew when they open the index next, here and on standbys: at once, and
- * also if this transaction fails. CacheInvalidateRelcache() tells only of what a transaction has committed, but groups
- * that it has replaced stay so in any case.
+ * Makes all sessions, here and on standbys, read the geometry anew when they open the index next. This takes effect
+ * at once, and also if this transaction fails. CacheInvalidateRelcache() would tell them only if the transaction
+ * commits, but groups that it has replaced stay replaced in any case.
  */
 extern void bf_index_outdate_geometries(Relation index);
 

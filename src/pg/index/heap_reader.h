@@ -34,7 +34,7 @@ struct BfHeapReader
 	/* for the context lines of errors */
 	const char *index_name;
 	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
-	bool		evaluating;		/* a row is being looked at, this one: */
+	bool		evaluating;		/* a row version is being looked at; `at` says which one */
 	ItemPointerData at;
 
 	/* the page that was read last */

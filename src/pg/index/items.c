@@ -47,7 +47,10 @@ make_room(BfRowItems *items, uint32 have, int32 more)
 	items->hashes = repalloc_huge(items->hashes, items->room * sizeof(uint64));
 }
 
-/* Adds the keys of a value. A key that is NULL is not an item: no query can be answered by it. */
+/*
+ * Adds the keys of a value, and returns the new number of items. A NULL key is no item: no query can be answered by
+ * it.
+ */
 static uint32
 add_keys(const BfColumnItems *column, Datum value, BfRowItems *items, uint32 have)
 {

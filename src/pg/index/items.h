@@ -44,21 +44,24 @@ bf_index_first_of(const BfRowItems *items, int column)
 	return column == 0 ? 0 : items->end[column - 1];
 }
 
-/* Finds the hashers and functions; raises an error for columns whose items cannot be hashed. */
+/*
+ * Sets up *itemizer: finds the hasher and the support functions of each column. Raises an error for columns whose
+ * items cannot be hashed.
+ */
 extern void bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context);
 
 /* Makes an empty list of items, in this context. */
 extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context);
 
 /*
- * Sets *items to those of a row. What this needs meanwhile is allocated in the current context, which should be reset
- * after each row.
+ * Sets *items to the items of a row. Temporary memory is taken from the current context, which should be reset after
+ * each row.
  */
 extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
 
 /*
- * What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES:
- * it is not NULL.
+ * Sets *arguments to what a scan key searches for, and returns their number. This is the key's argument, or with
+ * SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES: the key's argument is not NULL.
  */
 extern uint32 bf_index_key_arguments(const ScanKeyData *key, Datum **arguments);
 

@@ -149,7 +149,7 @@ bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryConte
 	if (!OidIsValid(function) ||
 		!OidIsValid(get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_QUERY_PROC)))
 		return NULL;
-	/* as index_create() chooses the type of the index's column */
+	/* index_create() chooses the type of the index's column in the same way */
 	*key_type = OidIsValid(form.opckeytype) ? form.opckeytype : form.opcintype;
 	if (*key_type == ANYELEMENTOID && form.opcintype == ANYARRAYOID)
 		*key_type = get_base_element_type(type);
@@ -210,7 +210,10 @@ bf_index_check_key_class(Relation index, int column)
 						RelationGetRelationName(index), format_procedure(compare)),
 				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
 						   format_type_be(key_type))));
-	/* Keys made of the bytes of a text say nothing about a text of other bytes that the collation takes for equal. */
+	/*
+	 * Such a collation takes texts of different bytes for equal. Keys made of the bytes of one say nothing about the
+	 * other.
+	 */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
 		index->rd_opcintype[column] != ANYARRAYOID && !OidIsValid(get_element_type(index->rd_opcintype[column])))
 		ereport(ERROR,

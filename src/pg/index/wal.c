@@ -16,17 +16,19 @@
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
  *
- * - When pd_lower grows, it logs all bytes below the new one, also those that are zero before and after.
+ * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
+ *   and after.
  *
- * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is
- * known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
+ * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
+ * it is known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above
- *   it is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
+ *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space
+ *   above it is zero already: the page was made that way. So when pd_lower grows, the bytes that it passes need not
+ *   be logged.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
