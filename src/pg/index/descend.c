@@ -42,8 +42,8 @@ set_first(Mask *mask, uint32 ranges)
 }
 
 /*
- * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full
- * are added to *untrusted too: they are not summarized, or may lack rows.
+ * Adds to *unread the ranges about which this page's bits prove nothing to this snapshot. Adds those of them that are
+ * not summarized, or may lack rows, to *untrusted too. So a range that is full is only in *unread.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
@@ -85,9 +85,9 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer if the group was
- * replaced and its page belongs to another one now; or, and the search has failed, if this is a probe or an estimate
- * and the page is not what it should be.
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases: the
+ * group was replaced, and its page belongs to another one now; or this is a probe or an estimate, and the page is not
+ * what it should be. In the second case descent->failed is set.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -153,7 +153,7 @@ is_required(const Condition *condition, uint32 item)
 	return item < 64 && (condition->by_keys->required >> item & 1) != 0;
 }
 
-/* Leaves those ranges in *candidates whose keys, as condition->with says, can satisfy the condition. */
+/* Removes from *candidates the ranges whose keys (condition->with) cannot satisfy the condition. */
 static void
 check_keys(const Condition *condition, Mask *candidates)
 {
@@ -180,7 +180,10 @@ is_covered(const Mask *mask, const Mask *by)
 	return rest == 0;
 }
 
-/* The items of a condition from `first` on may be in all ranges of the group: its pages were not asked about them. */
+/*
+ * Notes that the items of a condition from `first` on may be in all ranges of the group, whose pages were not asked
+ * about them. Sets *any to all ranges.
+ */
 static void
 allow_items(Descent *descent, int level, int number, uint32 first, const Mask *candidates, Mask *any)
 {
@@ -268,7 +271,10 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
-		/* Once all ranges may hold one of the items, the others rule none out. Above level 0 it matters which ones. */
+		/*
+		 * Once all candidates may hold one of the items, the other items rule none out. (Above level 0 they are asked
+		 * too: the level below has to know which items a range may hold.)
+		 */
 		if (condition->by_keys == NULL && group->level == 0 && is_covered(candidates, &any))
 			break;
 		if (condition->by_keys != NULL)
@@ -389,7 +395,7 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
-/* A group was asked about so many pages, and so many are left. */
+/* Notes down of what use it was to ask a group: of `pages` pages of the heap `left` are left. */
 static void
 note_use(BfPatience *patience, uint64 left, uint64 pages)
 {
@@ -443,7 +449,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 
 /*
  * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a
- * range; items[] says for each condition what may be there.
+ * range; items[] has for each condition the items that may be there.
  */
 static void
 search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)

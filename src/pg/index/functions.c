@@ -213,8 +213,8 @@ is_usable(Relation index)
 }
 
 /*
- * Shows what is done in pg_stat_progress_create_index, which knows the phases of an index's work. Returns false if a
- * command that this is a part of, like COPY, shows its own progress.
+ * Begins to show progress in pg_stat_progress_create_index, which has phases for an access method's own work. Returns
+ * false if this is part of a command, like COPY, that shows its own progress.
  */
 static bool
 begin_progress(Relation index, Relation heap)

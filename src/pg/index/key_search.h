@@ -33,7 +33,7 @@ typedef struct BfKeySearch
 	struct Remembered *remembered;
 } BfKeySearch;
 
-/* Searches with more keys than this are carried out one level at a time only, unless some keys are enough for them. */
+/* If a search has more keys than this, and some are required, only up to this many required keys are looked for. */
 #define BF_FEW_KEYS 64
 
 /*
@@ -44,8 +44,8 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 											  const Datum *queries, uint32 query_count);
 
 /*
- * Can a value match if, of the search's hashes, it has at most those for which present[] is true? At worst the answer
- * is true.
+ * Can a value match if, of the search's hashes, it has at most those for which present[] is true? If that is not
+ * certain, the answer is true.
  */
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ comparisons */
 
-/* Looks at a condition of a path. Returns false if its value is not known, or NULL. */
+/* Sets *comparison to a condition of a path. Returns false if the condition's value is not known, or NULL. */
 static bool
 get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *comparison)
 {

@@ -16,7 +16,7 @@ typedef struct BfComparison
 	RestrictInfo *condition;
 	int			column;			/* of the index, from 0 */
 	int			flags;			/* of its key */
-	Oid			operator;		/* not of IS NULL */
+	Oid			operator;		/* not set for IS NULL */
 	Oid			collation;
 	const Const *value;			/* NULL: IS NULL */
 } BfComparison;
@@ -30,19 +30,25 @@ extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfCompar
 extern void bf_known_make_key(const IndexOptInfo *info, const BfComparison *comparison, ScanKeyData *key);
 
 /*
- * The table in the query of which this one is a partition or child; or the table itself. Above it may be a UNION
+ * The table that the query names, of which `rel` is a partition or child; or `rel` itself. It may stand under a UNION
  * ALL.
  */
 extern Index bf_known_topmost_table(const PlannerInfo *root, const RelOptInfo *rel);
 
-/* The number of a child's column in a table above it; 0 if that has no such column. */
+/* The number that a child's column has in a table above it; 0 if that table has no such column. */
 extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const RelOptInfo *rel, Index parent,
 											   AttrNumber attribute);
 
-/* A number for a column of a partition's index: that of the parent's column. Expressions have negative ones. */
+/*
+ * A number for a column of a partition's index: that of the column in the parent table. For expressions it is
+ * negative.
+ */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
-/* A hash of what is compared, how, and with what. It is the same for all partitions. */
+/*
+ * A hash of the comparison: its column in the parent table, its operator and its value. It is the same for all
+ * partitions.
+ */
 extern uint32 bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent,
 							const BfComparison *comparison);
 

@@ -22,7 +22,8 @@
 
 /*
  * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
- * pages? This is asked where a level covers at least two ranges more of the next level than that level does itself.
+ * pages? That may be if a level covers so much more of the heap than the level above that the level above could have
+ * two more ranges.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -41,9 +42,10 @@ may_lack_level(const BfGeometry *geometry)
 }
 
 /*
- * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only
- * functions of an operator class may, so for these it is copied. If groups were added since it was read, their ranges
- * can be ruled out too, or faster; so if that may be, the meta page is looked at.
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. Only
+ * functions of an operator class may take one, so for a search that calls them the geometry is copied. With groups
+ * that were added since the geometry was read, more ranges can be ruled out, or faster. So the meta page is looked at
+ * if there may be such groups.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
@@ -73,7 +75,10 @@ pages_to_search(Relation index, Relation heap)
 	return geometry->beyond == BF_BEYOND_EMPTY ? bf_index_begun_pages(geometry) : RelationGetNumberOfBlocks(heap);
 }
 
-/* Hashes the items of the search for this index, and looks for pages, which go where the descent says. */
+/*
+ * Hashes the items of the search for this index, and puts the pages that are found where the descent says. Returns
+ * how many they are.
+ */
 static int64
 search_index(Descent *descent, Relation heap)
 {

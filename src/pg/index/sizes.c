@@ -15,15 +15,15 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62
- * ranges would become two, because they fill their pages badly.
+ * A table of at most so many pages (32 for each of 125 ranges) gets one group. So it gets at most 62 ranges: more
+ * would become two groups, because they fill their pages badly.
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
 
 /*
- * A small partition gets this many ranges at most. Each range is a chance that the partition is opened in vain, and to
- * read more of it where the value is costs little.
+ * A small partition gets this many ranges at most. Each range may say "maybe" in vain, and then the partition is
+ * opened. Longer ranges cost little: where the value is, a few pages more are read.
  */
 #define PAGES_OF_A_SMALL_PARTITION 512
 #define RANGES_OF_A_SMALL_PARTITION 16
@@ -73,7 +73,10 @@ bf_index_is_short_for_keys(double lines)
 
 /* -------------------------------------------------------------------- levels */
 
-/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
+/*
+ * The ranges of a level are at least this many times as long as those of the level below; otherwise there would be
+ * too many of them.
+ */
 #define LEAST_FACTOR 8
 
 void
@@ -102,14 +105,14 @@ bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, 
 /* ------------------------------------------------------------------ a look-up */
 
 /*
- * From the highest level down: on each level the groups are visited that lie in ranges which are left of the level
- * above, and those in the part of the heap that no range of the level above covers.
+ * The search goes from the highest level down. On each level it visits the groups inside the ranges that the level
+ * above has left, and the groups in the part of the heap that no range of the level above covers.
  */
 BfPagesRead
 bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_pages)
 {
 	BfPagesRead read = {0};
-	double		left = 0;		/* ranges of the level above */
+	double		left = 0;		/* ranges that the level above has left */
 	double		uncovered = 1;	/* by the level above: a share of the heap */
 
 	for (int i = count - 1; i >= 0; i--)
@@ -171,7 +174,7 @@ compare_descending(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* How many of these counts, which are in descending order, are far above the others? Of two neither is. */
+/* How many of these counts (in descending order) are far above the others? Of one or two counts none is. */
 static uint32_t
 count_exceptions(const double *items, uint32_t count)
 {
@@ -192,8 +195,8 @@ bf_index_most_items(double *items, uint32_t count)
 #define MOST_LINES (100 * 1000 * 1000)
 
 /*
- * The next larger number of pages of sixteen steps between a power of two and the next one, or this one if it is such
- * a step.
+ * Rounds a number of pages up to the next of sixteen steps between a power of two and the next one. Up to 32 each
+ * number is a step, up to 64 each second one, and so on.
  */
 static uint32_t
 step_from(uint32_t pages)
@@ -214,8 +217,8 @@ pages_for_lines(double lines, uint32_t positions)
 }
 
 /*
- * Ranges with about the same number of items, which stand for each other. The last class has all ranges with far fewer
- * items than the first one: they hardly matter.
+ * Ranges with about the same number of items form a class, which is treated as if all had the mean. The last class
+ * has all ranges that are left, with far fewer items than the first class: they hardly matter.
  */
 #define ABOUT_THE_SAME 0.9
 #define MOST_CLASSES 16
@@ -226,7 +229,7 @@ typedef struct CountClass
 	double		share;			/* of all ranges */
 } CountClass;
 
-/* Puts numbers of items, in descending order, into classes. Returns how many these are. */
+/* Puts numbers of items, in descending order, into classes. Returns the number of classes. */
 static int
 make_classes(const double *items, uint32_t count, CountClass *classes)
 {
@@ -255,7 +258,7 @@ mean_rate(const BfCounts *counts, const CountClass *classes, int count, double l
 	return rate;
 }
 
-/* Copies the numbers that are known, and sorts them. Returns how many these are. */
+/* Copies those of `count` numbers of items that are known, and sorts them. Returns how many are known. */
 static uint32_t
 known_items(const BfCounts *counts, uint32_t count, double *items)
 {
@@ -300,7 +303,7 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 
 	used = make_classes(items + first, known, classes);
 
-	/* No fewer than the mean needs, since the rate grows faster than the items, and no more than the largest. */
+	/* At least what the mean needs, since the rate grows faster than the items; at most what the largest one needs. */
 	low = pages_for_lines(sum / known / counts->load, positions);
 	high = pages_for_lines(items[first] / counts->load, positions);
 	while (low < high)
@@ -422,7 +425,7 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
 	uint32_t	size = 0;
 
-	/* From the first border on there are whole groups only. */
+	/* Behind the first 125 ranges there are only groups of 125. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
 	/* Pages of another size are filled well by other numbers. */

@@ -70,8 +70,8 @@ struct BfTape
 /* ------------------------------------------------------------------------ writing */
 
 /*
- * Can these items be written, or would the files of this tape alone exceed temp_file_limit? Then writing ends for
- * good.
+ * Is there room for these items below temp_file_limit? Only the files of this tape count. If there is none, nothing
+ * more is written from now on.
  */
 static bool
 has_room(BfTapeWriter *writer, const BfRangeItems *items)
