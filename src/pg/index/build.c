@@ -133,7 +133,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 	bf_index_begin_ranges(index, 0, items[0].range + count);
 }
 
-/* The memory that the items of so many ranges take. Values with many keys may take much. */
+/* The memory that the items of `count` ranges take. It may be much if values have many keys. */
 static Size
 bytes_of(const BfRangeItems *items, uint32 count)
 {
@@ -307,7 +307,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 		build_levels(heap, index, indexInfo, reader, heap_blocks);
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
+	/* While an index is built concurrently, rows are written that are entered only when it is validated. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);
 	bf_index_close_heap(reader);

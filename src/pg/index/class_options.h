@@ -1,5 +1,5 @@
 /*
- * class_options.h: the options of operator classes. Each class has the rate; a class may have others behind it.
+ * class_options.h: the options of operator classes. Each class has the rate; a class may have more options behind it.
  */
 #ifndef STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
 #define STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
@@ -8,7 +8,7 @@
 
 #include "access/reloptions.h"
 
-/* The options that all classes have, of one column. BF_OPTIONS_PROC declares them. */
+/* The options of one column that all operator classes have. The support function BF_OPTIONS_PROC declares them. */
 typedef struct BfClassOptions
 {
 	int32		vl_len_;
@@ -17,7 +17,7 @@ typedef struct BfClassOptions
 	double		fpr;			/* the same by its short name; 0: it was not given */
 } BfClassOptions;
 
-/* The rate for grams: a pattern of eight letters has five of them, and a row must have them all. */
+/* The rate for grams: a pattern of eight letters has five grams of four, and a row must have them all. */
 #define BF_INDEX_GRAM_FPR 0.2
 
 /*

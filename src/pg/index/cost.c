@@ -209,7 +209,7 @@ share_in_vain(const Clause *clause, double rate)
 	return clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
 }
 
-/* What a search meets on a level, by the condition that leaves the fewest ranges there. */
+/* What a search meets on a level. Only the condition that leaves the fewest ranges there counts. */
 static BfLevelToSearch
 level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows,
 				double heap_pages)
@@ -256,9 +256,9 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 #define KEYS_EXPECTED 2
 
 /*
- * How many different keys does a column have in the whole table? If there are levels, the number of keys of a range
- * grows with its length as it does between the highest two. If there is one level, its ranges tell how many keys they
- * have in common. 0: that is not known.
+ * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
+ * levels, the number of keys of a range is taken to grow with its length as it does between the highest two levels.
+ * If there is one level, two of its ranges tell how many keys they have in common.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)
@@ -289,7 +289,7 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 	bool		result;
 
 	if (type_is_collatable(info->opcintype[column]))
-		return true;			/* those of text: LIKE and regular expressions are compared with a sample */
+		return true;			/* keys of text: PostgreSQL compares a LIKE pattern with a sample of values */
 	if (attribute == 0)
 		return false;
 	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(planner_rt_fetch(info->rel->relid, root)->relid),
@@ -380,7 +380,7 @@ static bool
 get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, const IndexClause *from,
 		   Clause *clause)
 {
-	/* with the column of the index on the left */
+	/* here the column of the index is on the left */
 	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
 	Oid			family = info->opfamily[from->indexcol];
 	Oid			type = info->opcintype[from->indexcol];

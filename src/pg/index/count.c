@@ -17,7 +17,7 @@
 /* A set begins with room for so many. */
 #define FIRST_ROOM 2048
 
-/* So many hashes are added together, at most. */
+/* At most so many hashes are added to a set at once. */
 #define AT_ONCE 4096
 
 /* The hashes of a column whose last `zeros` bits are zero. */

@@ -71,7 +71,7 @@ is_asked(const Condition *condition, int level)
 	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
 }
 
-/* Adds an item to what was found for those ranges of the group that are in the mask and not yet ruled out. */
+/* Notes that an item may be in those ranges of the group that are in the mask and not ruled out yet. */
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
@@ -146,7 +146,7 @@ leave_only(Mask *mask, const Mask *other)
 		mask->words[word] &= other->words[word];
 }
 
-/* Does the condition demand of a value that it has this item, whatever else it has? */
+/* Must every value that satisfies the condition have this item? */
 static inline bool
 is_required(const Condition *condition, uint32 item)
 {
@@ -220,7 +220,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
-	Mask		unread;			/* on the page that is open: untrusted, or full */
+	Mask		unread;			/* ranges that are untrusted or full on the page that is open */
 	Mask		any;
 
 	memset(&any, 0, sizeof any);
@@ -486,7 +486,9 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 			words = Max(words, (search->conditions[i].count + 63) / 64);
 	if (words > search->words)
 	{
-		/* Another search with the same keys may have fewer items; it uses the same room. */
+		/*
+		 * The room grows if it is too small. It never shrinks, so a later search with fewer items uses the same room.
+		 */
 		for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
 			if (search->level[level].found != NULL)
 			{

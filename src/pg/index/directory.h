@@ -53,7 +53,7 @@ extern void bf_index_publish_placeholders(Relation index);
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /*
- * Notes down that summarizing a range of a level above 0 anew has left it with this false-positive rate, so that ranges
+ * Notes down the false-positive rate that a range above level 0 still has after it was summarized anew. So ranges
  * with about this rate are not summarized anew in vain. REQUIRES: as above.
  */
 extern void bf_index_note_in_vain(Relation index, double rate);

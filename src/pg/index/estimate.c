@@ -48,7 +48,7 @@ typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	Index		parent;			/* the table in the query of which this one is a partition; or 0 */
+	Index		parent;			/* the table that the query names, of which this one is a partition; or 0 */
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
@@ -118,8 +118,8 @@ are_same(const List *a, const List *b)
 /* -------------------------------------------------------------- may the index be asked? */
 
 /*
- * May rows of the table be hidden from the user? Then its costs must not tell of them, not even for operators that
- * are leakproof.
+ * May rows of the table be hidden from the user? Then costs must not tell anything about them, not even for operators
+ * that are leakproof.
  */
 static bool
 may_hide_rows(PlannerInfo *root)
@@ -156,7 +156,7 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 		known->reader = user;
 		return true;
 	}
-	/* An expression has the number 0. Its columns are not looked for. */
+	/* An expression has the number 0; the columns in it are not looked for. */
 	attribute = bf_known_attribute_of_parent(root, rel, parent, info->indexkeys[column]);
 	return attribute > 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
 }
@@ -286,7 +286,7 @@ is_better_generic(PlannerInfo *root, Index parent)
 	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
 }
 
-/* A search that is to be carried out in part. */
+/* What ask() asks an index, and the answer. */
 typedef struct Question
 {
 	Relation	index;
@@ -402,8 +402,8 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do:
- * partitions are planned in the order of their bounds, and rows that are alike often have times that are close.
+ * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned. The first ones would
+ * not do: partitions are planned in the order of their bounds, and similar rows often have close times.
  */
 static void
 ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,

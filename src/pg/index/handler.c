@@ -119,7 +119,7 @@ check_options(Relation index, int column)
 				 errhint(OWN_OPTIONS_ONLY)));
 }
 
-/* Raises an error if a class that has no keys inside values has an operator for its type which is not number 1. */
+/* Raises an error if a class that has no keys inside values has an operator for its type with another number than 1. */
 static void
 check_strategies(Relation index, int column)
 {
@@ -194,7 +194,7 @@ typedef struct CheckedClass
 	bool		valid;
 } CheckedClass;
 
-/* Is the operator one that such a class can have? */
+/* Can a class of this kind have the operator? */
 static bool
 is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 {

@@ -13,7 +13,7 @@
 #include "nodes/tidbitmap.h"
 #include "utils/rel.h"
 
-/* The strategy number of =, the only operator of an operator class under which the values are the items. */
+/* The strategy number of =. It is the only operator of an operator class whose items are the values themselves. */
 #define BF_EQUAL_STRATEGY 1
 
 /* options.c: the options of an index and its operator classes. 0 pages mean that the number is to be chosen. */

@@ -25,8 +25,8 @@ bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber off
 typedef struct BfHeapReader BfHeapReader;
 
 /*
- * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
- * table. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
+ * How many pages of the heap a build or a summarizer reads at most before it writes to the index: 256 MB. The hashes
+ * of these pages, or the lines of their ranges, are in memory meanwhile.
  */
 #define BF_MOST_PAGES_AT_ONCE 32768
 
@@ -47,7 +47,7 @@ typedef struct BfRangeItems
 typedef enum BfReadFor
 {
 	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes too */
-	BF_FOR_SUMMARY,				/* a row that this transaction has deleted may come back without that */
+	BF_FOR_SUMMARY,				/* a row that this transaction has deleted may come back, and the index stays */
 	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
 	BF_FOR_CHECK
 } BfReadFor;

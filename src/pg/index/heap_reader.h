@@ -33,7 +33,7 @@ struct BfHeapReader
 
 	/* for the context lines of errors */
 	const char *index_name;
-	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
+	const char *drop_command;	/* the command that removes the index; NULL if errors need not show it */
 	bool		evaluating;		/* a row version is being looked at; `at` says which one */
 	ItemPointerData at;
 

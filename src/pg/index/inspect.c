@@ -232,7 +232,7 @@ typedef struct ColumnStats
 	int64		pages;
 	uint64		bits;			/* of summarized ranges */
 	uint64		bits_set;
-	double		rates;			/* the sum of the ranges' rates: the mean of fill ^ hashes over a range's lines */
+	double		rates;			/* the sum of the ranges' rates, each the mean of fill ^ hashes over its lines */
 	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
@@ -437,8 +437,8 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 }
 
 /*
- * Unites the filters of the ranges of a level from `first` to `end` (exclusive) to a bf value. The result is 0 if there
- * are none, or if one of them is not summarized.
+ * Unites the filters of the ranges of a level from `first` to `end` (exclusive) into a bf value. The result is 0 if
+ * there are none, or if one of them is not summarized.
  */
 static Datum
 unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, uint64 first, uint64 end,

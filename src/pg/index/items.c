@@ -1,5 +1,5 @@
 /*
- * items.c: how the values of an index's columns become items, and these become hashes.
+ * items.c: how the values of an index's columns become items, and how items become hashes.
  */
 #include "index/items.h"
 

@@ -1,5 +1,5 @@
 /*
- * items.h: how the values of columns become items, and these hashes.
+ * items.h: how the values of columns become items, and how items become hashes.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ITEMS_H
 #define STREAMBLOOM_PG_INDEX_ITEMS_H

@@ -18,7 +18,7 @@
 /* Stands for a key whose hash is not known, or is not looked for. */
 #define NO_HASH UINT32_MAX
 
-/* A query, with what the functions of the operator class want to see of it. */
+/* A query, with the arguments that the functions of the operator class get. */
 typedef struct KeyQuery
 {
 	const BfKeyClass *keys;
@@ -33,7 +33,7 @@ typedef struct KeyQuery
 	bool	   *is_there;		/* for a class without triConsistent */
 } KeyQuery;
 
-/* With more keys that may be there than this, a class without triConsistent is not asked; GIN does the same. */
+/* If more keys than this may be there, a class without triConsistent is not asked: it can match. GIN does the same. */
 #define MOST_MAYBE_KEYS 4
 
 /*
@@ -119,7 +119,7 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
 										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
 										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));
-	/* Values without any key match too, or all do. */
+	/* Values without any key match too, or all values do. */
 	if (mode != GIN_SEARCH_MODE_DEFAULT)
 		return BF_FINDS_ANYTHING;
 	if (query->values == NULL || query->count <= 0)
@@ -161,7 +161,7 @@ struct Remembered
 	bool		can_match;
 };
 
-/* With more keys than this it is not found out which ones are required. */
+/* If a search has more keys than this, nobody finds out which of them are required. */
 #define MOST_KEYS_TRIED 1024
 
 static bool

@@ -1,5 +1,6 @@
 /*
- * key_search.h: a search for keys inside values (keys.h), and the question whether a value with some of them can match.
+ * key_search.h: a search for keys inside values (keys.h). It says whether a value that has some of the keys can
+ * match.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
@@ -26,7 +27,7 @@ typedef struct BfKeySearch
 	BfKeySearchKind kind;
 	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
 	uint64	   *hashes;			/* ascending, each one there once */
-	/* a bit for each of the first 64: no value matches that lacks it. More may be required */
+	/* bit i is set if no value matches that lacks hash i, of the first 64 hashes; more may be required */
 	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;

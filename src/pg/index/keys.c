@@ -33,7 +33,7 @@ bf_index_item_type(Relation index, int column)
 		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
 }
 
-/* The function that says whether a query matches: triConsistent, or if there is none consistent. */
+/* The function that says whether a query matches: triConsistent, or consistent if there is no triConsistent. */
 static Oid
 consistent_function(Relation index, int column)
 {
@@ -187,7 +187,7 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 {
 	TypeCacheEntry *type;
 
-	/* these compare text byte by byte, and so do hashes where the collation is deterministic */
+	/* these functions compare text byte by byte; it is hashed so, too, if the collation is deterministic */
 	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
 		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;

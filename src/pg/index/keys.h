@@ -38,7 +38,7 @@ typedef struct BfKeyClass
 {
 	FmgrInfo	extract_value;
 	FmgrInfo	extract_query;
-	FmgrInfo	consistent;		/* triConsistent if the class has it */
+	FmgrInfo	consistent;		/* triConsistent; or consistent, if the class lacks that */
 	bool		is_ternary;
 	Oid			collation;		/* that is passed to these functions */
 	Oid			key_type;

@@ -15,15 +15,15 @@ typedef struct BfComparison
 {
 	RestrictInfo *condition;
 	int			column;			/* of the index, from 0 */
-	int			flags;			/* of its key */
+	int			flags;			/* of its scan key */
 	Oid			operator;		/* not set for IS NULL */
 	Oid			collation;
 	const Const *value;			/* NULL: IS NULL */
 } BfComparison;
 
 /*
- * Looks at the conditions (IndexClause) of a path, and puts those that are such comparisons into the array, which has
- * room for all of them. Returns how many they are.
+ * Puts those conditions (IndexClause) of a path that are such comparisons into comparisons[], and returns how many
+ * they are. REQUIRES: comparisons[] has room for all conditions.
  */
 extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfComparison *comparisons);
 

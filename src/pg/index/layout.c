@@ -1,5 +1,5 @@
 /*
- * layout.c: the pages of a bf index: writes their empty forms, and checks a page before its content is used.
+ * layout.c: the pages of a bf index: writes empty pages, and checks a page before its content is used.
  */
 #include "index/layout.h"
 

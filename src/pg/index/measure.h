@@ -15,7 +15,7 @@ typedef struct BfRangeMeasure
 } BfRangeMeasure;
 
 /*
- * Measures the lines on one page (counted in the column's run) of those ranges that are summarized there, and adds them
+ * Measures the lines of all ranges that are summarized on page `page` (counted in the column's run). Adds the results
  * to ranges[], which has an element for each range of the group.
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,

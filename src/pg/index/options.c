@@ -88,7 +88,7 @@ bf_index_options(Datum reloptions, bool validate)
 	return (bytea *) options;
 }
 
-/* PostgreSQL calls this when it has built the options of a class. */
+/* Raises an error if the options of a class have the rate twice. PostgreSQL calls this when it has built them. */
 static void
 check_class_options(void *built, relopt_value *values, int count)
 {

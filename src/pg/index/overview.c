@@ -40,13 +40,13 @@
 #include "index/measure.h"
 #include "index/sizes.h"
 
-/* With four times the items that it was made for, a filter says yes about so often. */
+/* A filter with four times the items that it was made for has about this rate. */
 #define RATE_OF_EXCEPTIONS 0.5
 
-/* A filter is too full if it says yes this many times as often as it was asked for. */
+/* A filter is too full if its rate is this many times the one that was asked for. */
 #define TOO_FULL 4
 
-/* So many lines tell how full the filters are. */
+/* At least so many lines must be measured to tell how full the filters are. */
 #define LINES_THAT_TELL 32
 
 /* Indexes up to this many pages are not called large. */
@@ -73,7 +73,7 @@ typedef struct Overview
 	bool		table_is_known;
 	uint64		table_blocks;	/* of the heap and its out-of-line values */
 	MemoryContext context;		/* of the call */
-	const char *why_large;		/* the index is larger than its table; or NULL */
+	const char *why_large;		/* why the index is larger than its table; NULL if it is not */
 } Overview;
 
 /* ------------------------------------------------------------------------ rights */
@@ -125,7 +125,7 @@ open_if_free(Oid oid, bool *gone)
 
 /* ---------------------------------------------------------------------- two pages */
 
-/* Sets *group to one of the groups of this entry, counted from 0. The numbers of lines are copied into lines[]. */
+/* Sets *group to group `number` (from 0) of this entry. The numbers of lines are copied into lines[]. */
 static void
 group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
 {

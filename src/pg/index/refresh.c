@@ -1,6 +1,7 @@
 /*
- * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all:
- * each row that is written into a range adds bits, and those of rows that are gone stay.
+ * refresh.c: summarizes anew the ranges that are too full, for VACUUM and the SQL functions that summarize all.
+ * Ranges become too full because each row that is written into a range adds bits, and the bits of rows that are gone
+ * stay.
  */
 #include "index/refresh.h"
 

@@ -15,8 +15,8 @@ typedef struct BfSummarizer
 	Relation	heap;
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
-	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
-	const BfUpperCounts *upper; /* of a build */
+	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
+	const BfUpperCounts *upper; /* of a build; else NULL */
 	bool		shows_progress;
 } BfSummarizer;
 

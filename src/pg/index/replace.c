@@ -93,7 +93,7 @@ typedef struct LargeGroup
 {
 	int			level;
 	uint32		first_range;
-	uint64		saved;			/* about so many pages */
+	uint64		saved;			/* about so many pages by a smaller group */
 	bool		by_bits;		/* its bits say so; false: a sample of its ranges does */
 } LargeGroup;
 
@@ -118,7 +118,7 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	return bf_index_is_worth_replacing(pages, needed);
 }
 
-/* Is the group many times too large by the bits on so many of its pages? Sets *saved as above. */
+/* Is the group many times too large, as the bits on at most `most` pages of each column say? Sets *saved as above. */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
 				 uint64 *saved)
@@ -320,7 +320,7 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	return read;
 }
 
-/* Groups of an index, with room for all of them. */
+/* A list of groups, with room for all groups of an index. */
 typedef struct GroupList
 {
 	LargeGroup *groups;
@@ -393,7 +393,7 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 	return read;
 }
 
-/* Replaces the groups that are many times too large, within the budget. */
+/* Replaces the groups that are many times too large, as long as *left pages of the heap may be read for that. */
 static void
 replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, double *left)
 {

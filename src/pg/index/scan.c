@@ -1,6 +1,6 @@
 /*
- * scan.c: asks an index: as an index scan, which makes a bitmap, and for ../chunks, whether a table may hold rows at
- * all. descend.c finds the pages.
+ * scan.c: asks an index: as an index scan, which makes a bitmap; and for ../chunks, to know whether a table may hold
+ * rows at all. descend.c finds the pages.
  */
 #include "index/search.h"
 
@@ -59,10 +59,10 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 }
 
 /*
- * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the
- * meta page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the
- * heap's file need not be opened: for a session that asks a thousand partitions for the first time this is a part of
- * its work.
+ * How many pages of the heap are to be searched. This is the heap's length, with one exception: the geometry is read
+ * only now, after the snapshot was taken, and the meta page says that there are no rows behind the ranges that have
+ * begun. Then the heap's file need not be opened. A session that asks a thousand partitions for the first time saves
+ * a part of its work so.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)
@@ -128,8 +128,8 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 }
 
 /*
- * The share of the ranges of level 0 that are expected to say "maybe" to one of so many items although they have none:
- * an item gets down to a range only if the ranges above say "maybe" too.
+ * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of
+ * them. An item gets down to a range only if the ranges above say "maybe" too.
  */
 static double
 expected_in_vain(const BfGeometry *geometry, int column, double items)
@@ -183,7 +183,7 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 
 /* ------------------------------------------------------------ as an index scan */
 
-/* A scan does not count rows: BRIN reports this many for each page too. */
+/* A scan does not count rows. It reports this many for each page, as BRIN does. */
 #define ROWS_REPORTED_PER_PAGE 10
 
 typedef struct BfScan

@@ -18,9 +18,10 @@
 typedef struct BfSearch BfSearch;
 
 /*
- * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
- * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside
- * values, with SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ * Begins a search, in the current memory context; it ends with this context. keys[] are as for an index scan.
+ * sk_attno counts the index's columns from 1. sk_strategy is that of the operator: BF_EQUAL_STRATEGY, or one of a
+ * class with keys inside values. SK_SEARCHARRAY is set for = ANY, SK_SEARCHNULL for IS NULL. REQUIRES: the keys live
+ * as long as the search.
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
@@ -34,11 +35,14 @@ typedef struct BfVerdict
 /* More pages than this are not few. */
 #define BF_FEW_PAGES 64
 
-/* The pages in which such a row may be, if they are few. Some of them may lie behind the end of the heap. */
+/*
+ * The pages in which a row that is searched for may be, if they are few. Some of them may lie behind the end of the
+ * heap.
+ */
 typedef struct BfPages
 {
-	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are more */
-	BfVerdict	ranges;			/* those of the pages; not all of them if they are too many */
+	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are too many */
+	BfVerdict	ranges;			/* the ranges of these pages; not all of them if the pages are too many */
 	AttrNumber	attribute;		/* column of the heap whose values bf_index_is_wanted() can compare; or 0 */
 	Oid			type;			/* as which these values are hashed, and the collation */
 	Oid			collation;

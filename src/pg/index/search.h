@@ -161,13 +161,16 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and
- * returns how many pages they are. With none of the four it stops at the first range, so that the result only says
- * whether there are any.
+ * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict,
+ * and returns how many pages they are. Without a bitmap, lists and a verdict it stops at the first range, so that the
+ * result only says whether there are any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
-/* The pages of those ranges of level 0 that have begun. The last range may end behind the last block of a heap. */
+/*
+ * The number of pages of those ranges of level 0 that have begun. The last range may end behind the last block that a
+ * heap can have.
+ */
 static inline BlockNumber
 bf_index_begun_pages(const BfGeometry *geometry)
 {

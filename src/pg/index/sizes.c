@@ -1,7 +1,7 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are:
- * as functions of counts of items. build.c, range_length.c and new_group.c count them in the table, the advisor in a
- * part of it. Nothing of PostgreSQL is needed here.
+ * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
+ * are: as functions of counts of items. build.c, range_length.c and new_group.c count the items of the table, the
+ * advisor those of a part of it. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -148,8 +148,8 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 #define FAR_ABOVE 4
 
 /*
- * A range with so many times the items that its filter was made for is marked as full. (One that is far above has
- * about four times as many.)
+ * A range with so many times the items that its filter was made for is marked as full. (A range that is far above the
+ * others has about four times as many.)
  */
 #define FULL_LOAD 3
 
@@ -191,7 +191,7 @@ bf_index_most_items(double *items, uint32_t count)
 	return items[count_exceptions(items, count)];
 }
 
-/* A number of lines that no range needs: a range has at most a gigabyte of the table. */
+/* More lines than any range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
 /*
@@ -319,7 +319,7 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 	return low * positions;
 }
 
-/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
+/* A new group gets the sizes of the group before if they are at most this many times as large as necessary. */
 #define MOST_ROOM 1.1
 
 void
@@ -331,7 +331,10 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 	memcpy(lines, before, (size_t) columns * sizeof(uint32_t));
 }
 
-/* A group is replaced if it is so many times as large as necessary, and if that saves so many pages. */
+/*
+ * A group is replaced if it is at least so many times as large as necessary, and if that saves at least so many
+ * pages.
+ */
 #define MANY_TIMES_TOO_LARGE 4
 #define PAGES_WORTH_SAVING 32
 
@@ -344,7 +347,7 @@ bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
 /* -------------------------------------------------------------------- groups */
 
 /*
- * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
+ * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
  * others at least 95 %.
  */
 static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
@@ -362,12 +365,12 @@ good_group_size(uint32_t most)
 	return GREATER(most, 1);
 }
 
-/* Two groups of ranges are made if they have less than this share of the pages of one group. */
+/* Two groups are made of some ranges if they take less than this share of the pages that one group would take. */
 #define WORTH_TWO_GROUPS (7.0 / 8)
 
 /*
- * Finds the lines of a group of so many ranges, from range `from` of those that are known. Returns the number of its
- * pages.
+ * Sets lines[] (if not NULL) to the lines of a group of `ranges` ranges, beginning with range `from` of `columns`.
+ * Returns the number of the group's pages.
  */
 static uint64_t
 find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
@@ -402,9 +405,9 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 }
 
 /*
- * Where the groups of a level that grows end. With pages of 8 kB each of these sizes fills them well: 8, 8, 15, 31 and
- * 63 ranges. On a level above 0 there are few ranges at first, each of which has as many items as a whole group of the
- * level below: 2, 6, 15, 40 and 62.
+ * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
+ * pages well: 8, 8, 15, 31 and 63 ranges. On a level above 0 there are few ranges at first, each of which has as many
+ * items as a whole group of the level below: 2, 6, 15, 40 and 62.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};

@@ -11,7 +11,7 @@
 
 #include "streambloom.h"
 
-/* The size of a page is PostgreSQL's; without it, in the unit tests, the usual one. */
+/* The size of a page is PostgreSQL's. In unit tests without PostgreSQL it is the usual one. */
 #ifndef BLCKSZ
 #if __has_include("pg_config.h")
 #include "pg_config.h"
@@ -36,7 +36,7 @@ extern "C" {
 /* ------------------------------------------------------------- what fits on a page */
 
 /*
- * The bytes behind the page header, and those of BfFilterPage before the states of its ranges. layout.c sees to it that
+ * The bytes behind the page header, and those of BfFilterPage before the states of its ranges. layout.c asserts that
  * they are right.
  */
 #define BF_PAGE_SPACE (BLCKSZ - 24)

@@ -61,7 +61,7 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------ ranges of a group */
 
-/* A range that is being read: where its rows' items go. */
+/* A range that is being read, and the lines that get its items. */
 typedef struct RangeLines
 {
 	BfGroupLines *lines;

@@ -48,7 +48,10 @@ extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapRea
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
-/* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
+/*
+ * For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that no rows lie behind the ranges that have
+ * begun.
+ */
 extern void bf_index_built(Relation index, Relation heap);
 
 /* Is this session in bf_index_summarize()? */

@@ -16,7 +16,7 @@ typedef struct LevelCounts
 	uint32		factor;			/* ranges of level 0 in one range; 0: the index cannot have this level */
 	uint32		ranges;			/* that the heap fills */
 	double	   *items;			/* of range r, column c: items[r * columns + c]; -1: not counted yet */
-	BfItemCount *count;			/* of the range under way; or NULL */
+	BfItemCount *count;			/* of the range that is being counted; or NULL */
 } LevelCounts;
 
 struct BfUpperCounts

@@ -17,7 +17,7 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* So many pages of an index are read at most, and so many items of a condition are looked for. */
+/* At most so many pages of an index are read, and at most so many items of a condition are looked for. */
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
