@@ -151,7 +151,7 @@ typedef struct Source
 	BfHeapReader *reader;
 	BfBuildWorkers *workers;	/* NULL if this process reads them alone */
 	BfTape	   *tape;			/* without workers: keeps the items for the levels above; may be NULL */
-	BfUpperCounts *upper;		/* of the levels above */
+	BfUpperCounts *upper;		/* counts the items of the levels above */
 } Source;
 
 static void

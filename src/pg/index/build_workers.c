@@ -55,11 +55,11 @@ typedef enum StretchState
 typedef struct Shared
 {
 	BfBuildTask task;
-	TransactionId oldest_xmin;	/* of the leader's reader */
+	TransactionId oldest_xmin;	/* the one of the leader's reader */
 	uint32		stretch;		/* ranges that a process takes at once */
 	uint32		stretches;
 	pg_atomic_uint32 taken;		/* the stretches that were taken */
-	pg_atomic_uint64 blocks;	/* of the heap that were read, for the view of progress */
+	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a stretch changes */
 	slock_t		mutex;			/* protects the three counts of the workers that follow */
 	double		live_rows;

@@ -17,7 +17,7 @@ typedef struct BfBuildTask
 	int			columns;
 	BlockNumber heap_blocks;
 	BlockNumber pages_per_range;
-	uint32		ranges;			/* of level 0 */
+	uint32		ranges;			/* number of ranges of level 0 */
 } BfBuildTask;
 
 typedef struct BfBuildWorkers BfBuildWorkers;

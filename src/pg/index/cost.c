@@ -56,7 +56,7 @@ typedef struct LevelFigures
 	double		pages_per_range;
 	double		groups;
 	double		covered;		/* the number of ranges that the groups have together */
-	double		distinct[INDEX_MAX_KEYS];	/* of each column: the items for which a range's filter was made */
+	double		distinct[INDEX_MAX_KEYS];	/* items for which a range's filter was made, in each column */
 } LevelFigures;
 
 /* What the planner uses of an index. */
@@ -65,7 +65,7 @@ typedef struct IndexFigures
 	int			levels;			/* at least 1 */
 	LevelFigures level[BF_INDEX_MAX_LEVELS];
 	double		rates[INDEX_MAX_KEYS];	/* the false-positive rate of each column on level 0 */
-	double		upper_rate;		/* on the levels above */
+	double		upper_rate;		/* the rate of all columns on the levels above */
 } IndexFigures;
 
 /*
@@ -171,11 +171,11 @@ typedef struct Clause
 {
 	int			column;
 	bool		by_keys;		/* the items are keys inside values */
-	double		items;			/* that are searched for */
+	double		items;			/* number of items that are searched for */
 	double		required;		/* so many of these items must be in a value together; 0: one is enough */
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the column; 0: the statistics know better, or it is not known */
-	double		correlation;	/* of values with their places in the table, 0 to 1; 0 if it is not known */
+	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
 } Clause;
 
 /*
@@ -279,7 +279,7 @@ count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const 
 	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
 }
 
-/* Does PostgreSQL have statistics by which it estimates a condition with a known value on the keys of this column? */
+/* Does PostgreSQL have statistics of the keys of this column? It uses them for conditions with known values. */
 static bool
 has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
@@ -402,9 +402,9 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFig
 /* What a search is expected to do. */
 typedef struct Expected
 {
-	double		share;			/* of the heap's pages that it leaves */
+	double		share;			/* share of the heap's pages that the search leaves */
 	double		lookups;		/* how often an item is looked up in a group */
-	double		pages;			/* of the index that it reads */
+	double		pages;			/* pages of the index that the search reads */
 } Expected;
 
 /* Sets *expected to what the index has answered, or other indexes in its place. */
@@ -423,7 +423,7 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 {
 	Clause	   *clauses = palloc(Max(list_length(conditions), 1) * sizeof(Clause));
 	List	   *useful = NIL;	/* the conditions that are in clauses[] */
-	int			count = 0;		/* of them */
+	int			count = 0;		/* how many conditions these are */
 	int			asked;			/* the index was asked about so many of them */
 	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS];
 	double		priors[BF_INDEX_MAX_LEVELS];

@@ -43,7 +43,7 @@ typedef struct Change
 	int			pages;			/* directory pages that are open */
 	uint32		number[MOST_PAGES_OF_CHANGE];
 	Buffer		directory[MOST_PAGES_OF_CHANGE];
-	void	   *entries[MOST_PAGES_OF_CHANGE];	/* on the changed pages */
+	void	   *entries[MOST_PAGES_OF_CHANGE];	/* the entries on these pages, as they are changed */
 } Change;
 
 static void

@@ -21,15 +21,15 @@ extern bool bf_index_reserve_entries(Relation index, uint32 count);
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
- * Publishes a group whose pages are written, as the next one of its level. REQUIRES: bf_index_reserve_entries() was
- * called before first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is
- * new).
+ * Publishes a group whose pages have been written, as the next group of its level. REQUIRES:
+ * bf_index_reserve_entries() was called before first_block was chosen; nobody else adds groups
+ * (ShareUpdateExclusiveLock on the heap, or the index is new).
  */
 extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
 /*
- * Publishes a group whose pages are written in the place of the one with the same ranges. REQUIRES: as above; all
- * ranges are unsummarized on the pages of both.
+ * Publishes a group whose pages have been written. It takes the place of the group with the same ranges. REQUIRES: as
+ * above; all ranges are unsummarized on the pages of both.
  */
 extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 

@@ -11,8 +11,8 @@
 
 typedef struct BfEstimate
 {
-	double		share;			/* of the heap's pages that a search leaves; 0: none */
-	double		index_pages;	/* that it reads */
+	double		share;			/* share of the heap's pages that a search leaves; 0: none */
+	double		index_pages;	/* pages of the index that the search reads */
 } BfEstimate;
 
 /*

@@ -26,8 +26,8 @@ typedef struct BfStretch
 {
 	uint32		first_range;
 	uint32		groups;
-	uint32		ranges;			/* of each group */
-	uint32		positions;		/* on a page */
+	uint32		ranges;			/* ranges in each group */
+	uint32		positions;		/* positions on a page */
 	BlockNumber first_block;
 	BlockNumber stride;
 	uint32		entry;			/* its number in the directory */
@@ -40,15 +40,15 @@ typedef struct BfStretch
  */
 typedef struct BfGeometry
 {
-	Size		size;			/* of this chunk of memory */
+	Size		size;			/* size of this chunk of memory */
 	Buffer		meta_buffer;	/* where the meta page was last: a hint */
-	uint64		publications;	/* as the meta page counted them */
-	BfBeyond	beyond;			/* as the meta page said then */
+	uint64		publications;	/* number of publications on the meta page, when it was read */
+	BfBeyond	beyond;			/* what the meta page said, when it was read */
 	int			columns;
-	int			most_levels;	/* that the index may have */
-	int			levels;			/* that have groups */
+	int			most_levels;	/* the most levels that the index may have */
+	int			levels;			/* number of levels that have groups */
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
-	BlockNumber used_blocks;	/* of the groups, the directory and the meta page */
+	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
@@ -57,11 +57,11 @@ typedef struct BfGeometry
 	double		least_in_vain_below;
 	uint32		full_ranges;
 	BlockNumber full_block;
-	BfParameters upper;			/* of the levels above 0 */
+	BfParameters upper;			/* parameters of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
-	BfParameters *column;		/* of the columns on level 0 */
+	BfParameters *column;		/* parameters of each column on level 0 */
 	BfStretch  *stretch;			/* stretches, level by level */
-	uint32	   *lines;			/* of a filter of stretch s, column c: lines[s * columns + c] */
+	uint32	   *lines;			/* lines[s * columns + c]: the lines of a filter of column c in stretch s */
 } BfGeometry;
 
 /* How many levels the index can have, whatever its table holds. */

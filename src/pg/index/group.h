@@ -18,7 +18,7 @@ typedef struct BfGroupLines
 	uint32		selected;		/* how many ranges the lines are for */
 	bool		ranges[BF_INDEX_MAX_RANGES];	/* which ones; counted within the group */
 	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
-	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * selected * SB_BF_LINE bytes */
+	unsigned char *area[INDEX_MAX_KEYS];	/* the lines of each column: lines * selected * SB_BF_LINE bytes */
 	double		full_rate[INDEX_MAX_KEYS];	/* from this rate on a range is full (sizes.h) */
 	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is this range full in this column? */
 	bool		full_is_known;	/* full[] was set from counts of items; if not, it is set from the bits to be written */

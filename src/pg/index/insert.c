@@ -44,7 +44,7 @@ typedef struct Statement
 	BfRowItems	items;
 	BfAddition *additions;		/* the items of a column; there is room for `room` of them */
 	uint32		room;
-	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* of each column */
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen in each column */
 	BfSeenMemory *seen_memory;
 } Statement;
 
@@ -92,7 +92,7 @@ typedef struct Pages
 	int			column;
 	uint32		range;			/* counted within its group */
 	int			hash_count;
-	BfSeenLines *seen;		/* or NULL */
+	BfSeenLines *seen;		/* NULL: no lines are remembered */
 	int			count;
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;

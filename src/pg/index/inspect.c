@@ -230,7 +230,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 typedef struct ColumnStats
 {
 	int64		pages;
-	uint64		bits;			/* of summarized ranges */
+	uint64		bits;			/* bits of all summarized ranges */
 	uint64		bits_set;
 	double		rates;			/* the sum of the ranges' rates, each the mean of fill ^ hashes over its lines */
 	int64		ranges;			/* how many are in the sum */

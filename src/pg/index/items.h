@@ -17,7 +17,7 @@
  */
 typedef struct BfColumnItems
 {
-	ItemHasher *hasher;			/* of the values, or of their keys */
+	ItemHasher *hasher;			/* hashes the values, or their keys */
 	struct BfKeyClass *keys;	/* NULL: the values are the items */
 } BfColumnItems;
 
@@ -34,8 +34,8 @@ typedef struct BfRowItems
 	int			columns;
 	uint32		end[INDEX_MAX_KEYS];
 	uint64	   *hashes;
-	uint32		room;			/* for so many hashes */
-	MemoryContext context;		/* of the hashes */
+	uint32		room;			/* the number of hashes that there is room for */
+	MemoryContext context;		/* in which the hashes are allocated */
 } BfRowItems;
 
 static inline uint32

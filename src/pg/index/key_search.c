@@ -24,13 +24,13 @@ typedef struct KeyQuery
 	const BfKeyClass *keys;
 	StrategyNumber strategy;
 	Datum		query;
-	int32		count;			/* of its keys */
+	int32		count;			/* number of keys of the query */
 	Datum	   *values;
 	bool	   *nulls;
 	Pointer    *extra;
-	uint32	   *place;			/* of each key: its hash among those of the search, or NO_HASH */
+	uint32	   *place;			/* for each key: the number of its hash in the search, or NO_HASH */
 	GinTernaryValue *check;
-	bool	   *is_there;		/* for a class without triConsistent */
+	bool	   *is_there;		/* what consistent is told, for a class without triConsistent */
 } KeyQuery;
 
 /* If more keys than this may be there, a class without triConsistent is not asked: it can match. GIN does the same. */

@@ -25,8 +25,8 @@ typedef enum BfKeySearchKind
 typedef struct BfKeySearch
 {
 	BfKeySearchKind kind;
-	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
-	uint64	   *hashes;			/* ascending, each one there once */
+	uint32		count;			/* number of hashes */
+	uint64	   *hashes;			/* hashes of the keys to be looked for; ascending, each one once */
 	/* bit i is set if no value matches that lacks hash i, of the first 64 hashes; more may be required */
 	uint64		required;
 	struct KeyQuery *queries;

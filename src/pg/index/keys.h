@@ -40,10 +40,10 @@ typedef struct BfKeyClass
 	FmgrInfo	extract_query;
 	FmgrInfo	consistent;		/* triConsistent; or consistent, if the class lacks that */
 	bool		is_ternary;
-	Oid			collation;		/* that is passed to these functions */
+	Oid			collation;		/* collation that is passed to these functions */
 	Oid			key_type;
-	Oid			key_collation;	/* with which keys are hashed */
-	bytea	   *options;		/* of the class, which its functions can ask for; NULL if it has none */
+	Oid			key_collation;	/* collation with which keys are hashed */
+	bytea	   *options;		/* options of the class, for its functions; NULL if it has none */
 } BfKeyClass;
 
 /* Are the items of this column keys? */

@@ -14,8 +14,8 @@
 typedef struct BfComparison
 {
 	RestrictInfo *condition;
-	int			column;			/* of the index, from 0 */
-	int			flags;			/* of its scan key */
+	int			column;			/* column of the index, from 0 */
+	int			flags;			/* sk_flags of its scan key */
 	Oid			operator;		/* not set for IS NULL */
 	Oid			collation;
 	const Const *value;			/* NULL: IS NULL */

@@ -52,7 +52,7 @@
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters
 {
-	double		false_positive_rate;	/* of one item in one range */
+	double		false_positive_rate;	/* rate of one item in one range */
 	double		load;			/* items per line at that rate */
 	uint8		hashes;			/* cells that an item sets in its line */
 	uint8		keys;			/* a BfKeys: what of a value becomes items; 0 on the levels above */
@@ -88,12 +88,12 @@ typedef struct BfMetaPage
 	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
 	uint16		directory_pages;
 	uint32		stretches;		/* entries of the directory */
-	uint32		groups[BF_INDEX_MAX_LEVELS];	/* that are published, on each level */
+	uint32		groups[BF_INDEX_MAX_LEVELS];	/* published groups of each level */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
 	/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
 	float4		in_vain;
-	float4		least_in_vain;	/* and the lowest */
+	float4		least_in_vain;	/* the lowest such rate */
 
 	/* the same two for level 0, as multiples of the rate that was asked for; or 0 */
 	float4		in_vain_below;
@@ -102,20 +102,20 @@ typedef struct BfMetaPage
 	uint32		full_ranges;
 	BlockNumber full_block;		/* the first block of the first of these */
 	uint32		zero;
-	BfParameters upper;			/* of the levels above 0, for all columns */
+	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
 
 /* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
 typedef struct BfStoredStretch
 {
-	uint32		first_range;	/* of the first group */
+	uint32		first_range;	/* first range of the first group */
 	uint32		groups;
-	uint16		ranges;			/* of each group, 1 .. BF_INDEX_MAX_RANGES */
+	uint16		ranges;			/* ranges in each group, 1 .. BF_INDEX_MAX_RANGES */
 	uint8		level;
 	uint8		zero;
 	BlockNumber first_block;	/* of the first group's filter pages: those of column 1, then those of column 2, ... */
-	BlockNumber stride;			/* from the first block of a group to that of the next one; 0 if there is one group */
+	BlockNumber stride;			/* from the first block of a group to that of the next group; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
 	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* the lines of one filter of each column; they fill whole pages */
 } BfStoredStretch;
@@ -126,7 +126,7 @@ typedef struct BfStoredStretch
 typedef struct BfDirectoryPage
 {
 	uint32		magic;
-	uint32		number;			/* of this directory page, from 0 */
+	uint32		number;			/* number of this directory page, from 0 */
 } BfDirectoryPage;
 
 /*
@@ -146,9 +146,9 @@ typedef struct BfFilterPage
 	uint8		level;
 	uint8		column;			/* from 0 */
 	uint16		ranges;
-	uint32		first_range;	/* of the group */
+	uint32		first_range;	/* first range of the group */
 	uint32		first_line;
-	uint32		lines;			/* of one filter; they tell the group from an earlier one on this page (replace.c) */
+	uint32		lines;			/* lines of a filter; they tell this group from an earlier one here (replace.c) */
 	uint32		zero;
 	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
 	uint64		standby_horizon;	/* the same, but only for snapshots that were taken during recovery */
@@ -173,9 +173,9 @@ typedef struct BfGroup
 	int			columns;
 	uint32		first_range;
 	uint32		ranges;
-	uint32		positions;		/* on a page */
+	uint32		positions;		/* positions on a page */
 	BlockNumber first_block;
-	const uint32 *lines;		/* of a filter of each column */
+	const uint32 *lines;		/* lines of a filter, for each column */
 } BfGroup;
 
 /* --------------------------------------------------------------- any page */

@@ -21,7 +21,7 @@ typedef struct BfOptions
 	int			pages_per_range;	/* 0: it is chosen when the first group is made */
 	double		false_positive_rate;	/* 0: it was not given */
 	double		fpr;			/* the same by its short name */
-	int			levels;			/* 0: as many as there is use for */
+	int			levels;			/* 0: as many as are useful */
 	bool		autosummarize;
 } BfOptions;
 

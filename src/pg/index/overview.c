@@ -63,16 +63,16 @@ typedef struct Overview
 	Relation	index;
 	Relation	heap;
 	bool		heap_is_there;	/* its length could be found out */
-	BlockNumber blocks;			/* of the index */
-	uint32		ranges;			/* of level 0 that the heap has now */
+	BlockNumber blocks;			/* number of blocks of the index */
+	uint32		ranges;			/* number of ranges of level 0 that the heap has now */
 	uint32		summarized;
-	int			levels;			/* that have groups */
+	int			levels;			/* number of levels that have groups */
 	bool		too_full;
-	uint32		full_ranges;	/* of level 0, and the first block of the first of them, when they were counted last */
+	uint32		full_ranges;	/* full ranges of level 0 when they were counted last; the first one's first block */
 	BlockNumber full_block;
 	bool		table_is_known;
-	uint64		table_blocks;	/* of the heap and its out-of-line values */
-	MemoryContext context;		/* of the call */
+	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
+	MemoryContext context;		/* memory context of the call */
 	const char *why_large;		/* why the index is larger than its table; NULL if it is not */
 } Overview;
 
@@ -179,8 +179,8 @@ find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 }
 
 /*
- * Sets overview->summarized, given the group that has the last range that has begun; and overview->too_full, if this
- * group's filters are too full.
+ * Sets overview->summarized to the number of summarized ranges, and overview->too_full if the group's filters are too
+ * full. `group` is the last group that has a range that has begun.
  */
 static void
 look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters *parameters)

@@ -16,7 +16,7 @@ typedef struct BfSummarizer
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
 	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
-	const BfUpperCounts *upper; /* of a build; else NULL */
+	const BfUpperCounts *upper; /* counts of the levels above in a build; else NULL */
 	bool		shows_progress;
 } BfSummarizer;
 

@@ -189,7 +189,7 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 typedef struct BfScan
 {
 	BlockNumber heap_blocks;	/* taken when the scan began, after its snapshot */
-	MemoryContext context;		/* of the hashes; reset before each search */
+	MemoryContext context;		/* holds the hashes; reset before each search */
 	BfSearch   *search;			/* keeps its hashers from one rescan to the next; NULL at first */
 } BfScan;
 

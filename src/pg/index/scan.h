@@ -41,10 +41,10 @@ typedef struct BfVerdict
  */
 typedef struct BfPages
 {
-	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are too many */
+	uint32		count;			/* number of pages; BF_FEW_PAGES + 1: they are too many */
 	BfVerdict	ranges;			/* the ranges of these pages; not all of them if the pages are too many */
 	AttrNumber	attribute;		/* column of the heap whose values bf_index_is_wanted() can compare; or 0 */
-	Oid			type;			/* as which these values are hashed, and the collation */
+	Oid			type;			/* type as which these values are hashed; and the collation */
 	Oid			collation;
 	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
 } BfPages;
@@ -78,10 +78,10 @@ typedef struct BfSpan
  */
 typedef struct BfSpans
 {
-	BfSpan	   *spans;			/* in the memory context that was current when the first one was added */
+	BfSpan	   *spans;			/* allocated in the context that was current when the first one was added */
 	uint32		count;
 	uint32		room;
-	uint64		pages;			/* of all spans */
+	uint64		pages;			/* number of pages of all spans */
 } BfSpans;
 
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
@@ -131,7 +131,7 @@ extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation
 typedef struct BfExpectation
 {
 	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
-	double		pages;			/* of the index that are read */
+	double		pages;			/* pages of the index that are read */
 	BlockNumber pages_per_range;
 } BfExpectation;
 

@@ -37,13 +37,13 @@ typedef struct Condition
 {
 	const ScanKeyData *key;
 	int			column;			/* from 0 */
-	bool		is_hashed;		/* for the index that was asked last */
+	bool		is_hashed;		/* the hashes fit the index that was asked last */
 	bool		given;			/* the caller has hashed the items, under `collation` */
 	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
-	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
+	uint32		count;			/* number of hashes; if there is none, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order */
 	BfKeySearch *by_keys;		/* NULL: the items are values */
-	Mask	   *with;			/* for a search by keys: of each item, the ranges that may have it */
+	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
 	bool	   *present;		/* room for the items of one range, for bf_index_key_search_can_match() */
 
 	/* how the items are hashed; one hasher serves all indexes whose column has the same type and collation */
@@ -67,20 +67,20 @@ typedef struct LevelSearch
 {
 	/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
 	ItemSet    *found;
-	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
+	ItemSet    *below;			/* for each condition: what may be in the range that is searched on the level below */
 } LevelSearch;
 
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
-	MemoryContext context;		/* of the hashers and hashes */
+	MemoryContext context;		/* holds the hashers and hashes */
 	int			count;
 	Condition  *conditions;
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
 	uint32		words;			/* there is room for so many words of items, of each condition */
-	ItemSet    *everything;		/* of each condition all items */
+	ItemSet    *everything;		/* for each condition: all items */
 	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* level 0 needs none; allocated when they are needed */
 
 	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
@@ -115,7 +115,7 @@ struct BfProbe
 	sb_locator	locator;
 	bool		is_permanent;	/* neither temporary nor unlogged */
 	Buffer		meta_buffer;
-	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
+	int			column;			/* column that is searched; type and collation with which its items were hashed */
 	Oid			type;
 	Oid			collation;
 	AttrNumber	attribute;		/* as in BfPages */
@@ -129,7 +129,7 @@ typedef struct Descent
 {
 	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* of a probe or an estimate only: a page was not what it should be */
+	bool		failed;			/* a page was not what it should be; only set for a probe or an estimate */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */

@@ -27,7 +27,7 @@ typedef struct BfSeenLines
 	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing was seen */
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
-	uint32		positions;		/* on a page */
+	uint32		positions;		/* positions on a page */
 	bool		kept;			/* lines are kept; false: it is only known where the last row was */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;

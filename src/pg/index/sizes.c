@@ -113,7 +113,7 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 {
 	BfPagesRead read = {0};
 	double		left = 0;		/* ranges that the level above has left */
-	double		uncovered = 1;	/* by the level above: a share of the heap */
+	double		uncovered = 1;	/* share of the heap that the level above does not cover */
 
 	for (int i = count - 1; i >= 0; i--)
 	{
@@ -225,8 +225,8 @@ pages_for_lines(double lines, uint32_t positions)
 
 typedef struct CountClass
 {
-	double		items;			/* in the mean */
-	double		share;			/* of all ranges */
+	double		items;			/* mean number of items of a range */
+	double		share;			/* share of all ranges that are in the class */
 } CountClass;
 
 /* Puts numbers of items, in descending order, into classes. Returns the number of classes. */

@@ -66,15 +66,15 @@ extern "C" {
 #define BF_ENOUGH_OF_A_RANGE 0.75
 
 /*
- * So many ranges, spread evenly over a table, are read to choose the length of ranges. With keys inside values so
- * many are read of each length.
+ * The number of ranges, spread evenly over a table, that are read to choose the length of ranges. With keys inside
+ * values that many are read for each length.
  */
 #define BF_RANGES_THAT_TELL 8
 #define BF_RANGES_WITH_KEYS_THAT_TELL 4
 
 /*
- * The mean of these sizes of ranges. Of more than two the largest does not count, since one row may be unlike all
- * others.
+ * The mean of these sizes of ranges. If there are more than two, the largest size is left out, since one row may be
+ * unlike all others.
  */
 extern double bf_index_size_that_tells(const double *sizes, uint32_t count);
 
@@ -98,7 +98,7 @@ extern bool bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t gr
 typedef struct BfLevelToSearch
 {
 	double		length;			/* pages of a range */
-	double		ranges;			/* that its groups cover, and that are in the heap */
+	double		ranges;			/* ranges of the heap that the level's groups cover */
 	double		groups;
 	double		holding;		/* ranges that have what is searched for; they lie strewn over the heap */
 	double		rate;			/* the share of the other ranges that are left in vain */
@@ -119,7 +119,7 @@ extern BfPagesRead bf_index_pages_of_look_up(const BfLevelToSearch *levels, int 
 /* How many items the ranges of a group have in a column, and how these become bits. */
 typedef struct BfCounts
 {
-	const double *items;		/* of each range; negative: nothing is known of it, or it has only some of its pages */
+	const double *items;		/* items of each range; negative: not known, or the range lacks pages */
 	double		rate;			/* the false-positive rate that is asked for, in the mean over the ranges */
 	double		load;			/* the items per line at that rate (sb_bf_items_per_line()) */
 	int			hashes;

@@ -18,7 +18,7 @@ typedef struct BfTask
 	bool		partial;
 	bool		in_vacuum;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (replace.h) */
-	bool		shows_progress; /* in pg_stat_progress_create_index */
+	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
 } BfTask;
 
 /*

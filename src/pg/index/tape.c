@@ -35,7 +35,7 @@ struct BfTapeWriter
 	int			columns;
 	BufFile    *file;			/* NULL between stretches */
 	uint32		stretch;		/* the one that is being written */
-	uint64		bytes;			/* that this process has written, in all stretches */
+	uint64		bytes;			/* bytes that this process has written, in all stretches */
 	bool		ended;			/* nothing more is written */
 };
 
@@ -54,14 +54,14 @@ struct BfTape
 	int			columns;
 	uint32		stretch;		/* ranges in a stretch */
 	uint32		ranges;			/* how many can be read, from range 0 on */
-	BfRowItems	items;			/* of the range that was read last */
+	BfRowItems	items;			/* the items of the range that was read last */
 	BufFile    *file;			/* the whole tape, or the stretch that is being read */
 	uint64		next;			/* the range that comes next in the file; beyond all ranges if that is not known */
 
 	/* of a tape that one process writes */
 	BfTapeWriter own;
 	Mark	   *marks;
-	uint32		room;			/* for so many marks */
+	uint32		room;			/* the number of marks that there is room for */
 
 	/* of a tape of stretches that several have written; else NULL */
 	SharedFileSet *files;

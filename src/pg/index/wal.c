@@ -102,8 +102,9 @@ append_fragments(char *end, Page page, const Change *change)
 }
 
 /*
- * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a
- * header takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
+ * The most bytes that the fragments of a page take. Changed bytes that are close to each other are one fragment, with
+ * the bytes between them. Only if more bytes lie between them than a header takes, another fragment begins. So a
+ * change takes at most one header more than its own size.
  */
 static Size
 most_delta(const PageChanges *page)

@@ -17,7 +17,7 @@ extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *gr
 /* An item that is to be added to a filter page. */
 typedef struct BfAddition
 {
-	uint32		line;			/* of the filter, from 0 */
+	uint32		line;			/* line of the filter, from 0 */
 	uint64		hash;
 } BfAddition;
 

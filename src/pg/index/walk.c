@@ -47,11 +47,11 @@ typedef struct Part
 typedef struct Walk
 {
 	Descent		descent;
-	Size		words;			/* of the items of a part, for all conditions together */
-	int			count;			/* of the parts */
+	Size		words;			/* size of a part's item sets, for all conditions together */
+	int			count;			/* number of parts */
 	int			room;
 	Part	   *parts;
-	double		index_pages;	/* that a search reads */
+	double		index_pages;	/* pages of the index that a search reads */
 } Walk;
 
 static void
