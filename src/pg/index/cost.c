@@ -172,16 +172,16 @@ typedef struct Clause
 	int			column;
 	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* number of items that are searched for */
-	double		required;		/* so many of these items must be in a value together; 0: one is enough */
+	double		required;		/* how many of these items must be in a value together; 0: one is enough */
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the column; 0: the statistics know better, or it is not known */
 	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
 } Clause;
 
 /*
- * So many keys a row is taken to have, if items are keys inside values. The number is not known; a line of a log has
- * some ten to twenty words. With k keys in each row a range has k times as many items as rows, so the estimate for
- * equal values that lie together is divided by k.
+ * The number of keys that a row is taken to have, if items are keys inside values. The true number is not known; a
+ * line of a log has some ten to twenty words. With k keys in each row a range has k times as many items as rows, so
+ * the estimate for equal values that lie together is divided by k.
  */
 #define KEYS_OF_A_ROW 8
 
@@ -202,7 +202,7 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
-/* The share of the ranges that say yes to a clause although they have no such row, at this rate of one item. */
+/* The share of the ranges that say "maybe" to a clause although they have no row for it. `rate` is that of one item. */
 static double
 share_in_vain(const Clause *clause, double rate)
 {
@@ -252,7 +252,7 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 
 /* ------------------------------------------------------------------ the conditions */
 
-/* A query whose value is not known yet is taken to have so many keys, all of which a value must have. */
+/* The number of keys of a query whose value is not known yet. A value must have all of them. */
 #define KEYS_EXPECTED 2
 
 /*
@@ -424,7 +424,7 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 	Clause	   *clauses = palloc(Max(list_length(conditions), 1) * sizeof(Clause));
 	List	   *useful = NIL;	/* the conditions that are in clauses[] */
 	int			count = 0;		/* how many conditions these are */
-	int			asked;			/* the index was asked about so many of them */
+	int			asked;			/* how many of these conditions the index was asked about */
 	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS];
 	double		priors[BF_INDEX_MAX_LEVELS];
 	BfEstimate	estimate;

@@ -11,13 +11,13 @@
 #include "index/heap.h"
 #include "index/items.h"
 
-/* A column has at most so many hashes in memory while its items are counted. */
+/* The most hashes that a column has in memory while its items are counted. */
 #define MOST_COUNTED 65536
 
-/* A set begins with room for so many. */
+/* The number of hashes that a new set has room for. */
 #define FIRST_ROOM 2048
 
-/* At most so many hashes are added to a set at once. */
+/* The most hashes that are added to a set at once. */
 #define AT_ONCE 4096
 
 /* The hashes of a column whose last `zeros` bits are zero. */

@@ -32,7 +32,7 @@ is_empty(const Mask *mask)
 	return any == 0;
 }
 
-/* Sets the mask to the first so many ranges. */
+/* Sets the mask to the first `ranges` ranges. */
 static void
 set_first(Mask *mask, uint32 ranges)
 {
@@ -308,7 +308,7 @@ is_done(const Descent *descent)
 		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
+/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges. */
 static void
 add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -344,7 +344,7 @@ bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
 	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
+/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges, to what the descent collects. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {

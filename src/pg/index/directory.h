@@ -9,8 +9,8 @@
 #include "storage/bufmgr.h"
 
 /*
- * Makes room in the directory for so many new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for one
- * that replaces another. Returns false if the directory is full.
+ * Makes room in the directory for `count` new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for
+ * one that replaces another. Returns false if the directory is full.
  */
 extern bool bf_index_reserve_entries(Relation index, uint32 count);
 
@@ -29,19 +29,19 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
 /*
  * Publishes a group whose pages have been written. It takes the place of the group with the same ranges. REQUIRES: as
- * above; all ranges are unsummarized on the pages of both.
+ * for bf_index_publish_group(); all ranges are unsummarized on the pages of both.
  */
 extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 
 /*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
- * become placeholders. REQUIRES: as above; groups cover the ranges.
+ * become placeholders. REQUIRES: nobody else adds groups; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
  * Counts a publication after placeholders were written. So writers forget the lines that they have seen of these
- * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: as above.
+ * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_publish_placeholders(Relation index);
 
@@ -54,13 +54,13 @@ extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /*
  * Notes down the false-positive rate that a range above level 0 still has after it was summarized anew. So ranges
- * with about this rate are not summarized anew in vain. REQUIRES: as above.
+ * with about this rate are not summarized anew in vain. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_in_vain(Relation index, double rate);
 
 /*
- * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES: as
- * above.
+ * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES:
+ * nobody else adds groups.
  */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
@@ -78,10 +78,10 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
 		full->first = range;
 }
 
-/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: as above. */
+/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: nobody else adds groups. */
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
-/* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
+/* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 
 #endif

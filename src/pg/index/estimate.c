@@ -36,7 +36,7 @@
 #include "index/known.h"
 #include "index/walk.h"
 
-/* So many partitions of a table are asked. The others are taken to be like the mean of these. */
+/* The number of partitions of a table that are asked. The others are taken to be like the mean of these. */
 #define MOST_CHILDREN 8
 
 static bool enabled = true;
@@ -59,7 +59,7 @@ typedef struct Common
 {
 	Oid			index;
 	int			column;
-	Index		parent;			/* as above */
+	Index		parent;			/* as in Answer */
 	int			of_parent;		/* see bf_known_column_of_parent() */
 	double		share;
 } Common;

@@ -87,7 +87,7 @@ bf_index_counts(const BfGeometry *geometry, int level, int column, const double 
 	};
 }
 
-/* The number of ranges of a level in a heap of so many pages. The last one may have only some of its pages. */
+/* The number of ranges of a level in a heap of heap_blocks pages. The last one may have only some of its pages. */
 static inline uint32
 bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
@@ -147,7 +147,7 @@ extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, 
  */
 extern void bf_index_outdate_geometries(Relation index);
 
-/* The stretch that has this range of a level. REQUIRES: as above. */
+/* The stretch that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
 extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);
 
 /* The last stretch of a level; NULL if it has none. */

@@ -35,7 +35,7 @@ bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context)
 	items->hashes = MemoryContextAlloc(context, columns * sizeof(uint64));
 }
 
-/* Makes room for so many hashes more. */
+/* Makes room for `more` hashes behind the `have` ones that are there. */
 static void
 make_room(BfRowItems *items, uint32 have, int32 more)
 {

@@ -123,7 +123,7 @@ bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Ind
 	return attribute == 0 ? -1 - column : bf_known_attribute_of_parent(root, info->rel, parent, attribute);
 }
 
-/* So many bytes of a value go into its hash; they tell it from others. */
+/* The most bytes of a value that go into its hash; they tell it from others. */
 #define BYTES_THAT_TELL 256
 
 uint32

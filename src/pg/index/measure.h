@@ -22,8 +22,8 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 								  BfRangeMeasure *ranges);
 
 /*
- * So many pages of a column tell well enough how full a range is. If a group has many ranges, a page has one line of
- * each.
+ * The number of pages of a column that tell well enough how full a range is. If a group has many ranges, a page has
+ * one line of each.
  */
 #define BF_PAGES_THAT_TELL 16
 

@@ -46,7 +46,7 @@
 /* A filter is too full if its rate is this many times the one that was asked for. */
 #define TOO_FULL 4
 
-/* At least so many lines must be measured to tell how full the filters are. */
+/* The least number of measured lines that tell how full the filters are. */
 #define LINES_THAT_TELL 32
 
 /* Indexes up to this many pages are not called large. */

@@ -175,7 +175,7 @@ is_worth_it(const BfGeometry *geometry, double rate)
 							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
 }
 
-/* Summarizes anew the ranges of a group that are too full, at most so many. Returns how many. */
+/* Summarizes anew the ranges of a group that are too full, at most `most` ranges. Returns how many. */
 static uint32
 refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
 {
@@ -253,7 +253,7 @@ bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const BfLevel *of = &geometry->level[0];
 	FullGroup  *full = palloc_extended(Max(of->groups, 1) * sizeof(FullGroup), MCXT_ALLOC_HUGE);
-	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* ranges */
+	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* number of ranges */
 	uint32		count = 0;
 	BfGroup		group;
 

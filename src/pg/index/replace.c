@@ -93,7 +93,7 @@ typedef struct LargeGroup
 {
 	int			level;
 	uint32		first_range;
-	uint64		saved;			/* about so many pages by a smaller group */
+	uint64		saved;			/* about how many pages a smaller group saves */
 	bool		by_bits;		/* its bits say so; false: a sample of its ranges does */
 } LargeGroup;
 
@@ -414,10 +414,7 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 
 /* ------------------------------------------------------------------------ moving */
 
-/*
- * Groups are moved to free pages if there are at least so many of these, and if they are at least such a share of the
- * file.
- */
+/* The least number of free pages, and their least share of the file, for which groups are moved to free pages. */
 #define LEAST_FREE_PAGES 64
 #define LEAST_FREE_SHARE 0.25
 

@@ -94,13 +94,13 @@ extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end
 typedef struct BfPatience
 {
 	uint32		in_vain;		/* groups that were asked in vain since one was of use */
-	uint32		pass_over;		/* the next so many groups are not asked; an index that is not asked counts as one */
+	uint32		pass_over;		/* how many of the next groups are passed over; an index passed over counts as one */
 } BfPatience;
 
-/* A group is asked in vain if at least so many tenths of its pages are left. */
+/* A group is asked in vain if at least this many tenths of its pages are left. */
 #define BF_IN_VAIN_TENTHS 9
 
-/* At most so many groups are passed over at a time, so that later groups that are of use are found. */
+/* The most groups that are passed over at a time. So later groups that are of use are found. */
 #define BF_MOST_PASSED_OVER 32
 
 static inline bool

@@ -207,8 +207,8 @@ void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
 	/*
-	 * This raises an error if an operator class is not the one with which the index was built, before its functions
-	 * are called.
+	 * This raises an error if an operator class was changed after the index was built. It comes before the first call
+	 * of a function of these classes.
 	 */
 	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)

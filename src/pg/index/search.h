@@ -79,9 +79,9 @@ struct BfSearch
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
-	uint32		words;			/* there is room for so many words of items, of each condition */
+	uint32		words;			/* for each condition there is room for this many words of items */
 	ItemSet    *everything;		/* for each condition: all items */
-	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* level 0 needs none; allocated when they are needed */
+	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* allocated when needed; level 0 is not used */
 
 	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
 	Oid			value_type;
@@ -139,11 +139,11 @@ typedef struct Descent
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
 	int64		pages;			/* found so far; if none of the four is set, the search stops at the first one */
 	uint32		opened;			/* pages of the index */
-	/* of the group that was searched last: ranges that were untrusted on one of its pages (check_condition()) */
+	/* ranges of the group that was searched last that were untrusted on one of its pages */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
-	/* when so many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
+	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
 	uint32		most_opened;
 	bool		unasked;		/* pages were left out because of that */
 	BlockNumber index_blocks;	/* the length of the index */

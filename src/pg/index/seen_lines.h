@@ -23,7 +23,7 @@ extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 /* The lines of some ranges of a group and a column. */
 typedef struct BfSeenLines
 {
-	uint64		publications;	/* their number when the lines were seen */
+	uint64		publications;	/* number of publications when the lines were seen */
 	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing was seen */
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
@@ -31,7 +31,7 @@ typedef struct BfSeenLines
 	bool		kept;			/* lines are kept; false: it is only known where the last row was */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;
-	unsigned char *lines;		/* those of the ranges at position 0, at position 1, ... */
+	unsigned char *lines;		/* lines of the ranges at position 0, then those at position 1, ... */
 	Size		room;
 } BfSeenLines;
 

@@ -15,7 +15,7 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * A table of at most so many pages (32 for each of 125 ranges) gets one group. So it gets at most 62 ranges: more
+ * A table of at most this many pages (32 for each of 125 ranges) gets one group. So it gets at most 62 ranges: more
  * would become two groups, because they fill their pages badly.
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
@@ -28,7 +28,7 @@
 #define PAGES_OF_A_SMALL_PARTITION 512
 #define RANGES_OF_A_SMALL_PARTITION 16
 
-/* Are ranges of so many pages too short for a table of this size? */
+/* Are ranges of `pages` pages too short for a table of this size? */
 static bool
 has_too_many_ranges(bool is_partition, uint32_t heap_blocks, uint32_t pages)
 {
@@ -148,8 +148,8 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 #define FAR_ABOVE 4
 
 /*
- * A range with so many times the items that its filter was made for is marked as full. (A range that is far above the
- * others has about four times as many.)
+ * A range with this many times the items that its filter was made for is marked as full. (A range that is far above
+ * the others has about four times as many.)
  */
 #define FULL_LOAD 3
 
@@ -332,7 +332,7 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 }
 
 /*
- * A group is replaced if it is at least so many times as large as necessary, and if that saves at least so many
+ * A group is replaced if it is at least this many times as large as necessary, and if that saves at least this many
  * pages.
  */
 #define MANY_TIMES_TOO_LARGE 4
@@ -414,7 +414,7 @@ static const uint32_t ends_above[] = {2, 8, 23, 63, 125};
 
 #define ENDS 5
 
-/* Does a group of so many ranges fill at least five sixths of its pages? */
+/* Does a group of `ranges` ranges fill at least five sixths of its pages? */
 static bool
 fills_pages(uint32_t ranges)
 {
@@ -434,7 +434,9 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	/* Pages of another size are filled well by other numbers. */
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
-	/* The nearest end, or a later one, if there are so many ranges and they fill their pages. */
+	/*
+	 * The group ends at the nearest end; or at a later end, if ranges up to there are available and fill their pages.
+	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))
 			size = ends[i] - inside;

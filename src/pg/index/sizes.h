@@ -43,10 +43,10 @@ extern "C" {
 #define BF_FILTER_HEADER 40
 #define BF_LINES_OFFSET(ranges) (BF_FILTER_HEADER + ((ranges) + 7) / 8 * 8)
 
-/* The number of positions that fit on a page, in a group of so many ranges. */
+/* The number of positions that fit on a page, in a group of `ranges` ranges. */
 #define BF_POSITIONS(ranges) ((uint32_t) (BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
 
-/* The largest number of ranges of which one position fits on a page: 125 with pages of 8 kB. */
+/* The most ranges that a group can have, so that one position of it fits on a page: 125 with pages of 8 kB. */
 #define BF_INDEX_MAX_RANGES ((BF_PAGE_SPACE - BF_FILTER_HEADER - 3) / (SB_BF_LINE + 1))
 
 /* ------------------------------------------------------------------------ ranges */
@@ -78,10 +78,10 @@ extern "C" {
  */
 extern double bf_index_size_that_tells(const double *sizes, uint32_t count);
 
-/* The number of pages of a range, if 32 pages fill so many lines of a column. */
+/* The number of pages that a range should have, if 32 pages fill `lines` lines of a column. */
 extern uint32_t bf_index_range_length_for(double lines, uint32_t heap_blocks, bool is_partition);
 
-/* Is a range that fills so many lines too short, if its items are keys inside values? */
+/* Is a range that fills `lines` lines too short, if its items are keys inside values? */
 extern bool bf_index_is_short_for_keys(double lines);
 
 /* ------------------------------------------------------------------------ levels */
@@ -89,7 +89,10 @@ extern bool bf_index_is_short_for_keys(double lines);
 /* Sets lengths[] to the number of pages of a range on each level; 0: the index cannot have this level. */
 extern void bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_LEVELS]);
 
-/* Does an index get this level (above 0), with so many pages in a range, if the level below has so many groups? */
+/*
+ * Does an index get this level (above 0)? pages_per_range is that of this level; the level below has groups_below
+ * groups.
+ */
 extern bool bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, uint32_t heap_blocks);
 
 /* ---------------------------------------------------------------------- a look-up */

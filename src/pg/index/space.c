@@ -113,7 +113,7 @@ bf_index_free_pages(Relation index)
 }
 
 /*
- * Free pages are cut off if they are at least so many, and at least such a share of the file: nobody can use the
+ * The least number of free pages, and their least share of the file, for which they are cut off: nobody can use the
  * index at that moment.
  */
 #define LEAST_PAGES 16

@@ -19,7 +19,7 @@ extern BlockNumber bf_index_free_pages(Relation index);
 
 /*
  * Cuts free pages off the end of the file, if there are enough of them and nobody uses the index at the moment. For
- * VACUUM. REQUIRES: as above.
+ * VACUUM. REQUIRES: as for bf_index_find_space().
  */
 extern void bf_index_cut_off(Relation index);
 

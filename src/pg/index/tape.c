@@ -46,7 +46,7 @@ typedef struct Mark
 	off_t		offset;
 } Mark;
 
-/* The stretches of such a tape have so many ranges. */
+/* The number of ranges in a stretch of such a tape. */
 #define RANGES_A_MARK 64
 
 struct BfTape

@@ -10,7 +10,10 @@
 
 typedef struct BfUpperCounts BfUpperCounts;
 
-/* Begins to count for all levels that an index on so many pages may have. Memory is taken from the current context. */
+/*
+ * Begins to count for all levels that an index on heap_blocks pages may have. Memory is taken from the current
+ * context.
+ */
 extern BfUpperCounts *bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /* Counts the items of the next range of level 0. */

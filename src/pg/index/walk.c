@@ -17,7 +17,7 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* At most so many pages of an index are read, and at most so many items of a condition are looked for. */
+/* The most pages of an index that are read, and the most items of a condition that are looked for. */
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
@@ -40,7 +40,7 @@ typedef struct Part
 {
 	uint64		first,
 				end;
-	double		weight;			/* so many times as many pages are left: a part stands for others */
+	double		weight;			/* how many times these pages count: a part stands for others */
 	ItemSet    *items;
 } Part;
 
