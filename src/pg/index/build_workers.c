@@ -226,7 +226,7 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 #if PG_VERSION_NUM >= 170000
 	return info->ii_ParallelWorkers;
 #else
-	/* Up to version 16 PostgreSQL calls this itself, but for its B-trees only. */
+	/* Up to version 16 PostgreSQL calls this function for its B-trees only. */
 	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
 #endif
 }

@@ -202,14 +202,14 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
- * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which
- * has the line of the item for all ranges of the group; items are sorted by line, so that each page is read once. A
- * range stays if it may have one of the items (`any`); if the items are keys, triConsistent decides in the end from
- * those that each range may have (condition->with).
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read. It has
+ * the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A range
+ * stays if it may have one of the items (`any`). But if the items are keys, triConsistent decides in the end, from
+ * the keys that each range may have (condition->with).
  *
- * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On
- * levels above 0, what is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits
- * the snapshot may not rely: they stay.
+ * In `items` the bit of an item is set if the levels above have found that it may be in this part of the heap. On
+ * levels above 0 the items that each range may have are noted for the level below. `untrusted` are the ranges on
+ * whose bits the snapshot may not rely. They stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)

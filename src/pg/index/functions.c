@@ -166,7 +166,10 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 
 	if (!OidIsValid(heapoid) || !check_right(indexoid, heapoid, right))
 		return NULL;
-	/* The look-ups have left a snapshot of the catalog; bf_summarize() says why there must be none while this waits. */
+	/*
+	 * The look-ups have left a snapshot of the catalog. This session must not keep it while it waits: see
+	 * bf_summarize().
+	 */
 	InvalidateCatalogSnapshot();
 	/* The heap is locked first. Whether it is still the index's heap is checked when both are locked. */
 	*heap = try_relation_open(heapoid, mode);

@@ -294,8 +294,8 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. It is looked at for every row that is written. To save the search for its buffer, the buffer
- * where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
+ * Pins the meta page. This is done for every row that is written. To save the search for its buffer, the buffer where
+ * the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
  */
 static Buffer
 read_meta_page(Relation index)

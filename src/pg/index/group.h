@@ -24,9 +24,7 @@ typedef struct BfGroupLines
 	bool		full_is_known;	/* full[] was set from counts of items; if not, it is set from the bits to be written */
 } BfGroupLines;
 
-/*
- * Sets lines[] of a new group to those of the group before, if that has as many ranges, and lines that fit (sizes.h).
- */
+/* Calls bf_index_settle_lines() with the lines of the level's last group, if that group has `ranges` ranges. */
 extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
 
 /* The bytes of the filters of one range. */

@@ -113,8 +113,8 @@ is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 
 /*
  * Is something still to be done on the page, now that it is locked exclusively? It was the group's page a moment ago.
- * If it is another page now, the group was replaced, and nothing is to be done. (The meta page must not be looked at
- * with this lock.)
+ * If it is another page now, the group was replaced, and nothing is to be done. (With this lock nobody may look at
+ * the meta page.)
  */
 static bool
 is_still_wanted(const Pages *all, const BfPageAdditions *one)

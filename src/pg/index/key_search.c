@@ -72,7 +72,7 @@ consistent_says_no(KeyQuery *query)
 	return true;
 }
 
-/* Can a value match that has only those keys of which check[] says that they may be there? */
+/* Can a value match if all keys that it has are GIN_MAYBE in check[]? */
 static bool
 can_match(KeyQuery *query)
 {

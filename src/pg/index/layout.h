@@ -100,7 +100,7 @@ typedef struct BfMetaPage
 	float4		least_in_vain_below;
 	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
 	uint32		full_ranges;
-	BlockNumber full_block;		/* the first block of the first of these */
+	BlockNumber full_block;		/* the first block of the first such range */
 	uint32		zero;
 	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];

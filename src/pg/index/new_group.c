@@ -64,9 +64,9 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * The same on a level above 0. The sizes come from some of the group's ranges, of which the heap has `candidates`; or
- * from the bits of the group before, if that has more items. (A table that grows often has only one new range. It may
- * be the first range that is unlike those before, or the last one that is like them.)
+ * The same on a level above 0. `candidates` ranges of the group are in the heap, and the sizes come from some of
+ * these; or from the bits of the group before, if that group has more items. (A table that grows often has only one
+ * new range. It may be the first range that is unlike those before, or the last one that is like them.)
  */
 static void
 size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

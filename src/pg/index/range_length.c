@@ -63,10 +63,10 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	if (has_keys_inside(bf_index_current_geometry(index)))
 	{
 		/*
-		 * Rows share most of their keys, so a range of half the length has more than half of the keys. So ranges of
-		 * each length are read. They are spread over the table, because the beginning of a log may be unlike the
-		 * rest. A small table does not get fewer ranges here: a query has several keys, so it reads several pages of
-		 * the index anyway.
+		 * Rows share most of their keys, so a range of half the length has more than half of the keys. That is why
+		 * ranges of each length are read. They are spread over the table, because the beginning of a log may be
+		 * unlike the rest of it. A small table does not get fewer ranges here, because a query has several keys, and
+		 * so it reads several pages of the index anyway.
 		 */
 		double		size = 0;
 

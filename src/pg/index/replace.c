@@ -414,7 +414,10 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 
 /* ------------------------------------------------------------------------ moving */
 
-/* The least number of free pages, and their least share of the file, for which groups are moved to free pages. */
+/*
+ * Groups are moved to free pages only if there are at least LEAST_FREE_PAGES of these, and if they are at least
+ * LEAST_FREE_SHARE of the file.
+ */
 #define LEAST_FREE_PAGES 64
 #define LEAST_FREE_SHARE 0.25
 

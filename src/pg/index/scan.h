@@ -28,8 +28,8 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
 /* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict
 {
-	int64		maybe;			/* they are summarized, and their filters say yes */
-	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+	int64		maybe;			/* number of ranges that are summarized, and whose filters say "maybe" */
+	int64		unsummarized;	/* number of ranges without a summary that this snapshot may rely on */
 } BfVerdict;
 
 /* More pages than this are not few. */
@@ -44,7 +44,7 @@ typedef struct BfPages
 	uint32		count;			/* number of pages; BF_FEW_PAGES + 1: they are too many */
 	BfVerdict	ranges;			/* the ranges of these pages; not all of them if the pages are too many */
 	AttrNumber	attribute;		/* column of the heap whose values bf_index_is_wanted() can compare; or 0 */
-	Oid			type;			/* type as which these values are hashed; and the collation */
+	Oid			type;			/* type and collation with which these values are hashed */
 	Oid			collation;
 	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
 } BfPages;
@@ -57,11 +57,11 @@ bf_index_are_few(const BfPages *pages)
 
 /*
  * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if
- * the snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all
- * ranges are searched, and it is set; with neither, the search ends at the first range that may have such a row.
- * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and (for
- * indcheckxmin) old enough. It took the snapshot before that, because the heap's length is taken here. The caller
- * takes predicate locks, and counts this as a scan of the index if it is one.
+ * the snapshot is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
+ * ranges are searched and *verdict is set. If both are NULL, the search ends at the first range that may have such a
+ * row. REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and
+ * (for indcheckxmin) old enough. It has taken the snapshot before this call, because the heap's length is taken here.
+ * The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 
@@ -78,7 +78,7 @@ typedef struct BfSpan
  */
 typedef struct BfSpans
 {
-	BfSpan	   *spans;			/* allocated in the context that was current when the first one was added */
+	BfSpan	   *spans;			/* allocated in the context that was current when the first span was added */
 	uint32		count;
 	uint32		room;
 	uint64		pages;			/* number of pages of all spans */

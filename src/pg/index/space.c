@@ -113,8 +113,8 @@ bf_index_free_pages(Relation index)
 }
 
 /*
- * The least number of free pages, and their least share of the file, for which they are cut off: nobody can use the
- * index at that moment.
+ * Free pages are cut off only if there are at least LEAST_PAGES of them, and if they are at least LEAST_SHARE of the
+ * file. The reason is that nobody can use the index at that moment.
  */
 #define LEAST_PAGES 16
 #define LEAST_SHARE (1.0 / 16)
