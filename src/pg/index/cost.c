@@ -407,7 +407,7 @@ typedef struct Expected
 	double		pages;			/* pages of the index that the search reads */
 } Expected;
 
-/* Sets *expected to what the index has answered, or other indexes in its place. */
+/* Sets *expected from the answer of the index, or from that of other indexes in its place. */
 static void
 expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *expected)
 {

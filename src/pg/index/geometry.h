@@ -17,7 +17,7 @@ typedef struct BfLevel
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
 	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
-	uint32		first_stretch;	/* its stretches in the geometry's list */
+	uint32		first_stretch;	/* number of its first stretch in the geometry's list */
 	uint32		stretches;
 } BfLevel;
 

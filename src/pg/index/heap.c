@@ -237,7 +237,7 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 /* ---------------------------------------------------------------------- a row */
 
 /*
- * Does this SQLSTATE mean that an expression has failed? It does not if it is that of a notice, or of a canceled
+ * Does this SQLSTATE mean that an expression has failed? Notices do not mean that, nor does the cancellation of
  * VACUUM.
  */
 static bool

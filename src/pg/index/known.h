@@ -18,7 +18,7 @@ typedef struct BfComparison
 	int			flags;			/* sk_flags of its scan key */
 	Oid			operator;		/* not set for IS NULL */
 	Oid			collation;
-	const Const *value;			/* NULL: IS NULL */
+	const Const *value;			/* NULL if the condition is IS NULL */
 } BfComparison;
 
 /*

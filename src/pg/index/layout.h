@@ -120,7 +120,7 @@ typedef struct BfStoredStretch
 	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* the lines of one filter of each column; they fill whole pages */
 } BfStoredStretch;
 
-/* A directory page has this after the page header, and then entries. */
+/* After the page header a directory page has a BfDirectoryPage, and then entries. */
 #define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
 
 typedef struct BfDirectoryPage

@@ -14,7 +14,7 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
-/* WITH (...) */
+/* The options of an index: WITH (...). */
 typedef struct BfOptions
 {
 	int32		vl_len_;

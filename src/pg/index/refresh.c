@@ -126,9 +126,9 @@ compare_full_groups(const void *a, const void *b)
 }
 
 /*
- * Sets rates[] to the rates of the ranges of a group of level 0, as multiples of the rate asked for; of each range
- * that of the column where it is highest. Returns the highest of them. The rate of a range that is not summarized is
- * 0. Unless `closely` is true, a column whose first page shows no high rates does not count.
+ * Sets rates[] to the rates of the ranges of a group of level 0, as multiples of the rate asked for. The rate of a
+ * range is the highest of its columns' rates; it is 0 if the range is not summarized. Returns the highest rate of
+ * all. Unless `closely` is true, a column whose first page shows no high rates does not count.
  */
 static double
 measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, bool closely, double *rates)

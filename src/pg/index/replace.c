@@ -421,7 +421,7 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 #define LEAST_FREE_PAGES 64
 #define LEAST_FREE_SHARE 0.25
 
-/* Finds the group that ends last in the file. Returns false if a directory page does. */
+/* Finds the group that ends last in the file. Returns false if a directory page ends last. */
 static bool
 find_last_group(const BfGeometry *geometry, BfGroup *last)
 {

@@ -21,9 +21,8 @@
 #include "index/scan.h"
 
 /*
- * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
- * pages? That may be if a level covers so much more of the heap than the level above that the level above could have
- * two more ranges.
+ * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
+ * result is true if a level covers at least two ranges of the level above that the level above does not cover.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)

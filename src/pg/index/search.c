@@ -101,7 +101,7 @@ hash_values(Condition *condition)
 	}
 }
 
-/* Takes what the scan key searches for apart into keys inside values, and hashes these. */
+/* Takes the scan key's arguments apart into keys inside values, and hashes these. */
 static void
 hash_keys(Condition *condition)
 {

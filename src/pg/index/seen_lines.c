@@ -27,7 +27,7 @@
  */
 static Size kept_by_session = 0;
 
-/* A callback of the memory context, whose memory is still there. */
+/* Ends the memory of a statement. It is called when its context is reset, whose memory is still there. */
 static void
 end_seen(void *argument)
 {

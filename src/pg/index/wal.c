@@ -188,7 +188,7 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* Finds out what the items of a page change. */
+/* The lines of a page that its items change, as they are after the change. */
 static PageChanges
 changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
 {
