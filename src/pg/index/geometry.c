@@ -49,8 +49,8 @@ entry_of(const Directory *directory, uint32 number)
 }
 
 /*
- * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of
- * stretches.
+ * Copies the list of the directory pages' blocks. It is an error if these pages are too few or too many for the
+ * number of stretches.
  */
 static BlockNumber *
 copy_directory_blocks(Relation index, BfMetaPage *meta)

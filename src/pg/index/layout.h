@@ -130,9 +130,9 @@ typedef struct BfDirectoryPage
 } BfDirectoryPage;
 
 /*
- * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next
- * multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of the
- * next position.
+ * After the page header a filter page has a BfFilterPage. The states of its ranges are the end of this struct. At the
+ * next multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of
+ * the next position.
  *
  * As long as all ranges on the page are unsummarized and have never been in another state there, the lines lie
  * between pd_lower and pd_upper. PostgreSQL takes this part of a page for unused space, and leaves it out of the

@@ -24,7 +24,7 @@ size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGro
 {
 	const uint32 before = candidates >= SAMPLED_RANGES ? 0 : Min(group->first_range, group->ranges);
 	const uint32 from = group->first_range - before;
-	const uint32 known = Max(before + candidates, 1);	/* a single one may lack pages */
+	const uint32 known = Max(before + candidates, 1);	/* if it is 1, that range may lack pages */
 	const uint32 samples = Min(known, SAMPLED_RANGES);
 	double		counts[INDEX_MAX_KEYS][SAMPLED_RANGES];
 

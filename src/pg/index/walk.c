@@ -116,7 +116,7 @@ walk_level(Walk *walk, int level, double prior)
 	int			visits = 0;
 	double		inside = 0,		/* pages of the parts that groups of this level cover */
 				outside = 0,
-				examined = 0,	/* the pages inside that were looked at; and those of them that are left */
+				examined = 0,	/* pages inside that were looked at; `left` are those of them that are left */
 				left = 0;
 	const uint32 opened = descent->opened;
 
