@@ -2,11 +2,12 @@
  * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
  * when its ranges have been read.
  *
- * The size of a group's filters comes from its full ranges: in each column as many lines as keep the mean of their
- * rates what was asked for (sizes.c). The first group has all ranges of the table, up to what a page allows, so that
- * the index on a small partition has one group. If the last ranges of a table would leave much of their pages empty as
- * one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are
- * made of them (summarize.c). Parallel workers may read ranges (build_workers.c); the groups are the same.
+ * The size of a group's filters comes from those of its ranges that have all their pages. In each column the filters
+ * get as many lines as keep the mean of the rates of these ranges at the rate that was asked for (sizes.c). The first
+ * group has all ranges of the table, up to what a page allows, so that the index on a small partition has one group.
+ * If the last ranges of a table would leave much of their pages empty as one group, they become two. The items of the
+ * ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c). Parallel
+ * workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
@@ -65,7 +66,10 @@ typedef struct ReadCounts
 	double		items[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
 } ReadCounts;
 
-/* The last range may have some of its pages only. It does not count, unless it is the only one. */
+/*
+ * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then it
+ * does not count (-1), unless it is the only one.
+ */
 static void
 count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
 {
@@ -86,7 +90,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 	}
 }
 
-/* Makes a group of these ranges, with filters of these sizes, and counts those that are full. */
+/* Makes a group of these ranges, with filters of these sizes, and adds those that are full in a column to *full. */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
 			uint64 horizon, BfFullRanges *full)
@@ -129,7 +133,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 	bf_index_begin_ranges(index, 0, items[0].range + count);
 }
 
-/* The memory that the items of so many ranges take. Values with many keys may take much. */
+/* The memory that the items of `count` ranges take. It may be much if values have many keys. */
 static Size
 bytes_of(const BfRangeItems *items, uint32 count)
 {
@@ -145,9 +149,9 @@ bytes_of(const BfRangeItems *items, uint32 count)
 typedef struct Source
 {
 	BfHeapReader *reader;
-	BfBuildWorkers *workers;	/* NULL if this process reads them alone; then also: */
-	BfTape	   *tape;			/* where their items are kept; NULL if they are not */
-	BfUpperCounts *upper;		/* of the levels above */
+	BfBuildWorkers *workers;	/* NULL if this process reads them alone */
+	BfTape	   *tape;			/* without workers: keeps the items for the levels above; may be NULL */
+	BfUpperCounts *upper;		/* counts the items of the levels above */
 } Source;
 
 static void
@@ -172,7 +176,7 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 
 /*
  * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
- * maintenance_work_mem. Of rows that were left out before, or are now, the horizon speaks.
+ * maintenance_work_mem. `horizon` is that of the rows that were left out so far; it is raised for those left out now.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task, uint64 horizon)
@@ -256,7 +260,7 @@ write_meta_page(Relation index, ForkNumber fork)
 	Assert(BufferGetBlockNumber(buffer) == 0);
 	if (fork == INIT_FORKNUM)
 	{
-		/* The init fork of an unlogged index is logged, because a crash makes the index from it. */
+		/* The init fork of an unlogged index is logged, because after a crash the index is made from it. */
 		START_CRIT_SECTION();
 		bf_index_init_meta_page(BufferGetPage(buffer), index);
 		MarkBufferDirty(buffer);
@@ -303,7 +307,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 		build_levels(heap, index, indexInfo, reader, heap_blocks);
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
+	/* While an index is built concurrently, rows are written that are entered only when it is validated. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);
 	bf_index_close_heap(reader);

@@ -1,14 +1,15 @@
 /*
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
- * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
- * Ranges do not depend on each other, so the leader and its workers take stretches of them from a common counter, and
- * write the items of each stretch into a file of its own. The leader lays the groups down from these files in the order
- * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
- * next stretch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
+ * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they
+ * have. Ranges do not depend on each other. So the leader and its workers take stretches of ranges from a common
+ * counter, and write the items of each stretch into a file of its own. (These stretches have nothing to do with
+ * BfStretch.) The leader lays the groups down from these files in the order of the ranges, as if it had read all of
+ * them itself, so the index does not depend on who has read what. Where the next stretch is not there yet, the leader
+ * reads one that nobody has taken. The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads what is left when it
- * comes there.
+ * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads the stretches that are
+ * left when it comes to them.
  */
 #include "index/build_workers.h"
 
@@ -54,18 +55,18 @@ typedef enum StretchState
 typedef struct Shared
 {
 	BfBuildTask task;
-	TransactionId oldest_xmin;	/* of the leader's reader */
+	TransactionId oldest_xmin;	/* the one of the leader's reader */
 	uint32		stretch;		/* ranges that a process takes at once */
 	uint32		stretches;
-	pg_atomic_uint32 taken;		/* stretches */
-	pg_atomic_uint64 blocks;	/* that were read, for the view of progress */
-	ConditionVariable changed;	/* the state of a stretch has */
-	slock_t		mutex;			/* of what the workers have counted: */
+	pg_atomic_uint32 taken;		/* the stretches that were taken */
+	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
+	ConditionVariable changed;	/* signalled when the state of a stretch changes */
+	slock_t		mutex;			/* protects the three counts of the workers that follow */
 	double		live_rows;
 	double		rows;
 	uint64		horizon;
 	SharedFileSet files;
-	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* of the stretches: StretchState */
+	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a StretchState of each stretch */
 } Shared;
 
 /* A process that takes part. */
@@ -73,7 +74,7 @@ typedef struct Reading
 {
 	Shared	   *shared;
 	BfHeapReader *reader;
-	BfTapeWriter *writer;		/* NULL when there is no room for more */
+	BfTapeWriter *writer;		/* NULL once temp_file_limit has no room for more */
 	bool		shows_progress;
 } Reading;
 
@@ -93,7 +94,7 @@ extern PGDLLEXPORT void bf_index_build_worker(dsm_segment *segment, shm_toc *con
 static void
 change_state(Shared *shared, uint32 stretch, StretchState state)
 {
-	/* the file is complete for whoever sees the state */
+	/* whoever sees the new state must see the complete file */
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->states[stretch], state);
 	ConditionVariableBroadcast(&shared->changed);
@@ -156,7 +157,7 @@ take_stretch(Reading *reading)
 	else
 	{
 		reading->writer = NULL;
-		/* its rows are counted by who reads them again */
+		/* whoever reads the stretch again counts its rows */
 		bf_index_forget_rows(reading->reader);
 		bf_index_add_rows(reading->reader, live_rows, rows);
 		change_state(shared, stretch, STRETCH_LEFT);
@@ -225,15 +226,15 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 #if PG_VERSION_NUM >= 170000
 	return info->ii_ParallelWorkers;
 #else
-	/* Until 16 PostgreSQL asks this for its B-trees only. */
+	/* Up to version 16 PostgreSQL calls this function for its B-trees only. */
 	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
 #endif
 }
 
 /*
- * So many times each process takes a stretch, if there are ranges enough. A stretch has at most so many ranges: who
- * reads one of them from a file passes those before it. But each stretch is a file, and a folder should not have too
- * many.
+ * Each process takes a stretch about TURNS times, if there are enough ranges. A stretch has at most MOST_IN_A_STRETCH
+ * ranges, because whoever reads one of them from its file has to read past those before it. But each stretch is a
+ * file, and a folder should not have too many: with more than MOST_STRETCHES, stretches become longer.
  */
 #define TURNS 16
 #define MOST_IN_A_STRETCH 64
@@ -350,7 +351,7 @@ bf_index_finish_workers(BfBuildWorkers *workers)
 	Shared	   *shared = workers->leader.shared;
 	uint32		complete = 0;
 
-	/* The directory may have been full before all was read. */
+	/* If the directory was full before all ranges were read, stretches are left. */
 	while (take_stretch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	WaitForParallelWorkersToFinish(workers->context);

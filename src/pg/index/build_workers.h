@@ -17,15 +17,15 @@ typedef struct BfBuildTask
 	int			columns;
 	BlockNumber heap_blocks;
 	BlockNumber pages_per_range;
-	uint32		ranges;			/* of level 0 */
+	uint32		ranges;			/* number of ranges of level 0 */
 } BfBuildTask;
 
 typedef struct BfBuildWorkers BfBuildWorkers;
 
 /*
  * Starts as many workers as PostgreSQL allows for this table (max_parallel_maintenance_workers, the table's
- * parallel_workers, maintenance_work_mem). Returns NULL if none is to be had. The reader is this process's own, which
- * takes part. REQUIRES: bf_index_become_owner() was called; no other parallel operation runs until
+ * parallel_workers, maintenance_work_mem). Returns NULL if there are none. This process takes part too, with
+ * `reader`. REQUIRES: bf_index_become_owner() was called; no other parallel operation runs until
  * bf_index_end_workers().
  */
 extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index,
@@ -33,15 +33,15 @@ extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation 
 											  BfHeapReader *reader);
 
 /*
- * Sets *items to the items of a range, in memory of the current context; until they are there, this process reads
- * others. Returns false if nobody has read the range because temp_file_limit is reached. REQUIRES: ranges are asked for
- * in their order.
+ * Sets *items to the items of a range, in memory of the current context. Until they are there, this process reads
+ * other ranges. Returns false if temp_file_limit had no room for the range; then the caller has to read it. REQUIRES:
+ * ranges are asked for in their order.
  */
 extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items);
 
 /*
- * Waits for the workers' end. The reader's counts of rows and its horizon are those of all processes from then on.
- * Returns a tape of the ranges, which is there until bf_index_end_workers(). REQUIRES: all ranges were asked for, or
+ * Waits until all workers have ended, and adds their counts of rows and their horizons to those of the reader.
+ * Returns a tape of the ranges, which exists until bf_index_end_workers(). REQUIRES: all ranges were asked for, or
  * the build needs no more of them.
  */
 extern BfTape *bf_index_finish_workers(BfBuildWorkers *workers);

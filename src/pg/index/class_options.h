@@ -1,5 +1,5 @@
 /*
- * class_options.h: the options of operator classes. Each class has the rate; a class may have others behind it.
+ * class_options.h: the options of operator classes. Each class has the rate; a class may have more options behind it.
  */
 #ifndef STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
 #define STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
@@ -8,7 +8,7 @@
 
 #include "access/reloptions.h"
 
-/* The options that all classes have, of one column. BF_OPTIONS_PROC declares them. */
+/* The options of one column that all operator classes have. The support function BF_OPTIONS_PROC declares them. */
 typedef struct BfClassOptions
 {
 	int32		vl_len_;
@@ -17,16 +17,19 @@ typedef struct BfClassOptions
 	double		fpr;			/* the same by its short name; 0: it was not given */
 } BfClassOptions;
 
-/* The rate for grams: a pattern of eight letters has five of them, and a row must have them all. */
+/* The rate for grams: a pattern of eight letters has five grams of four, and a row must have them all. */
 #define BF_INDEX_GRAM_FPR 0.2
 
 /*
- * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a
- * struct that begins with them. Errors about options get the hint.
+ * Declares the options of BfClassOptions. `rate` holds where neither the column nor the index gives one. `size` is
+ * the size of the class's struct of options, which begins with BfClassOptions. Errors about options get the hint.
  */
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
 
-/* Is this one of the functions that declare these options? Options that others declare are laid out otherwise. */
+/*
+ * Is this one of the extension's own functions that declare options? The options of another function have another
+ * layout.
+ */
 extern bool bf_index_declares_own_options(Oid function);
 
 /* The functions that declare options of the classes for grams (gram/gram.c). */

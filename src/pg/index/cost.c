@@ -4,15 +4,15 @@
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
  * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
- * order, the rows of one are in about the share s of the ranges; statistics tell how far they do, and the more they
- * do, the less it is divided by that, as for BRIN. The smallest of the three estimates is used.
+ * order, the rows of one value are in about the share s / c of the ranges. Here c is the correlation of values with
+ * their places, from 0 to 1, which the statistics tell; BRIN reckons so too. The smallest of the three estimates is
+ * used.
  *
- * Of keys inside values that are not known, the statistics know nothing. A key is taken to be one of those that the
- * column has: if a range has n of N different keys, one of them is in n / N of the ranges in the mean, where the size
- * of the filters of all levels tells n and N.
+ * The statistics know nothing of keys inside values that are not known. Such a key is taken to be any of the column's
+ * keys: if a range has n of the column's N different keys, a key is in n / N of the ranges in the mean. The sizes of
+ * the filters of all levels tell n and N.
  *
- * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index
- * about.
+ * All this is for values that are not known when the query is planned. About known values estimate.c asks the index.
  *
  * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *
@@ -56,7 +56,7 @@ typedef struct LevelFigures
 	double		pages_per_range;
 	double		groups;
 	double		covered;		/* the number of ranges that the groups have together */
-	double		distinct[INDEX_MAX_KEYS];	/* of each column: the items for which a range's filter was made */
+	double		distinct[INDEX_MAX_KEYS];	/* items for which a range's filter was made, in each column */
 } LevelFigures;
 
 /* What the planner uses of an index. */
@@ -65,12 +65,12 @@ typedef struct IndexFigures
 	int			levels;			/* at least 1 */
 	LevelFigures level[BF_INDEX_MAX_LEVELS];
 	double		rates[INDEX_MAX_KEYS];	/* the false-positive rate of each column on level 0 */
-	double		upper_rate;		/* on the levels above */
+	double		upper_rate;		/* the rate of all columns on the levels above */
 } IndexFigures;
 
 /*
- * The figures of an index that does not exist: an extension such as hypopg pretends that it does. They are those of
- * level 0 that it would have.
+ * Makes up the figures of an index that does not exist (an extension such as hypopg pretends that it does). They are
+ * those of level 0 that it would have.
  */
 static void
 invent_figures(IndexOptInfo *info, IndexFigures *figures)
@@ -146,8 +146,8 @@ are_figures_cached(const IndexOptInfo *info, Relation index)
 }
 
 /*
- * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which
- * must not be asked anything more: its scan raises the error.
+ * Sets *figures. `index` is NULL if the index does not exist. Returns false for such an index, and for one whose meta
+ * page is damaged. A damaged index must not be asked anything more: its scan raises the error.
  */
 static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
@@ -171,17 +171,17 @@ typedef struct Clause
 {
 	int			column;
 	bool		by_keys;		/* the items are keys inside values */
-	double		items;			/* that are searched for */
-	double		required;		/* so many of them must be in a value, all together; 0: one is enough */
+	double		items;			/* number of items that are searched for */
+	double		required;		/* how many of these items must be in a value together; 0: one is enough */
 	double		selectivity;
-	double		keys_of_heap;	/* different keys of the column; 0 if the statistics know better, or nobody does */
-	double		correlation;	/* of values with their places in the table, 0 to 1; 0 if it is not known */
+	double		keys_of_heap;	/* different keys in the column; 0: the statistics know better, or it is not known */
+	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
 } Clause;
 
 /*
- * How many keys inside a value a row is taken to have. It is not known; the words of a log's line are some ten to
- * twenty. With k keys in each row a range has k times as many items as rows, so equal ones lie together k times as
- * closely.
+ * The number of keys that a row is taken to have, if items are keys inside values. The true number is not known; a
+ * line of a log has some ten to twenty words. With k keys in each row a range has k times as many items as rows, so
+ * the estimate for equal values that lie together is divided by k.
  */
 #define KEYS_OF_A_ROW 8
 
@@ -202,14 +202,14 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
-/* The share of the ranges that say yes to a clause although they have no such row, at this rate of one item. */
+/* The share of the ranges that say "maybe" to a clause although they have no row for it. `rate` is that of one item. */
 static double
 share_in_vain(const Clause *clause, double rate)
 {
 	return clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
 }
 
-/* What a search meets on a level, by the condition that leaves the fewest ranges there. */
+/* What a search meets on a level. Only the condition that leaves the fewest ranges there counts. */
 static BfLevelToSearch
 level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows,
 				double heap_pages)
@@ -241,7 +241,7 @@ level_to_search(const IndexFigures *figures, int number, const Clause *clauses, 
 	return to_search;
 }
 
-/* Which share of a level's ranges would a search leave that looked at all of them? */
+/* The share of a level's ranges that a search would leave if it looked at all of them. */
 static double
 share_left(const BfLevelToSearch *level, double heap_pages)
 {
@@ -252,13 +252,13 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 
 /* ------------------------------------------------------------------ the conditions */
 
-/* A query whose value is not known yet is taken to have so many keys, all of which a value must have. */
+/* The number of keys of a query whose value is not known yet. A value must have all of them. */
 #define KEYS_EXPECTED 2
 
 /*
- * How many different keys does a column have in the whole table? If there are levels, the number of keys of a range
- * grows with its length as it does between the highest two. If there is one level, its ranges tell how many keys they
- * have in common. 0: that is not known.
+ * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
+ * levels, the number of keys of a range is taken to grow with its length as it does between the highest two levels.
+ * If there is one level, two of its ranges tell how many keys they have in common.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)
@@ -279,7 +279,7 @@ count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const 
 	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
 }
 
-/* Has PostgreSQL statistics by which it estimates conditions on the keys of this column with known values? */
+/* Does PostgreSQL have statistics of the keys of this column? It uses them for conditions with known values. */
 static bool
 has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
@@ -289,7 +289,7 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 	bool		result;
 
 	if (type_is_collatable(info->opcintype[column]))
-		return true;			/* those of text: LIKE and regular expressions are compared with a sample */
+		return true;			/* keys of text: PostgreSQL compares a LIKE pattern with a sample of values */
 	if (attribute == 0)
 		return false;
 	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(planner_rt_fetch(info->rel->relid, root)->relid),
@@ -304,8 +304,8 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 }
 
 /*
- * Finds out what a condition on keys inside values asks for. Returns false if any value may satisfy it, as far as its
- * keys say. The index is NULL if it does not exist.
+ * Sets *clause to what a condition on keys inside values asks for. Returns false if the keys cannot rule out any
+ * value. The index is NULL if it does not exist.
  */
 static bool
 estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression,
@@ -348,8 +348,8 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 }
 
 /*
- * How far the values of a column of the index stand in the table in their order: the absolute value of their
- * correlation.
+ * How well the values of a column of the index are ordered in the table: the absolute value of their correlation, 0
+ * to 1.
  */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
@@ -375,12 +375,12 @@ correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 	return correlation;
 }
 
-/* Looks at a condition. Returns false if the index cannot rule out any range by it. */
+/* Sets *clause to what a condition asks for. Returns false if the index cannot rule out any range by it. */
 static bool
 get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, const IndexClause *from,
 		   Clause *clause)
 {
-	/* with the column of the index on the left */
+	/* here the column of the index is on the left */
 	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
 	Oid			family = info->opfamily[from->indexcol];
 	Oid			type = info->opcintype[from->indexcol];
@@ -402,12 +402,12 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFig
 /* What a search is expected to do. */
 typedef struct Expected
 {
-	double		share;			/* of the heap's pages that it leaves */
-	double		lookups;		/* of an item in a group */
-	double		pages;			/* of the index that it reads */
+	double		share;			/* share of the heap's pages that the search leaves */
+	double		lookups;		/* how often an item is looked up in a group */
+	double		pages;			/* pages of the index that the search reads */
 } Expected;
 
-/* An index that was asked, or others in its place. */
+/* Sets *expected from the answer of the index, or from that of other indexes in its place. */
 static void
 expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *expected)
 {
@@ -416,15 +416,15 @@ expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *
 	expected->pages = Min(Max(estimate->index_pages, 1), Max(info->pages, 1));
 }
 
-/* Finds out about a search by what is known of the index, by statistics, and by asking. */
+/* Sets *expected for a search: from the figures of the index, from statistics, and by asking the index. */
 static void
 expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double rows, double heap_pages,
 	   Expected *expected)
 {
 	Clause	   *clauses = palloc(Max(list_length(conditions), 1) * sizeof(Clause));
-	List	   *useful = NIL;	/* the clauses */
-	int			count = 0;		/* of them */
-	int			asked;			/* about so many of them the index was asked */
+	List	   *useful = NIL;	/* the conditions that are in clauses[] */
+	int			count = 0;		/* how many conditions these are */
+	int			asked;			/* how many of these conditions the index was asked about */
 	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS];
 	double		priors[BF_INDEX_MAX_LEVELS];
 	BfEstimate	estimate;
@@ -444,7 +444,10 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 		items_searched += clauses[count++].items;
 		useful = lappend(useful, clause);
 	}
-	/* The indexes of other partitions, which may be asked in the place of this one, may have more levels. */
+	/*
+	 * priors[] is set for all levels: other partitions may be asked in the place of this one, and their indexes may
+	 * have more.
+	 */
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{
 		if (level < figures.levels)

@@ -1,6 +1,6 @@
 /*
- * count.c: estimates how many different items rows have, in little memory, whatever their number is: of many items
- * only those are counted whose hashes end with some zeros.
+ * count.c: estimates how many different items rows have, in little memory, whatever their number is. If there are
+ * many items, only those are counted whose hashes end with some zero bits.
  */
 #include "index/count.h"
 
@@ -11,13 +11,13 @@
 #include "index/heap.h"
 #include "index/items.h"
 
-/* A column has at most so many hashes in memory while its items are counted. */
+/* The most hashes that a column has in memory while its items are counted. */
 #define MOST_COUNTED 65536
 
-/* A set begins with room for so many. */
+/* The number of hashes that a new set has room for. */
 #define FIRST_ROOM 2048
 
-/* So many hashes are added together, at most. */
+/* The most hashes that are added to a set at once. */
 #define AT_ONCE 4096
 
 /* The hashes of a column whose last `zeros` bits are zero. */
@@ -90,7 +90,10 @@ halve(Sample *sample, const sb_memory *memory)
 static void
 add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
 {
-	/* They may ascend, and the first of them would crowd in a set without room for the others. */
+	/*
+	 * The hashes may ascend. Then the first of them would crowd together in a set that has no room for the others
+	 * yet.
+	 */
 	must_finish(sb_hash_set_reserve(&sample->set, memory, Min(number >> sample->zeros, MOST_COUNTED)));
 	for (uint64 i = 0; i < number; i += AT_ONCE)
 	{
@@ -118,8 +121,9 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 }
 
 /*
- * Adds the hashes of a sample to another one and leaves it empty. What has fewer zeros has all that more zeros need,
- * and where one of the two had to be halved, both together have to be, too.
+ * Adds the hashes of sample `from` to sample `to`, and leaves `from` empty. The result has the larger number of zeros
+ * of the two: the sample with fewer zeros has all hashes that end with more zeros, and both together are too large
+ * for fewer zeros, since one of them alone was.
  */
 static void
 move_sample(Sample *from, Sample *to, const sb_memory *memory)

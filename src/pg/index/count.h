@@ -7,10 +7,10 @@
 #include "index/items.h"
 
 /*
- * Estimates how many different items rows have in each column, in little memory. bf_index_count_row() is the function
- * for bf_index_read_rows(), with the count as its argument. The end sets counts[] for each column, and frees the
- * count. Unless `other` is NULL it also adds the items to that one, which then has the estimate that it would have had
- * if it had counted them itself: cheaper, since each comes once, and of many only some.
+ * Estimates how many different items rows have in each column, in little memory. bf_index_count_row() can be given to
+ * bf_index_read_rows(), with the count as its argument. bf_index_end_count() sets counts[] for each column, and frees
+ * the count. If `other` is not NULL, it also adds the items to `other`, whose estimate is then the same as if it had
+ * counted them itself. This is cheaper, since each item is added once, and of many items only a sample.
  */
 typedef struct BfItemCount BfItemCount;
 

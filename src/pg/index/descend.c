@@ -32,7 +32,7 @@ is_empty(const Mask *mask)
 	return any == 0;
 }
 
-/* Sets the mask to the first so many ranges. */
+/* Sets the mask to the first `ranges` ranges. */
 static void
 set_first(Mask *mask, uint32 ranges)
 {
@@ -42,8 +42,8 @@ set_first(Mask *mask, uint32 ranges)
 }
 
 /*
- * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full
- * are added to *untrusted too: they are not summarized, or may lack rows.
+ * Adds to *unread the ranges about which this page's bits prove nothing to this snapshot. Adds those of them that are
+ * not summarized, or may lack rows, to *untrusted too. So a range that is full is only in *unread.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
@@ -71,7 +71,7 @@ is_asked(const Condition *condition, int level)
 	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
 }
 
-/* Adds an item to what was found for those ranges of the group that are in the mask and not yet ruled out. */
+/* Notes that an item may be in those ranges of the group that are in the mask and not ruled out yet. */
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
@@ -85,9 +85,9 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer if the group was
- * replaced and its page belongs to another one now; or, and the search has failed, if this is a probe or an estimate
- * and the page is not what it should be.
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases: the
+ * group was replaced, and its page belongs to another one now; or this is a probe or an estimate, and the page is not
+ * what it should be. In the second case descent->failed is set.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -146,14 +146,14 @@ leave_only(Mask *mask, const Mask *other)
 		mask->words[word] &= other->words[word];
 }
 
-/* Does the condition demand of a value that it has this item, whatever else it has? */
+/* Must every value that satisfies the condition have this item? */
 static inline bool
 is_required(const Condition *condition, uint32 item)
 {
 	return item < 64 && (condition->by_keys->required >> item & 1) != 0;
 }
 
-/* Leaves those ranges in *candidates whose keys, as condition->with says, can satisfy the condition. */
+/* Removes from *candidates the ranges whose keys (condition->with) cannot satisfy the condition. */
 static void
 check_keys(const Condition *condition, Mask *candidates)
 {
@@ -180,7 +180,10 @@ is_covered(const Mask *mask, const Mask *by)
 	return rest == 0;
 }
 
-/* The items of a condition from `first` on may be in all ranges of the group: its pages were not asked about them. */
+/*
+ * Notes that the items of a condition from `first` on may be in all ranges of the group, whose pages were not asked
+ * about them. Sets *any to all ranges.
+ */
 static void
 allow_items(Descent *descent, int level, int number, uint32 first, const Mask *candidates, Mask *any)
 {
@@ -199,14 +202,14 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
- * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which
- * has the line of the item for all ranges of the group; items are sorted by line, so that each page is read once. A
- * range stays if it may have one of the items (`any`); if the items are keys, triConsistent decides in the end from
- * those that each range may have (condition->with).
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read. It has
+ * the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A range
+ * stays if it may have one of the items (`any`). But if the items are keys, triConsistent decides in the end, from
+ * the keys that each range may have (condition->with).
  *
- * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On
- * levels above 0, what is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits
- * the snapshot may not rely: they stay.
+ * In `items` the bit of an item is set if the levels above have found that it may be in this part of the heap. On
+ * levels above 0 the items that each range may have are noted for the level below. `untrusted` are the ranges on
+ * whose bits the snapshot may not rely. They stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)
@@ -217,7 +220,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
-	Mask		unread;			/* on the page that is open: untrusted, or full */
+	Mask		unread;			/* ranges that are untrusted or full on the page that is open */
 	Mask		any;
 
 	memset(&any, 0, sizeof any);
@@ -268,7 +271,10 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
-		/* Once all ranges may hold one of the items, the others rule none out. Above level 0 it matters which ones. */
+		/*
+		 * Once all candidates may hold one of the items, the other items rule none out. (Above level 0 they are asked
+		 * too: the level below has to know which items a range may hold.)
+		 */
 		if (condition->by_keys == NULL && group->level == 0 && is_covered(candidates, &any))
 			break;
 		if (condition->by_keys != NULL)
@@ -302,7 +308,7 @@ is_done(const Descent *descent)
 		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
+/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges. */
 static void
 add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -338,7 +344,7 @@ bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
 	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
+/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges, to what the descent collects. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -389,7 +395,7 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
-/* A group was asked about so many pages, and so many are left. */
+/* Notes down of what use it was to ask a group: of `pages` pages of the heap `left` are left. */
 static void
 note_use(BfPatience *patience, uint64 left, uint64 pages)
 {
@@ -443,7 +449,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 
 /*
  * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a
- * range; items[] says for each condition what may be there.
+ * range; items[] has for each condition the items that may be there.
  */
 static void
 search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)
@@ -480,7 +486,9 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 			words = Max(words, (search->conditions[i].count + 63) / 64);
 	if (words > search->words)
 	{
-		/* Another search with the same keys may have fewer items; it uses the same room. */
+		/*
+		 * The room grows if it is too small. It never shrinks, so a later search with fewer items uses the same room.
+		 */
 		for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
 			if (search->level[level].found != NULL)
 			{

@@ -43,7 +43,7 @@ typedef struct Change
 	int			pages;			/* directory pages that are open */
 	uint32		number[MOST_PAGES_OF_CHANGE];
 	Buffer		directory[MOST_PAGES_OF_CHANGE];
-	void	   *entries[MOST_PAGES_OF_CHANGE];	/* on the changed pages */
+	void	   *entries[MOST_PAGES_OF_CHANGE];	/* the entries on these pages, as they are changed */
 } Change;
 
 static void
@@ -287,7 +287,7 @@ seal_entry(BfStoredStretch *entry, int columns)
 	entry->checksum = bf_index_entry_checksum(entry, columns);
 }
 
-/* Can this group be the next one of the last stretch of its level, which may be NULL? */
+/* Can this group be the next one of the stretch `last`, which may be NULL? */
 static bool
 lengthens(const BfGeometry *geometry, const BfStretch *last, const BfGroup *group)
 {
@@ -325,7 +325,7 @@ write_entry(Relation index, Change *change, uint32 number, const BfGroup *group)
 	change->meta->stretches = Max(change->meta->stretches, number + 1);
 }
 
-/* Leaves so many groups in an entry, from group `first` of its stretch on. */
+/* Shortens an entry to `groups` groups, from group `first` of its stretch on. */
 static void
 trim_entry(Relation index, Change *change, uint32 number, uint32 first, uint32 groups)
 {

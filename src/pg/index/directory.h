@@ -9,57 +9,58 @@
 #include "storage/bufmgr.h"
 
 /*
- * Makes room in the directory for so many new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for one
- * that replaces another. Returns false if the directory is full.
+ * Makes room in the directory for `count` new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for
+ * one that replaces another. Returns false if the directory is full.
  */
 extern bool bf_index_reserve_entries(Relation index, uint32 count);
 
 /*
- * The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked
- * exclusively.
+ * Returns the page at this block, locked exclusively, to be overwritten: a new page at the end of the file, or a free
+ * page before it.
  */
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
- * Publishes a group whose pages are written, as the next one of its level. REQUIRES: bf_index_reserve_entries() was
- * called before first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is
- * new).
+ * Publishes a group whose pages have been written, as the next group of its level. REQUIRES:
+ * bf_index_reserve_entries() was called before first_block was chosen; nobody else adds groups
+ * (ShareUpdateExclusiveLock on the heap, or the index is new).
  */
 extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
 /*
- * Publishes a group whose pages are written in the place of the one with the same ranges. REQUIRES: as above; all
- * ranges are unsummarized on the pages of both.
+ * Publishes a group whose pages have been written. It takes the place of the group with the same ranges. REQUIRES: as
+ * for bf_index_publish_group(); all ranges are unsummarized on the pages of both.
  */
 extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 
 /*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
- * become placeholders. REQUIRES: as above; groups cover the ranges.
+ * become placeholders. REQUIRES: nobody else adds groups; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after placeholders were written: what writers have seen of these ranges may be gone
- * (seen_lines.c). To be called before the heap is read. REQUIRES: as above.
+ * Counts a publication after placeholders were written. So writers forget the lines that they have seen of these
+ * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case
- * if nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
+ * Writes `to` on the meta page, as what is known of the pages behind the ranges of level 0 that have begun. If the
+ * meta page does not say `from` now, only BF_BEYOND_UNKNOWN is written. Returns whether it said `from`. Anyone may
+ * write BF_BEYOND_UNKNOWN.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /*
- * Notes down that summarizing a range of a level above 0 anew has left it with this false-positive rate, so that ranges
- * with about this rate are not summarized anew in vain. REQUIRES: as above.
+ * Notes down the false-positive rate that a range above level 0 still has after it was summarized anew. So ranges
+ * with about this rate are not summarized anew in vain. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_in_vain(Relation index, double rate);
 
 /*
- * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES: as
- * above.
+ * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES:
+ * nobody else adds groups.
  */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
@@ -77,10 +78,10 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
 		full->first = range;
 }
 
-/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: as above. */
+/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: nobody else adds groups. */
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
-/* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
+/* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 
 #endif

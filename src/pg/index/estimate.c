@@ -1,20 +1,20 @@
 /*
  * estimate.c: asks an index while a query is planned.
  *
- * The planner's guess of how many rows a regular expression, an array or a value whose rows lie together will leave
- * is a share of the table. The index knows better. If the values that a query compares with are known when it is
- * planned, a few pages of the index are read, as its execution will read them (walk.c). If they are not known, one page
- * tells how much ranges have in common. (PostgreSQL asks B-trees for the ends of a column while it plans; see
+ * For a regular expression, an array, or a value whose rows lie together, the planner can only guess which share of
+ * the table is left. The index knows better. If the values that a query compares with are known when it is planned, a
+ * few pages of the index are read, as the executor will read them (walk.c). If they are not known, one page tells how
+ * much ranges have in common. (PostgreSQL asks B-trees for the ends of a column while it plans; see
  * get_actual_variable_range() in selfuncs.c.)
  *
- * The answer bounds the cost of the index's paths, and the pages that these read; the number of rows that
- * PostgreSQL expects stays. It is an estimate: it may be too small after rows were written, and nothing but a
- * choice between plans depends on it.
+ * The answer goes into the cost of the index's paths, and into the number of pages that these read. The number of
+ * rows that PostgreSQL expects does not change. The answer is an estimate: it may be too small after rows were
+ * written, and nothing but a choice between plans depends on it.
  *
- * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor
- * are columns that the user may not read. No predicate lock is taken, and no scan is counted. An index that is
- * damaged, and a function of an operator class that fails, lead to no estimate, and to no error: a query that uses the
- * index raises it.
+ * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor are
+ * columns that the user may not read. No predicate lock is taken, and no scan is counted. If an index is damaged, or
+ * a function of an operator class fails, there is no estimate, and no error either: a query that uses the index
+ * raises the error.
  */
 #include "index/estimate.h"
 
@@ -36,7 +36,7 @@
 #include "index/known.h"
 #include "index/walk.h"
 
-/* Of the partitions of a table so many are asked. The others are taken to be as these are in the mean. */
+/* The number of partitions of a table that are asked. The others are taken to be like the mean of these. */
 #define MOST_CHILDREN 8
 
 static bool enabled = true;
@@ -48,7 +48,7 @@ typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	Index		parent;			/* the table in the query of which this one is a partition; or 0 */
+	Index		parent;			/* the table that the query names, of which this one is a partition; or 0 */
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
@@ -59,7 +59,7 @@ typedef struct Common
 {
 	Oid			index;
 	int			column;
-	Index		parent;			/* as above */
+	Index		parent;			/* as in Answer */
 	int			of_parent;		/* see bf_known_column_of_parent() */
 	double		share;
 } Common;
@@ -71,7 +71,7 @@ typedef struct Answers
 	MemoryContext context;
 	List	   *all;
 	List	   *common;
-	Oid			readable;		/* this table is one that this user may read */
+	Oid			readable;		/* a table that the user `reader` may read */
 	Oid			reader;
 	MemoryContextCallback forget;
 } Answers;
@@ -86,8 +86,8 @@ forget_answers(void *argument)
 }
 
 /*
- * The answers of this statement. A statement that is planned meanwhile takes their place: then some are asked for
- * twice.
+ * The answers of this statement. If another statement is planned meanwhile, its answers take their place; then some
+ * questions are asked twice.
  */
 static Answers *
 answers_of(PlannerInfo *root)
@@ -118,8 +118,8 @@ are_same(const List *a, const List *b)
 /* -------------------------------------------------------------- may the index be asked? */
 
 /*
- * May rows of the table be hidden from the user? Then its costs must not tell of them, not even for operators that
- * are leakproof.
+ * May rows of the table be hidden from the user? Then costs must not tell anything about them, not even for operators
+ * that are leakproof.
  */
 static bool
 may_hide_rows(PlannerInfo *root)
@@ -156,7 +156,7 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 		known->reader = user;
 		return true;
 	}
-	/* An expression has the number 0. Its columns are not looked for. */
+	/* An expression has the number 0; the columns in it are not looked for. */
 	attribute = bf_known_attribute_of_parent(root, rel, parent, info->indexkeys[column]);
 	return attribute > 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
 }
@@ -164,8 +164,8 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 /* ----------------------------------------------------------------- without errors */
 
 /*
- * Is this an error because of which there is no estimate? All others end the statement: it was cancelled, or has no
- * memory.
+ * Does this error mean only that there is no estimate? All other errors end the statement: it was cancelled, or has
+ * no memory.
  */
 static bool
 is_no_estimate(int sqlerrcode)
@@ -181,7 +181,7 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 	if (IsInParallelMode())
 	{
-		/* A function plans a query of its own. No subtransaction can begin. */
+		/* A function is planning a query of its own. In parallel mode no subtransaction can begin. */
 		work(argument);
 		return true;
 	}
@@ -206,7 +206,7 @@ get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses
 	return count;
 }
 
-/* How the conditions of a partition look from its parent; and which table that is. */
+/* Sets the answer's parent, and its shape: a hash of the partition's conditions, as they look from the parent. */
 static void
 set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
 {
@@ -217,7 +217,10 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 
 /* --------------------------------------------------------------- for cost.c */
 
-/* What was answered before for the same. NULL: nothing. A partition asked for another one's sake has no conditions. */
+/*
+ * The answer to the same question, if it was asked before; or NULL. The answer of a partition that was asked for
+ * another one's sake has no conditions; it is found by its shape.
+ */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)
 {
@@ -236,8 +239,8 @@ find_answer(const List *all, const Answer *wanted)
 }
 
 /*
- * Were enough other partitions of the table asked the same, and this one was asked nothing? Then *mean becomes the
- * mean of their answers; it is not known if none of them knew one.
+ * Were enough other partitions of the table asked the same question, and was this one not? Then *mean becomes the
+ * mean of their answers. mean->is_known is false if none of them had an answer.
  */
 static bool
 were_others_asked(const List *all, const Answer *wanted, Answer *mean)
@@ -273,9 +276,9 @@ were_others_asked(const List *all, const Answer *wanted, Answer *mean)
 }
 
 /*
- * Is this a plan for certain parameters, over many partitions? To plan these takes longer than to leave them out
- * when a plan without parameters is executed (../chunks). PostgreSQL compares the costs of the two kinds of plans,
- * and must not find this one cheaper for what the indexes say.
+ * Is this a custom plan, one for known parameters, over many partitions? Planning these partitions takes longer than
+ * leaving them out when a generic plan is executed (../chunks). PostgreSQL compares the costs of custom and generic
+ * plans. It must not find the custom plan cheaper because of what the indexes say.
  */
 static bool
 is_better_generic(PlannerInfo *root, Index parent)
@@ -283,7 +286,7 @@ is_better_generic(PlannerInfo *root, Index parent)
 	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
 }
 
-/* A search that is to be carried out in part. */
+/* What ask() asks an index, and the answer. */
 typedef struct Question
 {
 	Relation	index;
@@ -341,7 +344,7 @@ ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfCom
 
 /* ------------------------------------------------------------- which partitions are asked */
 
-/* Has nobody been asked yet what this partition is asked? */
+/* Is this partition the first one that is asked this question? */
 static bool
 is_first(const List *all, const Answer *wanted)
 {
@@ -399,8 +402,8 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * Asks partitions that lie evenly among all, before the first of them is planned. The first ones would not do:
- * partitions are planned in the order of their bounds, and rows that are alike often have times that are close.
+ * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned. The first ones would
+ * not do: partitions are planned in the order of their bounds, and similar rows often have close times.
  */
 static void
 ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,
@@ -486,7 +489,7 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 
 /* ---------------------------------------------------------- values that are not known */
 
-/* What was found before, or how it is with partitions of which enough were looked at. NULL: look. */
+/* What was found for this column before; or the mean of other partitions, if enough of them were looked at; or NULL. */
 static const Common *
 find_common(List *all, const Common *wanted)
 {

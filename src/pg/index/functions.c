@@ -166,7 +166,10 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 
 	if (!OidIsValid(heapoid) || !check_right(indexoid, heapoid, right))
 		return NULL;
-	/* The look-ups have left a snapshot of the catalog; bf_summarize() says why there must be none while this waits. */
+	/*
+	 * The look-ups have left a snapshot of the catalog. This session must not keep it while it waits: see
+	 * bf_summarize().
+	 */
 	InvalidateCatalogSnapshot();
 	/* The heap is locked first. Whether it is still the index's heap is checked when both are locked. */
 	*heap = try_relation_open(heapoid, mode);
@@ -213,8 +216,8 @@ is_usable(Relation index)
 }
 
 /*
- * Shows what is done in pg_stat_progress_create_index, which knows the phases of an index's work. Returns false if a
- * command that this is a part of, like COPY, shows its own progress.
+ * Begins to show progress in pg_stat_progress_create_index, which has phases for an access method's own work. Returns
+ * false if this is part of a command, like COPY, that shows its own progress.
  */
 static bool
 begin_progress(Relation index, Relation heap)

@@ -18,7 +18,7 @@ extern bool bf_index_class_form(Oid relation, FormData_pg_class *form);
 typedef enum BfRight
 {
 	BF_TO_READ,					/* it shows the content: SELECT on the table, and no row-level security */
-	BF_TO_CHECK,				/* it shows facts of rows, runs expressions: may_maintain(), no row-level security */
+	BF_TO_CHECK,				/* it tells facts of rows and runs expressions: may_maintain(), no row-level security */
 	BF_TO_SUMMARIZE				/* it changes the index: may_maintain() */
 } BfRight;
 

@@ -1,10 +1,10 @@
 /*
  * geometry.c: the geometry of an index: its parameters, and where its groups lie.
  *
- * The geometry is cached in the relation cache. What it says of groups never changes, but groups are added, and may be
- * replaced by smaller ones (replace.c). So a cached geometry may lack the newest groups, and may have old ones, on
- * whose pages nobody relies any more; these pages may belong to other groups now. With each change the meta page counts
- * one publication more, so a writer sees whether it has the newest geometry.
+ * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
+ * be replaced by another one (replace.c). So a cached geometry may lack the newest groups, and may have groups that
+ * were replaced. Nobody relies on the pages of these any more, and the pages may belong to other groups now. With
+ * each change the meta page counts one publication more, so a writer sees whether it has the newest geometry.
  */
 #include "index/geometry.h"
 
@@ -49,8 +49,8 @@ entry_of(const Directory *directory, uint32 number)
 }
 
 /*
- * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of
- * stretches.
+ * Copies the list of the directory pages' blocks. It is an error if these pages are too few or too many for the
+ * number of stretches.
  */
 static BlockNumber *
 copy_directory_blocks(Relation index, BfMetaPage *meta)
@@ -62,7 +62,7 @@ copy_directory_blocks(Relation index, BfMetaPage *meta)
 
 	if (meta->stretches > on_meta && (meta->stretches - on_meta - 1) / on_page >= meta->directory_pages)
 		bf_index_report_damage(index, 0, "its directory lacks a page");
-	/* the last one may have no entries yet, since room is reserved for some */
+	/* the last directory page may have no entries yet, since room is reserved for some */
 	last = meta->stretches + BF_MOST_ENTRIES_RESERVED - 1;
 	if (meta->directory_pages > (last < on_meta ? 0 : (last - on_meta) / on_page + 1))
 		bf_index_report_damage(index, 0, "its directory has too many pages");
@@ -80,8 +80,8 @@ copy_entries(Directory *directory, uint32 first, void *entries, uint32 count)
 }
 
 /*
- * The entries on the meta page, which is locked, and then those on directory pages. The meta page stays locked: an
- * entry is changed together with it.
+ * Reads the entries on the meta page, and then those on directory pages. REQUIRES: the meta page is locked. It stays
+ * locked, since every change of an entry changes the meta page, too. Raises *end to the end of the directory pages.
  */
 static void
 read_directory(Relation index, BfMetaPage *meta, BlockNumber blocks, BlockNumber *end, Directory *directory)
@@ -163,7 +163,10 @@ add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, 
 	level->covered += stretch->groups * stretch->ranges;
 }
 
-/* By their levels, and by their ranges there. Where two are alike, something is damaged, which check_entry() finds. */
+/*
+ * Orders entries by level, and on a level by range. If two are equal, the directory is damaged; check_entry() finds
+ * that.
+ */
 static int
 compare_entries(const void *a, const void *b, void *argument)
 {
@@ -291,8 +294,8 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. It is looked at for every row that is written. To save the search for its buffer, the buffer
- * where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
+ * Pins the meta page. This is done for every row that is written. To save the search for its buffer, the buffer where
+ * the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
  */
 static Buffer
 read_meta_page(Relation index)
@@ -348,11 +351,11 @@ bf_index_geometry(Relation index)
  * The number of publications is read without a lock. This function is called for every row that is written, and the
  * lock would be half of its cost.
  *
- * Why this is safe for a writer, which does nothing for a row on a level where the row's range has not begun: the
- * summarizer that begins the range later must find the row in the heap. The row is in the heap already. The barrier
- * makes sure that it was there before the number is read, and the summarizer locks the pages of the heap after it has
- * raised the number. If the number is read while it is being written, some byte differs from the old number; then the
- * page is read again under its lock.
+ * Why this is safe: a writer does nothing for a row on a level where the row's range has not begun. So the summarizer
+ * that begins this range later must find the row in the heap. It does: the barrier makes sure that the row was in the
+ * heap before the number is read, and the summarizer locks the pages of the heap after it has raised the number. If
+ * the number is read while it is being written, some byte differs from the old number; then the page is read again
+ * under its lock.
  */
 const BfGeometry *
 bf_index_current_geometry(Relation index)
@@ -386,7 +389,7 @@ bf_index_copy_geometry(const BfGeometry *geometry)
 
 /* --------------------------------------------------------------- where it lies */
 
-/* The stretch that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
+/* The number of the stretch that has this range of a level. REQUIRES: range < level->covered. */
 static uint32
 place_of(const BfGeometry *geometry, const BfLevel *level, uint32 range)
 {
@@ -454,8 +457,8 @@ bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group,
 	if (!bf_index_is_filter_page(BufferGetPage(buffer), group, column, number))
 	{
 		/*
-		 * It may be a page of the directory now. Whoever changes the directory locks the meta page first, then such a
-		 * page; so the meta page must not be waited for with this page locked.
+		 * It may be a page of the directory now. Whoever changes the directory locks the meta page first, and then a
+		 * page of the directory. So nobody may wait for the meta page while this page is locked.
 		 */
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		replaced = bf_index_is_replaced(index, group);

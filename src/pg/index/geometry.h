@@ -17,7 +17,7 @@ typedef struct BfLevel
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
 	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
-	uint32		first_stretch;	/* its stretches in the geometry's list */
+	uint32		first_stretch;	/* number of its first stretch in the geometry's list */
 	uint32		stretches;
 } BfLevel;
 
@@ -26,8 +26,8 @@ typedef struct BfStretch
 {
 	uint32		first_range;
 	uint32		groups;
-	uint32		ranges;			/* of each group */
-	uint32		positions;		/* on a page */
+	uint32		ranges;			/* ranges in each group */
+	uint32		positions;		/* positions on a page */
 	BlockNumber first_block;
 	BlockNumber stride;
 	uint32		entry;			/* its number in the directory */
@@ -35,20 +35,20 @@ typedef struct BfStretch
 
 /*
  * The parameters of an index, and where its groups lie. It is kept in the relation cache. Groups may have been added
- * since it was read: a reader reads the ranges behind the last group that it knows, a writer looks whether anything was
- * published. Groups may have been replaced, too: bf_index_filter_page_in_use().
+ * since it was read: so a reader reads the ranges behind the last group that it knows, and a writer looks whether
+ * anything was published. Groups may have been replaced, too: see bf_index_filter_page_in_use().
  */
 typedef struct BfGeometry
 {
-	Size		size;			/* of this chunk of memory */
+	Size		size;			/* size of this chunk of memory */
 	Buffer		meta_buffer;	/* where the meta page was last: a hint */
-	uint64		publications;	/* as the meta page counted them */
-	BfBeyond	beyond;			/* as the meta page said then */
+	uint64		publications;	/* number of publications on the meta page, when it was read */
+	BfBeyond	beyond;			/* what the meta page said, when it was read */
 	int			columns;
-	int			most_levels;	/* that the index may have */
-	int			levels;			/* that have groups */
+	int			most_levels;	/* the most levels that the index may have */
+	int			levels;			/* number of levels that have groups */
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
-	BlockNumber used_blocks;	/* of the groups, the directory and the meta page */
+	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
@@ -57,11 +57,11 @@ typedef struct BfGeometry
 	double		least_in_vain_below;
 	uint32		full_ranges;
 	BlockNumber full_block;
-	BfParameters upper;			/* of the levels above 0 */
+	BfParameters upper;			/* parameters of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
-	BfParameters *column;		/* of the columns on level 0 */
+	BfParameters *column;		/* parameters of each column on level 0 */
 	BfStretch  *stretch;			/* stretches, level by level */
-	uint32	   *lines;			/* of a filter of stretch s, column c: lines[s * columns + c] */
+	uint32	   *lines;			/* lines[s * columns + c]: the lines of a filter of column c in stretch s */
 } BfGeometry;
 
 /* How many levels the index can have, whatever its table holds. */
@@ -73,7 +73,7 @@ bf_index_parameters(const BfGeometry *geometry, int level, int column)
 	return level == 0 ? &geometry->column[column] : &geometry->upper;
 }
 
-/* What sizes.h wants to know of a column, if its ranges have so many items. */
+/* The BfCounts (sizes.h) of a column whose ranges have these numbers of items. */
 static inline BfCounts
 bf_index_counts(const BfGeometry *geometry, int level, int column, const double *items)
 {
@@ -87,7 +87,7 @@ bf_index_counts(const BfGeometry *geometry, int level, int column, const double 
 	};
 }
 
-/* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */
+/* The number of ranges of a level in a heap of heap_blocks pages. The last one may have only some of its pages. */
 static inline uint32
 bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
@@ -97,8 +97,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are
- * counted as of the length that is the longest that will be chosen.
+ * The same for level 0. As long as nothing is summarized, the length of ranges may not be chosen yet. Then
+ * BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -131,22 +131,23 @@ extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 ra
 extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 
 /*
- * The content of a filter page, or NULL if this is another page because the group was replaced since its geometry was
- * read; otherwise it is an error. To be called by everybody who does not keep summarizers out. NULL means to a reader
- * that nothing is known of the group's ranges, and to a writer that nothing is to be done. REQUIRES: the buffer is
- * locked for reading, and no other one is locked. In the case of NULL its lock was given back for a moment.
+ * Returns the content of a filter page. If this is another page now, because the group was replaced since its
+ * geometry was read, the result is NULL. Any other page is an error. NULL means to a reader that nothing is known of
+ * the group's ranges, and to a writer that nothing is to be done. Everybody who does not keep summarizers out has to
+ * call this. REQUIRES: the buffer is locked for reading, and no other one is locked. If it is another page, its lock
+ * is given back for a moment.
  */
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
 												 BlockNumber number);
 
 /*
- * Sees to it that all sessions read the geometry anew when they open the index next, here and on standbys: at once, and
- * also if this transaction fails. CacheInvalidateRelcache() tells only of what a transaction has committed, but groups
- * that it has replaced stay so in any case.
+ * Makes all sessions, here and on standbys, read the geometry anew when they open the index next. This takes effect
+ * at once, and also if this transaction fails. CacheInvalidateRelcache() would tell them only if the transaction
+ * commits, but groups that it has replaced stay replaced in any case.
  */
 extern void bf_index_outdate_geometries(Relation index);
 
-/* The stretch that has this range of a level. REQUIRES: as above. */
+/* The stretch that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
 extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);
 
 /* The last stretch of a level; NULL if it has none. */

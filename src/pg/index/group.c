@@ -108,7 +108,7 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 
 /* ------------------------------------------------------------------ full ranges */
 
-/* fill ^ hashes, of each number of bits that can be set in a line */
+/* Sets rates[n] to the rate of a line in which n bits are set: fill ^ hashes. */
 static void
 make_rates(int hashes, double rates[SB_BF_LINE * 8 + 1])
 {
@@ -129,8 +129,9 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 }
 
 /*
- * Finds out which of the selected ranges are full in a column: those with the highest rates, as long as no more ranges
- * of the group are full than may be. states[] are those on the column's first page; NULL: the group is new.
+ * Sets lines->full[column] for the selected ranges. Those with the highest rates are full, if their rate is at least
+ * full_rate, and as long as the group has no more full ranges than bf_index_most_full(). states[] are the states on
+ * the column's first page; NULL: the group is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
@@ -236,8 +237,8 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 }
 
 /*
- * Makes all pages of a group those of a new one, on which all ranges are unsummarized: without lines, which takes
- * little WAL.
+ * Overwrites all pages of a group as those of a new group: all ranges are unsummarized, and the lines are not in use,
+ * so this takes little WAL.
  */
 static void
 empty_pages(Relation index, const BfGroup *group)
@@ -270,8 +271,8 @@ bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup
 	BfGroup		group = *old;
 
 	/*
-	 * Whoever has an old geometry comes to the pages of the old group until the end. So first nobody may rely on them
-	 * any more.
+	 * Sessions with an old geometry come to the pages of the old group until the end. So these pages are emptied
+	 * first: nobody may rely on them any more.
 	 */
 	empty_pages(index, old);
 	group.lines = lines;

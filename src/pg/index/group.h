@@ -8,8 +8,8 @@
 #include "index/heap.h"
 
 /*
- * Lines of some ranges of a group in memory, range after range. Items are added to them, and they are written to its
- * pages.
+ * Lines of some ranges of a group in memory, range after range. Items are added to them, and then they are written to
+ * the group's pages.
  */
 typedef struct BfGroupLines
 {
@@ -18,21 +18,22 @@ typedef struct BfGroupLines
 	uint32		selected;		/* how many ranges the lines are for */
 	bool		ranges[BF_INDEX_MAX_RANGES];	/* which ones; counted within the group */
 	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
-	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * selected * SB_BF_LINE bytes */
+	unsigned char *area[INDEX_MAX_KEYS];	/* the lines of each column: lines * selected * SB_BF_LINE bytes */
 	double		full_rate[INDEX_MAX_KEYS];	/* from this rate on a range is full (sizes.h) */
-	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is it? */
-	bool		full_is_known;	/* by counts of items; if not, it is found out by bits when these are written */
+	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is this range full in this column? */
+	bool		full_is_known;	/* full[] was set from counts of items; if not, it is set from the bits to be written */
 } BfGroupLines;
 
-/* Gives a new group of a level, with so many ranges, the sizes of the group before, if these are as large (sizes.h). */
+/* Calls bf_index_settle_lines() with the lines of the level's last group, if that group has `ranges` ranges. */
 extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
 
 /* The bytes of the filters of one range. */
 extern Size bf_index_bytes_of_range(const BfGroup *group);
 
 /*
- * How lines are made: set up without a range, then ranges are selected, then the areas are allocated, with zeros, and
- * items are added. States that need no bits need no areas. Ranges are counted within the group, except in BfRangeItems.
+ * How lines are made: they are set up without a range; then ranges are selected; then the areas are allocated, with
+ * zeros; then items are added. A state without bits, such as BF_PLACEHOLDER, needs no areas. Ranges are counted
+ * within the group, except in BfRangeItems.
  */
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
@@ -48,28 +49,33 @@ extern void bf_index_free_lines(BfGroupLines *lines);
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /*
- * Writes a group of the same ranges with filters of other sizes, and publishes it in the place of `old`. All ranges are
- * unsummarized then, on the pages of both. REQUIRES: bf_index_reserve_entries() was called.
+ * Writes a group of the same ranges with filters of other sizes, and publishes it in the place of `old`. Afterwards
+ * all ranges are unsummarized on the pages of both groups. REQUIRES: bf_index_reserve_entries() was called.
  */
 extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines);
 
 /*
  * Brings the ranges of `lines` to a new state, on all pages of a group that exists:
+ *
  *   BF_PLACEHOLDER    their bits are cleared, and writers set bits from now on
- *   BF_SUMMARIZED     the bits in `lines` are added, and readers rely on them from now on; or if a range has far more
- *   items in a column
- *                     than its filter was made for, the range becomes BF_FULL in this column
- *   BF_UNSUMMARIZED   writers and readers ignore them from now on The first page of the group is the last to say that a
- *   range is summarized, and the first to say that it is not. So if this page says "summarized", all pages do.
+ *   BF_SUMMARIZED     the bits in `lines` are added, and readers rely on them from now on; but a range that has far
+ *                     more items in a column than its filter was made for becomes BF_FULL in this column
+ *   BF_UNSUMMARIZED   writers and readers ignore the bits from now on
+ *
+ * The first page of the group is the last one to say that a range is summarized, and the first one to say that it is
+ * not. So if this page says "summarized", all pages do.
  */
 extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
-/* Makes snapshots of standbys that are older than this no longer rely on what any page says now. */
+/*
+ * Raises the standby horizon of all filter pages: older snapshots of standbys no longer rely on what these pages say
+ * now.
+ */
 extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
 /*
- * The states of a group's ranges on the first page of a column. Those of column 0 are enough for summarizers, but not
- * for readers or writers.
+ * Sets states[] to the states of a group's ranges on the first page of a column. Those of column 0 are enough for
+ * summarizers, but not for readers or writers.
  */
 extern void bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *states);
 

@@ -26,7 +26,7 @@
 
 static const IndexAmRoutine bf_index_routine = {
 	.type = T_IndexAmRoutine,
-	/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
+	/* 0: each operator class has its own strategies, BF_EQUAL_STRATEGY or those of a GIN operator class */
 	.amstrategies = 0,
 	.amsupport = BF_OPTIONS_PROC,
 	.amoptsprocnum = BF_OPTIONS_PROC,
@@ -90,8 +90,8 @@ is_hashed_equality(Oid operator, Oid type)
 	TypeCacheEntry *entry;
 
 	/*
-	 * Only the column knows the type of the elements. The = of all arrays is the same, so any of them will do; also
-	 * of ranges.
+	 * The class is for arrays (or ranges) of any type; only the column knows which one. But all arrays have the same
+	 * =, and so have all ranges. So one type stands for all of its kind.
 	 */
 	if (type == ANYARRAYOID)
 		return op_hashjoinable(operator, INT4ARRAYOID);
@@ -103,7 +103,7 @@ is_hashed_equality(Oid operator, Oid type)
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
-/* What is said of a class with other options. */
+/* The hint for a class whose options are declared by another function. */
 #define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
 
 static void
@@ -119,7 +119,7 @@ check_options(Relation index, int column)
 				 errhint(OWN_OPTIONS_ONLY)));
 }
 
-/* Raises an error if a class that has no keys inside values has an operator for its type which is not number 1. */
+/* Raises an error if a class that has no keys inside values has an operator for its type with another number than 1. */
 static void
 check_strategies(Relation index, int column)
 {
@@ -194,7 +194,7 @@ typedef struct CheckedClass
 	bool		valid;
 } CheckedClass;
 
-/* Is the operator one that such a class can have? */
+/* Can a class of this kind have the operator? */
 static bool
 is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 {
@@ -203,7 +203,7 @@ is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 		check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
 }
 
-/* Has the support function the signature that belongs to its number? These are GIN's. */
+/* Has the support function the signature that belongs to its number? The signatures are GIN's. */
 static bool
 is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 {

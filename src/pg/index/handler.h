@@ -13,7 +13,7 @@
 #include "nodes/tidbitmap.h"
 #include "utils/rel.h"
 
-/* The strategy number of =, the only operator of an operator class under which the values are the items. */
+/* The strategy number of =. It is the only operator of an operator class whose items are the values themselves. */
 #define BF_EQUAL_STRATEGY 1
 
 /* options.c: the options of an index and its operator classes. 0 pages mean that the number is to be chosen. */
@@ -21,8 +21,8 @@ extern BlockNumber bf_index_pages_per_range_option(Relation index);
 extern double bf_index_fpr_option(Relation index, int column);
 
 /*
- * The rate of an operator class with keys inside values, whose function for options this is (or InvalidOid), if no
- * option says another one.
+ * The rate of an operator class with keys inside values, if no option gives another one. options_function is the
+ * class's function for options, or InvalidOid.
  */
 extern double bf_index_key_class_fpr(Oid options_function);
 extern int	bf_index_levels_option(Relation index);
@@ -40,7 +40,8 @@ extern Oid	bf_index_am_oid(void);
 extern void bf_index_check_operators(Relation index);
 
 /*
- * Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not.
+ * Raises a notice for each column whose type has an = that does not use the index. An example is citext: it is
+ * indexed as text, so the index knows only the = of text.
  */
 extern void bf_index_notice_unasked(Relation index);
 

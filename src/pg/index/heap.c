@@ -34,8 +34,8 @@
 /* -------------------------------------------------------------------- the reader */
 
 /*
- * The command that removes the index. An index that belongs to one of a partitioned table can only be dropped with
- * that.
+ * The command that removes the index. An index that belongs to an index of a partitioned table can only be dropped
+ * together with that index.
  */
 static const char *
 drop_command(Relation index)
@@ -173,8 +173,8 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			HeapTupleData tuple;
 
 			/*
-			 * A version that was pruned is gone. A standby has ended or waited for snapshots that saw it when it
-			 * replayed that.
+			 * A version that was pruned is gone. When a standby replayed the pruning, it ended the snapshots that saw
+			 * the version, or waited for them.
 			 */
 			if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 				continue;
@@ -236,7 +236,10 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 
 /* ---------------------------------------------------------------------- a row */
 
-/* Does this SQLSTATE mean that an expression has failed? It may also be a notice, or VACUUM may be canceled. */
+/*
+ * Does this SQLSTATE mean that an expression has failed? Notices do not mean that, nor does the cancellation of
+ * VACUUM.
+ */
 static bool
 is_failure(int code)
 {
@@ -265,8 +268,8 @@ add_error_context(void *argument)
 
 /*
  * Finds the items of a row version in all columns. Returns false if the version is not in the index, because the
- * index's predicate is not true for it or because the version is gone by now. All memory that this uses is freed with
- * the row, but that of reader->items.
+ * index's predicate is not true for it or because the version is gone by now. The memory that this takes is freed
+ * when the next row is read, except that of reader->items.
  */
 static bool
 find_items(BfHeapReader *reader, HeapTuple tuple)

@@ -25,8 +25,8 @@ bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber off
 typedef struct BfHeapReader BfHeapReader;
 
 /*
- * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
- * table. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
+ * How many pages of the heap a build or a summarizer reads at most before it writes to the index: 256 MB. The hashes
+ * of these pages, or the lines of their ranges, are in memory meanwhile.
  */
 #define BF_MOST_PAGES_AT_ONCE 32768
 
@@ -35,9 +35,9 @@ typedef struct BfRangeItems
 {
 	uint32		range;
 	int			columns;
-	bool		full;			/* all pages of the range were there */
-	double		share;			/* of the space of a full range that is in use */
-	uint64		most_expected;	/* a full range is not taken to have more items than this, unless it has */
+	bool		full;			/* the heap has all pages of the range */
+	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
+	uint64		most_expected;	/* bf_index_items_if_full() expects no more than this, unless there are more */
 	/* older snapshots than this may see rows of the range that were left out; 0: none was */
 	uint64		horizon;
 	uint64		counts[INDEX_MAX_KEYS];
@@ -46,13 +46,16 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes */
-	BF_FOR_SUMMARY,				/* such a row may come back */
-	BF_FOR_VACUUM,				/* the same; errors of expressions have to say how VACUUM can go on */
+	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes too */
+	BF_FOR_SUMMARY,				/* a row that this transaction has deleted may come back, and the index stays */
+	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
 	BF_FOR_CHECK
 } BfReadFor;
 
-/* Raises an error for tables that are not heaps. REQUIRES: bf_index_become_owner() was called. */
+/*
+ * Prepares to read the rows of a heap for an index. Raises an error for tables that are not heaps. REQUIRES:
+ * bf_index_become_owner() was called.
+ */
 extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
 extern void bf_index_close_heap(BfHeapReader *reader);
 
@@ -68,23 +71,29 @@ extern void bf_index_free_items(BfRangeItems *items);
 /* The number of items that the range would have in this column if all its pages were there, and full. */
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
-/* Sets the counts of live rows and rows to zero, or adds those of other readers to them. */
+/*
+ * The first function sets the reader's counts of live rows and of rows to zero. The second adds those of another
+ * reader.
+ */
 extern void bf_index_forget_rows(BfHeapReader *reader);
 extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows);
 
-/* The same, but calls add() with the items of each row version. */
+/*
+ * Reads pages as bf_index_read_range() does, from `first` to `end` (exclusive), but calls add() with the items of
+ * each row version.
+ */
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
 /* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
-/* The reader stands for another one too, which has left out rows of this horizon. */
+/* Raises the reader's horizon to that of another reader, whose rows count as this reader's. */
 extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);
 
 /*
- * Row versions that were deleted before this transaction are dead to every snapshot of this server. Readers that work
- * together share it.
+ * A transaction id: row versions that were deleted before it are dead to every snapshot of this server. Readers that
+ * work together use the same one.
  */
 extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
 extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);

@@ -56,9 +56,10 @@ add_to_sets(const BfRowItems *items, void *argument)
 }
 
 /*
- * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie
- * out of line, and a few of them can have as many keys as a whole range of others. So no room is made for more keys
- * than this, or those that are there. Where an item is a value, a range cannot have more items than rows.
+ * The items of a range that is not full are counted up to those of a full one, in proportion to the space in use. But
+ * documents of many kilobytes lie out of line: a few of them take little space in the range, and can have as many
+ * keys as a whole range of other rows. So no room is made for more keys than this, unless there are more already.
+ * Where an item is a value, room is made for as many items as a range can have rows.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

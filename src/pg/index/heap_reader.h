@@ -21,20 +21,20 @@ struct BfHeapReader
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
 	BfItemizer	itemizer;
-	BfRowItems	items;			/* of the row that was looked at last */
+	BfRowItems	items;			/* the items of the row that was looked at last */
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
 	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
-	uint64		bytes;			/* in use on the pages that were read */
-	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
+	uint64		bytes;			/* bytes in use on the pages that were read */
+	sb_hash_set sets[INDEX_MAX_KEYS];	/* the items of the range being read; empty between ranges */
 
 	/* for the context lines of errors */
 	const char *index_name;
-	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
-	bool		evaluating;		/* a row is being looked at, this one: */
+	const char *drop_command;	/* the command that removes the index; NULL if errors need not show it */
+	bool		evaluating;		/* a row version is being looked at; `at` says which one */
 	ItemPointerData at;
 
 	/* the page that was read last */

@@ -82,8 +82,8 @@ fetch_if_there(struct varlena *value)
 }
 
 /*
- * Has the row version, which was on the page when that was copied, been removed or deleted since? If so, the horizon is
- * raised for the snapshots that may see it.
+ * Has this row version been removed or deleted since its page was copied? If so, the horizon is raised for the
+ * snapshots that may see it.
  */
 static bool
 has_gone(BfHeapReader *reader, HeapTuple tuple)
@@ -107,7 +107,7 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
 	}
 	UnlockReleaseBuffer(buffer);
-	/* Its deleter may not be known any more, but has committed. */
+	/* Its deleter may not be known any more. But it has committed, so its id is below the next one. */
 	if (gone)
 		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
 	return gone;

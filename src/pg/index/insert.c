@@ -3,18 +3,18 @@
  * is unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the
  * same page are added together, and up to four pages with one WAL record.
  *
- * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked at
- * under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So the
- * state of a range must be looked at for each row. What a statement remembers of lines and states (seen_lines.h) is
- * used only if nothing was published since, which is looked at for each row, too.
+ * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
+ * the bits. If the range is unsummarized there, every later summarizer finds the row in the heap. Otherwise the bits
+ * are set now. So the state must be looked at for each row. The lines and states that a statement remembers
+ * (seen_lines.h) are used only if nothing was published since they were seen; that is looked at for each row, too.
  *
- * Ranges that have not begun have no placeholder yet, so the page needs no look. This is what makes rows in new pages
- * cheap. Whether a range has begun is known from the geometry, if nothing was published since that was read; and this
- * must be looked at for each row, after the row is in the heap.
+ * A range that has not begun has no placeholder yet, so its page need not be looked at. This makes rows in new pages
+ * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. That must
+ * be looked at for each row, after the row is in the heap.
  *
- * Each level is judged alone. From what one level says nothing follows for another one: that an item's bits are set on
- * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that
- * is summarized on level 1.
+ * Each level is judged alone. What one level says proves nothing about another one: if an item's bits are set on
+ * level 0, they may be missing on level 1, and a range that is unsummarized on level 0 may lie in one that is
+ * summarized on level 1.
  */
 #include "base/compat.h"
 
@@ -42,9 +42,9 @@ typedef struct Statement
 	MemoryContext row_context;	/* reset after each row */
 	BfItemizer	itemizer;
 	BfRowItems	items;
-	BfAddition *additions;		/* the items of a column, with room for so many */
+	BfAddition *additions;		/* the items of a column; there is room for `room` of them */
 	uint32		room;
-	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* of each column */
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen in each column */
 	BfSeenMemory *seen_memory;
 } Statement;
 
@@ -69,8 +69,8 @@ this_statement(Relation index, IndexInfo *indexInfo)
 }
 
 /*
- * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks
- * one of them. Nobody relies on a range that is full.
+ * Does one of these items have to be added to this page? It does if the range is summarized or a placeholder, and
+ * lacks the item. A range that is full needs none, because nobody relies on it.
  */
 static bool
 are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
@@ -92,12 +92,12 @@ typedef struct Pages
 	int			column;
 	uint32		range;			/* counted within its group */
 	int			hash_count;
-	BfSeenLines *seen;		/* or NULL */
+	BfSeenLines *seen;		/* NULL: no lines are remembered */
 	int			count;
 	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
 
-/* Counted within the column's run of the group. */
+/* The number of a page, counted within the column's run of the group. */
 static inline BlockNumber
 number_of(const Pages *all, const BfPageAdditions *one)
 {
@@ -112,8 +112,9 @@ is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 }
 
 /*
- * Is it still to be done, now that the page is locked exclusively? It was the group's page a moment ago, so if it is
- * another one now, the group was replaced. (The meta page must not be looked at with this lock.)
+ * Is something still to be done on the page, now that it is locked exclusively? It was the group's page a moment ago.
+ * If it is another page now, the group was replaced, and nothing is to be done. (With this lock nobody may look at
+ * the meta page.)
  */
 static bool
 is_still_wanted(const Pages *all, const BfPageAdditions *one)
@@ -230,9 +231,9 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 
 /*
  * May this user's session run the index's expressions and predicate with the owner's rights? A role that may only
- * INSERT must not decide what they find in its session: temporary relations, and functions that PL/pgSQL has compiled
- * under another search_path. Sessions of such roles leave these indexes to VACUUM. An index without expressions and
- * predicate runs only functions of its types.
+ * INSERT must not decide what this code finds in its session: temporary relations, and functions that PL/pgSQL has
+ * compiled under another search_path. Sessions of such roles leave these indexes to VACUUM. An index without
+ * expressions and predicate runs only functions of its types.
  */
 static bool
 may_run_as_owner(Relation index, Relation heap)
@@ -240,7 +241,10 @@ may_run_as_owner(Relation index, Relation heap)
 	return !bf_index_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
 }
 
-/* Is called for the first row of a range. The range before it is most probably full now. */
+/*
+ * Summarizes the range that ends before this block. It is called for the first row of the next range: most probably
+ * the range before gets no more rows.
+ */
 static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)
 {
@@ -285,8 +289,9 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Stateme
 }
 
 /*
- * Is a row of this block written behind the ranges that have begun, although nothing was known to be there? What the
- * geometry says of this is right if nothing was published since it was read, as with ranges that have not begun.
+ * Does this block lie behind the ranges that have begun, and does the geometry say anything but "unknown" of the
+ * pages there? Then the writer has to change that to "unknown". The geometry is right if nothing was published since
+ * it was read.
  */
 static bool
 is_beyond(const BfGeometry *geometry, BlockNumber block)

@@ -123,8 +123,8 @@ has_not_begun(const Check *check, int level, uint32 range)
 }
 
 /*
- * Raises an error unless all filter pages of a group have the content of filter pages, and states that exist, of ranges
- * that have begun.
+ * Raises an error unless all filter pages of a group have the content of filter pages. Their states must exist, and a
+ * range that has not begun must be unsummarized.
  */
 static void
 check_group(Check *check, const BfGroup *group)
@@ -157,7 +157,7 @@ check_group(Check *check, const BfGroup *group)
 	}
 }
 
-/* Raises an error if two groups share a page, or a group and the directory. */
+/* Raises an error if a page of this group is taken already by another group. Adds the group's pages to *taken. */
 static void
 check_places(Check *check, const BfGroup *group, Bitmapset **taken)
 {
@@ -230,13 +230,13 @@ bf_index_check(PG_FUNCTION_ARGS)
 typedef struct ColumnStats
 {
 	int64		pages;
-	uint64		bits;			/* of summarized ranges */
+	uint64		bits;			/* bits of all summarized ranges */
 	uint64		bits_set;
-	double		rates;			/* the sum of the ranges' rates: the mean of fill ^ hashes over a range's lines */
+	double		rates;			/* the sum of the ranges' rates, each the mean of fill ^ hashes over its lines */
 	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
-/* Adds a column's pages in a group to the statistics; of the ranges the first so many, which are in the heap. */
+/* Adds a column's pages in a group to the statistics. Of its ranges only those below ranges_in_heap count. */
 static void
 measure_group(Relation index, const BfGroup *group, int column, int hashes, uint32 ranges_in_heap, ColumnStats *stats)
 {
@@ -437,8 +437,8 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 }
 
 /*
- * Unites the filters of the ranges of a level from `first` to `end` (exclusive) to a bf value. The result is 0 if there
- * are none, or if one of them is not summarized.
+ * Unites the filters of the ranges of a level from `first` to `end` (exclusive) into a bf value. The result is 0 if
+ * there are none, or if one of them is not summarized.
  */
 static Datum
 unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, uint64 first, uint64 end,
@@ -496,7 +496,7 @@ bf_of(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_if_rows_may_be_missing(index, viewer.snapshot);
-	/* The lock that a scan of the index would take: every row that is inserted from now on meets it. */
+	/* The lock that a scan of the index would take: every later insertion of a row checks it. */
 	PredicateLockRelation(index, viewer.snapshot);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	if (column < 1 || column > geometry->columns)

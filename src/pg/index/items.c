@@ -1,5 +1,5 @@
 /*
- * items.c: how the values of an index's columns become items, and these become hashes.
+ * items.c: how the values of an index's columns become items, and how items become hashes.
  */
 #include "index/items.h"
 
@@ -35,7 +35,7 @@ bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context)
 	items->hashes = MemoryContextAlloc(context, columns * sizeof(uint64));
 }
 
-/* Makes room for so many hashes more. */
+/* Makes room for `more` hashes behind the `have` ones that are there. */
 static void
 make_room(BfRowItems *items, uint32 have, int32 more)
 {
@@ -47,7 +47,10 @@ make_room(BfRowItems *items, uint32 have, int32 more)
 	items->hashes = repalloc_huge(items->hashes, items->room * sizeof(uint64));
 }
 
-/* Adds the keys of a value. A key that is NULL is not an item: no query can be answered by it. */
+/*
+ * Adds the keys of a value, and returns the new number of items. A NULL key is no item: no query can be answered by
+ * it.
+ */
 static uint32
 add_keys(const BfColumnItems *column, Datum value, BfRowItems *items, uint32 have)
 {

@@ -1,5 +1,5 @@
 /*
- * items.h: how the values of columns become items, and these hashes.
+ * items.h: how the values of columns become items, and how items become hashes.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ITEMS_H
 #define STREAMBLOOM_PG_INDEX_ITEMS_H
@@ -17,7 +17,7 @@
  */
 typedef struct BfColumnItems
 {
-	ItemHasher *hasher;			/* of the values, or of their keys */
+	ItemHasher *hasher;			/* hashes the values, or their keys */
 	struct BfKeyClass *keys;	/* NULL: the values are the items */
 } BfColumnItems;
 
@@ -34,8 +34,8 @@ typedef struct BfRowItems
 	int			columns;
 	uint32		end[INDEX_MAX_KEYS];
 	uint64	   *hashes;
-	uint32		room;			/* for so many hashes */
-	MemoryContext context;		/* of the hashes */
+	uint32		room;			/* the number of hashes that there is room for */
+	MemoryContext context;		/* in which the hashes are allocated */
 } BfRowItems;
 
 static inline uint32
@@ -44,21 +44,24 @@ bf_index_first_of(const BfRowItems *items, int column)
 	return column == 0 ? 0 : items->end[column - 1];
 }
 
-/* Finds the hashers and functions; raises an error for columns whose items cannot be hashed. */
+/*
+ * Sets up *itemizer: finds the hasher and the support functions of each column. Raises an error for columns whose
+ * items cannot be hashed.
+ */
 extern void bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context);
 
 /* Makes an empty list of items, in this context. */
 extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context);
 
 /*
- * Sets *items to those of a row. What this needs meanwhile is allocated in the current context, which should be reset
- * after each row.
+ * Sets *items to the items of a row. Temporary memory is taken from the current context, which should be reset after
+ * each row.
  */
 extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
 
 /*
- * What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES:
- * it is not NULL.
+ * Sets *arguments to what a scan key searches for, and returns their number. This is the key's argument, or with
+ * SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES: the key's argument is not NULL.
  */
 extern uint32 bf_index_key_arguments(const ScanKeyData *key, Datum **arguments);
 

@@ -3,10 +3,10 @@
  * and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out
  * parameters are preset, and how a class without triConsistent is asked.
  *
- * GIN knows of a key whether it is in a row. Here a key is either certainly not in any row of a range, which the
- * functions are told as GIN_FALSE, or it may be in some, which is GIN_MAYBE. A key is never told to be GIN_TRUE. A
- * range is left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is
- * not known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
+ * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
+ * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
+ * left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is not
+ * known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
  */
 #include "index/key_search.h"
 
@@ -15,28 +15,30 @@
 
 /* ------------------------------------------------------------------------ one query */
 
-/* The hash of a key is not known. */
+/* Stands for a key whose hash is not known, or is not looked for. */
 #define NO_HASH UINT32_MAX
 
-/* A query, with what the functions of the operator class want to see of it. */
+/* A query, with the arguments that the functions of the operator class get. */
 typedef struct KeyQuery
 {
 	const BfKeyClass *keys;
 	StrategyNumber strategy;
 	Datum		query;
-	int32		count;			/* of its keys */
+	int32		count;			/* number of keys of the query */
 	Datum	   *values;
 	bool	   *nulls;
 	Pointer    *extra;
-	uint32	   *place;			/* of each key: its hash among those of the search, or NO_HASH */
+	uint32	   *place;			/* for each key: the number of its hash in the search, or NO_HASH */
 	GinTernaryValue *check;
-	bool	   *is_there;		/* for a class without triConsistent */
+	bool	   *is_there;		/* what consistent is told, for a class without triConsistent */
 } KeyQuery;
 
-/* With more keys that may be there than this, a class without triConsistent is not asked; GIN does the same. */
+/* If more keys than this may be there, a class without triConsistent is not asked: it can match. GIN does the same. */
 #define MOST_MAYBE_KEYS 4
 
-/* Does consistent say no, whichever of the keys that may be there are there? One of them must be. */
+/*
+ * Does consistent say no to every combination of the keys that may be there? At least one key is in each combination.
+ */
 static bool
 consistent_says_no(KeyQuery *query)
 {
@@ -70,7 +72,7 @@ consistent_says_no(KeyQuery *query)
 	return true;
 }
 
-/* Can a value match that has only those keys of which check[] says that they may be there? */
+/* Can a value match if all keys that it has are GIN_MAYBE in check[]? */
 static bool
 can_match(KeyQuery *query)
 {
@@ -84,9 +86,9 @@ can_match(KeyQuery *query)
 }
 
 /*
- * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only
- * one that gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so:
- * with none they are not asked.
+ * The same for a value that has only those hashes of the search for which present[] is true. Only queries in the
+ * default search mode get here. In this mode a value without any of the keys is no candidate for GIN, and the
+ * functions may say anything about it. So if no key may be there, they are not asked, and the result is false.
  */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
@@ -102,8 +104,8 @@ can_match_with(KeyQuery *query, const bool *present)
 }
 
 /*
- * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room. Notes
- * down in query->place[] where they are.
+ * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room.
+ * Notes down in query->place[] where they are. Returns what the query finds.
  */
 static BfKeySearchKind
 take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, uint32 *room)
@@ -117,7 +119,7 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
 										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
 										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));
-	/* Values without any key match too, or all do. */
+	/* Values without any key match too, or all values do. */
 	if (mode != GIN_SEARCH_MODE_DEFAULT)
 		return BF_FINDS_ANYTHING;
 	if (query->values == NULL || query->count <= 0)
@@ -147,8 +149,8 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 /* ------------------------------------------------------------------------ a search */
 
 /*
- * What was found out for a set of keys that may be there, one bit each. Neighboring ranges often have the same ones of
- * the keys that are looked for.
+ * The answer for one set of keys that may be there (a bit of `pattern` for each key). Neighboring ranges often have
+ * the same set.
  */
 #define MOST_REMEMBERED 64
 
@@ -159,7 +161,7 @@ struct Remembered
 	bool		can_match;
 };
 
-/* With more keys than this it is not found out which ones are required. */
+/* If a search has more keys than this, nobody finds out which of them are required. */
 #define MOST_KEYS_TRIED 1024
 
 static bool
@@ -210,7 +212,10 @@ compare_hash_places(const void *a, const void *b, void *argument)
 	return x < y ? -1 : x > y;
 }
 
-/* Tells the keys where their hashes are now: hash i is at place[i]; NO_HASH if it is not looked for any more. */
+/*
+ * Changes the places of the keys after the hashes were moved: the former hash i is at place[i]; NO_HASH: it is not
+ * looked for any more.
+ */
 static void
 renumber(BfKeySearch *search, const uint32 *place)
 {
@@ -243,7 +248,10 @@ sort_hashes(BfKeySearch *search)
 	pfree(sorted);
 }
 
-/* Finds out without which hashes no value matches. Returns how many they are; their numbers are in required[]. */
+/*
+ * Sets required[] to the numbers of the hashes without which no value matches. Returns how many they are. REQUIRES:
+ * present[] is true for all hashes.
+ */
 static uint32
 find_required(BfKeySearch *search, bool *present, uint32 *required)
 {
@@ -260,8 +268,8 @@ find_required(BfKeySearch *search, bool *present, uint32 *required)
 }
 
 /*
- * Leaves so many of the required hashes in the search, evenly chosen. The other keys may be there, then, as far as the
- * search knows. So a search for many keys can be carried from level to level.
+ * Leaves at most BF_FEW_KEYS of the `count` required hashes in the search, evenly chosen. From then on all other keys
+ * are taken to be there perhaps. So a search for many keys reads fewer pages, and its answers can be remembered.
  */
 static void
 leave_some(BfKeySearch *search, const uint32 *required, uint32 count)

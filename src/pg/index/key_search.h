@@ -1,5 +1,6 @@
 /*
- * key_search.h: a search for keys inside values (keys.h), and the question whether a value with some of them can match.
+ * key_search.h: a search for keys inside values (keys.h). It says whether a value that has some of the keys can
+ * match.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_KEY_SEARCH_H
@@ -24,16 +25,16 @@ typedef enum BfKeySearchKind
 typedef struct BfKeySearch
 {
 	BfKeySearchKind kind;
-	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
-	uint64	   *hashes;			/* ascending, each one there once */
-	/* a bit for each of the first 64: no value matches that lacks it. More may be required */
+	uint32		count;			/* number of hashes */
+	uint64	   *hashes;			/* hashes of the keys to be looked for; ascending, each one once */
+	/* bit i is set if no value matches that lacks hash i, of the first 64 hashes; more may be required */
 	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;
 	struct Remembered *remembered;
 } BfKeySearch;
 
-/* Searches with more keys than this are carried out one level at a time only, unless some keys are enough for them. */
+/* If a search has more keys than this, and some are required, only up to this many required keys are looked for. */
 #define BF_FEW_KEYS 64
 
 /*
@@ -44,8 +45,8 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 											  const Datum *queries, uint32 query_count);
 
 /*
- * Can a value match if, of the search's hashes, it has at most those for which present[] is true? At worst the answer
- * is true.
+ * Can a value match if, of the search's hashes, it has at most those for which present[] is true? If that is not
+ * certain, the answer is true.
  */
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 

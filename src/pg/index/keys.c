@@ -33,7 +33,7 @@ bf_index_item_type(Relation index, int column)
 		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
 }
 
-/* The function that says whether a query matches: triConsistent, or if there is none consistent. */
+/* The function that says whether a query matches: triConsistent, or consistent if there is no triConsistent. */
 static Oid
 consistent_function(Relation index, int column)
 {
@@ -149,7 +149,7 @@ bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryConte
 	if (!OidIsValid(function) ||
 		!OidIsValid(get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_QUERY_PROC)))
 		return NULL;
-	/* as index_create() chooses the type of the index's column */
+	/* index_create() chooses the type of the index's column in the same way */
 	*key_type = OidIsValid(form.opckeytype) ? form.opckeytype : form.opcintype;
 	if (*key_type == ANYELEMENTOID && form.opcintype == ANYARRAYOID)
 		*key_type = get_base_element_type(type);
@@ -187,7 +187,7 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 {
 	TypeCacheEntry *type;
 
-	/* these compare text byte by byte, and so do hashes where the collation is deterministic */
+	/* these functions compare text byte by byte; it is hashed so, too, if the collation is deterministic */
 	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
 		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;
@@ -210,7 +210,10 @@ bf_index_check_key_class(Relation index, int column)
 						RelationGetRelationName(index), format_procedure(compare)),
 				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
 						   format_type_be(key_type))));
-	/* Keys made of the bytes of a text say nothing about a text of other bytes that the collation takes for equal. */
+	/*
+	 * Such a collation takes texts of different bytes for equal. Keys made of the bytes of one say nothing about the
+	 * other.
+	 */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
 		index->rd_opcintype[column] != ANYARRAYOID && !OidIsValid(get_element_type(index->rd_opcintype[column])))
 		ereport(ERROR,

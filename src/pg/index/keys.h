@@ -3,9 +3,9 @@
  * of a JSON document.
  *
  * Such a class has the support functions of a GIN operator class, with GIN's numbers and signatures (PostgreSQL's
- * documentation, "GIN Extensibility"): extractValue takes a value apart into keys, extractQuery does the same with what
- * is searched for, and triConsistent says whether a value can match a query if some keys are not in it and the others
- * may be. A Bloom filter knows just that (key_search.h).
+ * documentation, "GIN Extensibility"): extractValue takes a value apart into keys. extractQuery does the same with
+ * the argument of a query. triConsistent says whether a value can match the query if it lacks some of the keys and
+ * may have the others. A Bloom filter knows just that about a value (key_search.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEYS_H
 #define STREAMBLOOM_PG_INDEX_KEYS_H
@@ -18,7 +18,7 @@
 
 #include "base/item.h"
 
-/* The numbers of support functions. Without extractQuery, a class has no others than that for the options. */
+/* The numbers of support functions. A class without extractQuery has only the last one, for its options. */
 #define BF_COMPARE_PROC 1
 #define BF_EXTRACT_VALUE_PROC 2
 #define BF_EXTRACT_QUERY_PROC 3
@@ -27,7 +27,7 @@
 #define BF_TRI_CONSISTENT_PROC 6
 #define BF_OPTIONS_PROC 7
 
-/* What is said of a class that has other operators, but not extractQuery. */
+/* The hint for a class that has more operators than =, but not extractQuery. */
 #define BF_ONLY_EQUALITY "An operator class without extractQuery (3) can have operator 1 only, which is the = of its type."
 
 /* Copies the row of pg_opclass for an operator class. Returns false if there is none. */
@@ -38,30 +38,31 @@ typedef struct BfKeyClass
 {
 	FmgrInfo	extract_value;
 	FmgrInfo	extract_query;
-	FmgrInfo	consistent;		/* triConsistent if the class has it */
+	FmgrInfo	consistent;		/* triConsistent; or consistent, if the class lacks that */
 	bool		is_ternary;
-	Oid			collation;		/* that is passed to them */
+	Oid			collation;		/* collation that is passed to these functions */
 	Oid			key_type;
-	Oid			key_collation;	/* with which keys are hashed */
-	bytea	   *options;		/* of the class, which its functions can ask for; NULL if it has none */
+	Oid			key_collation;	/* collation with which keys are hashed */
+	bytea	   *options;		/* options of the class, for its functions; NULL if it has none */
 } BfKeyClass;
 
 /* Are the items of this column keys? */
 extern bool bf_index_has_keys(Relation index, int column);
 
 /*
- * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the
- * hashes, and not the column's type: a citext column under text_ops has items of type text. Where the operator class is
- * for arrays or ranges of any type, only the column knows the type. Keys have the type that the operator class stores.
+ * The type as which a column's items are hashed. It is the type that the operator class is for, since its = must
+ * agree with the hashes. The column's type may be another one: a citext column under text_ops has items of type text.
+ * If the operator class is for arrays or ranges of any type, only the column knows the type. Keys have the type that
+ * the operator class stores.
  */
 extern Oid	bf_index_item_type(Relation index, int column);
 
-/* REQUIRES: bf_index_has_keys(). The result stays valid when the index is closed. */
+/* Makes the key class of a column. It stays valid when the index is closed. REQUIRES: bf_index_has_keys(). */
 extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryContext context);
 
 /*
- * The same without an index, for a column of this type and collation. It can only take values apart. The type of the
- * keys goes to *key_type. Returns NULL if the class has no keys inside values.
+ * The same without an index, for a column of this type and collation. The result can only take values apart, not
+ * queries. The type of the keys goes to *key_type. Returns NULL if the class has no keys inside values.
  */
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
 												  Oid *key_type);
@@ -74,10 +75,7 @@ extern ItemHasher *bf_index_key_hasher(const BfKeyClass *keys, MemoryContext con
 /* Raises an error unless keys that the class takes for equal have the same hash. */
 extern void bf_index_check_key_class(Relation index, int column);
 
-/*
- * Does such a class take keys for equal only if they have the same hash, as far as this function (BF_COMPARE_PROC)
- * says?
- */
+/* Do keys that compare_function (BF_COMPARE_PROC) takes for equal always have the same hash? True for InvalidOid. */
 extern bool bf_index_compares_as_hashed(Oid compare_function, Oid key_type);
 
 /* The keys of a value. Sets *nulls to NULL if none of them is NULL. */

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ comparisons */
 
-/* Looks at a condition of a path. Returns false if its value is not known, or NULL. */
+/* Sets *comparison to a condition of a path. Returns false if the condition's value is not known, or NULL. */
 static bool
 get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *comparison)
 {
@@ -25,7 +25,7 @@ get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *compa
 		return false;
 	*comparison = (BfComparison) {.column = clause->indexcol};
 	comparison->condition = linitial_node(RestrictInfo, clause->indexquals);
-	/* with the column of the index on the left */
+	/* here the column of the index is on the left */
 	expression = (Node *) comparison->condition->clause;
 	if (IsA(expression, NullTest))
 	{
@@ -123,7 +123,7 @@ bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Ind
 	return attribute == 0 ? -1 - column : bf_known_attribute_of_parent(root, info->rel, parent, attribute);
 }
 
-/* So many bytes of a value tell it from others. */
+/* The most bytes of a value that go into its hash; they tell it from others. */
 #define BYTES_THAT_TELL 256
 
 uint32

@@ -14,35 +14,41 @@
 typedef struct BfComparison
 {
 	RestrictInfo *condition;
-	int			column;			/* of the index, from 0 */
-	int			flags;			/* of its key */
-	Oid			operator;		/* not of IS NULL */
+	int			column;			/* column of the index, from 0 */
+	int			flags;			/* sk_flags of its scan key */
+	Oid			operator;		/* not set for IS NULL */
 	Oid			collation;
-	const Const *value;			/* NULL: IS NULL */
+	const Const *value;			/* NULL if the condition is IS NULL */
 } BfComparison;
 
 /*
- * Looks at the conditions (IndexClause) of a path, and puts those that are such comparisons into the array, which has
- * room for all of them. Returns how many they are.
+ * Puts those conditions (IndexClause) of a path that are such comparisons into comparisons[], and returns how many
+ * they are. REQUIRES: comparisons[] has room for all conditions.
  */
 extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfComparison *comparisons);
 
 extern void bf_known_make_key(const IndexOptInfo *info, const BfComparison *comparison, ScanKeyData *key);
 
 /*
- * The table in the query of which this one is a partition or child; or the table itself. Above it may be a UNION
+ * The table that the query names, of which `rel` is a partition or child; or `rel` itself. It may stand under a UNION
  * ALL.
  */
 extern Index bf_known_topmost_table(const PlannerInfo *root, const RelOptInfo *rel);
 
-/* The number of a child's column in a table above it; 0 if that has no such column. */
+/* The number that a child's column has in a table above it; 0 if that table has no such column. */
 extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const RelOptInfo *rel, Index parent,
 											   AttrNumber attribute);
 
-/* A number for a column of a partition's index: that of the parent's column. Expressions have negative ones. */
+/*
+ * A number for a column of a partition's index: that of the column in the parent table. For expressions it is
+ * negative.
+ */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
-/* A hash of what is compared, how, and with what. It is the same for all partitions. */
+/*
+ * A hash of the comparison: its column in the parent table, its operator and its value. It is the same for all
+ * partitions.
+ */
 extern uint32 bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent,
 							const BfComparison *comparison);
 

@@ -1,5 +1,5 @@
 /*
- * layout.c: the pages of a bf index: writes their empty forms, and checks a page before its content is used.
+ * layout.c: the pages of a bf index: writes empty pages, and checks a page before its content is used.
  */
 #include "index/layout.h"
 
@@ -47,7 +47,7 @@ set_content_size(Page page, Size size)
 }
 
 /*
- * Is at least this much of the page in use? The replay of generic WAL clears what lies between pd_lower and pd_upper,
+ * Is exactly this much of the page in use? The replay of generic WAL clears what lies between pd_lower and pd_upper,
  * so with a wrong pd_lower it would clear lines.
  */
 static inline bool
@@ -106,8 +106,9 @@ keys_of_column(Relation index, int column)
 }
 
 /*
- * The rate on the levels above 0. Where a query has many keys, all of which a range must have, each of them may be
- * wrong more often: the filters are half as large, and a new row changes fewer of their pages.
+ * The false-positive rate on the levels above 0. It is higher if all columns are of classes whose queries have many
+ * keys. A range must have all keys of such a query, so the filter may be wrong more often about each key. Then the
+ * filters are half as large, and a new row changes fewer of their pages.
  */
 static double
 upper_rate(const BfMetaPage *meta)
@@ -271,7 +272,7 @@ filter_page_size(const BfGroup *group)
 	return BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
 }
 
-/* As long as no range of a page has been a placeholder, only the states are in use, and images in the WAL are small. */
+/* The bytes in use while no range of a page has been a placeholder: without lines, so images in the WAL are small. */
 static inline Size
 states_size(const BfGroup *group)
 {
@@ -284,7 +285,7 @@ bf_index_lower_with_lines(const BfGroup *group)
 	return MAXALIGN(SizeOfPageHeaderData) + filter_page_size(group);
 }
 
-/* Is the size right, of the states alone or with the lines? */
+/* Is the page's size right: that with lines, or, if all ranges are unsummarized, that of the states alone? */
 static bool
 has_filter_page_size(Page page, const BfGroup *group)
 {

@@ -2,14 +2,14 @@
  * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
  *
  * An index is a stack of up to four *levels* over the same heap. On each level a *range* is a fixed number of
- * consecutive pages of the heap: pages_per_range on level 0, and mostly 125 times as many as on the level below on the
- * others. Consecutive ranges of a level form a *group*. In a group all filters of one column have the same size, which
- * is a number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of all ranges of the group
- * lies together at *position* l, so that one page answers for one item in all ranges of the group. A group has a run of
- * pages for each column of the index.
+ * consecutive pages of the heap. On level 0 it has pages_per_range pages, on each other level mostly 125 times as
+ * many as on the level below. Consecutive ranges of a level form a *group*. In a group all filters of one column have
+ * the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of
+ * all ranges of the group lies together at *position* l, so that one page answers for one item in all ranges of the
+ * group. A group has a run of pages for each column of the index.
  *
- * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and written
- * under the lock of that one page. What a page says holds for its own positions only.
+ * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and
+ * written under the lock of that one page. The states and bits on a page hold for the positions on that page only.
  */
 #ifndef STREAMBLOOM_PG_INDEX_LAYOUT_H
 #define STREAMBLOOM_PG_INDEX_LAYOUT_H
@@ -27,18 +27,19 @@
  *
  *   BfMetaPage                       with the parameters of each column
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
- *   BfStoredStretch entries                the first ones of the directory; the others are on directory pages
+ *   BfStoredStretch entries          the first ones of the directory; the others are on directory pages
  *
  * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
  * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group
  * that is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many
  * groups there are.
  *
- * What is written when the index is made never changes, with the exception of pages_per_range: if it was not given, it
- * is chosen when the first group is made. Of the rest, `publications`, `begun` and the numbers of groups only grow.
+ * The parameters are written when the index is made, and never change after that. Only pages_per_range may: if it was
+ * not given, it is chosen when the first group is made. Of the other fields, `publications`, `begun` and the numbers
+ * of groups only grow.
  *
- * Groups and directory pages lie from block 1 on, in any order. Pages between them that a replaced group has left, and
- * pages behind the last one that a crash has left, are free (space.c).
+ * Groups and directory pages lie from block 1 on, in any order. Other pages are free (space.c): pages between them
+ * that belonged to a replaced group, and pages behind the last one that a crash has left there.
  *
  * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
  * groups of each level follow each other, and that they end within the file.
@@ -46,12 +47,12 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-#define BF_MOST_ENTRIES_RESERVED 2	/* at once, so the last directory page may be one that no entry needs yet */
+#define BF_MOST_ENTRIES_RESERVED 2	/* at once; so the last directory page may still have no entry */
 
-/* How items become bits: of one column on level 0, or of all columns on the levels above. */
+/* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters
 {
-	double		false_positive_rate;	/* of one item in one range */
+	double		false_positive_rate;	/* rate of one item in one range */
 	double		load;			/* items per line at that rate */
 	uint8		hashes;			/* cells that an item sets in its line */
 	uint8		keys;			/* a BfKeys: what of a value becomes items; 0 on the levels above */
@@ -65,9 +66,9 @@ typedef enum BfKeys
 } BfKeys;
 
 /*
- * What is known of the pages behind the ranges of level 0 that have begun. It is like the state of a range: a
- * summarizer first writes "placeholder"; then it looks at the length of the heap; and if there are no such pages, it
- * writes "empty", unless a writer has written "unknown" meanwhile, as everyone does who writes a row there.
+ * What is known of the heap's pages behind the ranges of level 0 that have begun. It works like the state of a range.
+ * A summarizer first writes "placeholder", and then takes the heap's length. If the heap has no such pages, it writes
+ * "empty"; but not if a writer has written "unknown" meanwhile. Whoever writes a row there writes "unknown".
  */
 typedef enum BfBeyond
 {
@@ -83,59 +84,59 @@ typedef struct BfMetaPage
 	uint16		columns;
 	uint32		checksum;		/* CRC-32C of this struct, all columns included, with zeros in checksum */
 	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen when the first group is made */
-	uint64		publications;	/* grows before ranges become placeholders, and after that, and when groups come */
+	uint64		publications;	/* grows by 1 with each change of this page, and after placeholders were written */
 	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
 	uint16		directory_pages;
 	uint32		stretches;		/* entries of the directory */
-	uint32		groups[BF_INDEX_MAX_LEVELS];	/* of each level, that are published */
+	uint32		groups[BF_INDEX_MAX_LEVELS];	/* published groups of each level */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
 	/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
 	float4		in_vain;
-	float4		least_in_vain;	/* and the lowest */
+	float4		least_in_vain;	/* the lowest such rate */
 
-	/* the same of level 0, as multiples of the rate that was asked for; or 0 */
+	/* the same two for level 0, as multiples of the rate that was asked for; or 0 */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
-	/* of level 0, that are full in a column, when they were counted last (refresh.c, build.c) */
+	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
 	uint32		full_ranges;
-	BlockNumber full_block;		/* the first block of the first of these */
+	BlockNumber full_block;		/* the first block of the first such range */
 	uint32		zero;
-	BfParameters upper;			/* of the levels above 0, for all columns */
+	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
 
 /* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
 typedef struct BfStoredStretch
 {
-	uint32		first_range;	/* of the first group */
+	uint32		first_range;	/* first range of the first group */
 	uint32		groups;
-	uint16		ranges;			/* of each group, 1 .. BF_INDEX_MAX_RANGES */
+	uint16		ranges;			/* ranges in each group, 1 .. BF_INDEX_MAX_RANGES */
 	uint8		level;
 	uint8		zero;
 	BlockNumber first_block;	/* of the first group's filter pages: those of column 1, then those of column 2, ... */
-	BlockNumber stride;			/* from the first block of a group to that of the next one; 0 if there is one group */
+	BlockNumber stride;			/* from the first block of a group to that of the next group; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
-	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of a filter of each column; they fill whole pages */
+	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* the lines of one filter of each column; they fill whole pages */
 } BfStoredStretch;
 
-/* A directory page has this after the page header, and then entries. */
+/* After the page header a directory page has a BfDirectoryPage, and then entries. */
 #define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
 
 typedef struct BfDirectoryPage
 {
 	uint32		magic;
-	uint32		number;			/* of this directory page, from 0 */
+	uint32		number;			/* number of this directory page, from 0 */
 } BfDirectoryPage;
 
 /*
- * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next
- * multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of the
- * next position.
+ * After the page header a filter page has a BfFilterPage. The states of its ranges are the end of this struct. At the
+ * next multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of
+ * the next position.
  *
- * As long as all ranges on the page are unsummarized and never were anything else there, the lines lie between pd_lower
- * and pd_upper, as the space that is not in use on other pages. So a group that is made for ranges to come costs hardly
- * any WAL.
+ * As long as all ranges on the page are unsummarized and have never been in another state there, the lines lie
+ * between pd_lower and pd_upper. PostgreSQL takes this part of a page for unused space, and leaves it out of the
+ * page's image in the WAL. So a group that is made for future ranges costs hardly any WAL.
  */
 #define BF_FILTER_MAGIC 0x6c466642	/* "BfFl" */
 
@@ -145,9 +146,9 @@ typedef struct BfFilterPage
 	uint8		level;
 	uint8		column;			/* from 0 */
 	uint16		ranges;
-	uint32		first_range;	/* of the group */
+	uint32		first_range;	/* first range of the group */
 	uint32		first_line;
-	uint32		lines;			/* of a filter of this column: another group may have been here (replace.c) */
+	uint32		lines;			/* lines of a filter; they tell this group from an earlier one here (replace.c) */
 	uint32		zero;
 	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
 	uint64		standby_horizon;	/* the same, but only for snapshots that were taken during recovery */
@@ -172,14 +173,14 @@ typedef struct BfGroup
 	int			columns;
 	uint32		first_range;
 	uint32		ranges;
-	uint32		positions;		/* on a page */
+	uint32		positions;		/* positions on a page */
 	BlockNumber first_block;
-	const uint32 *lines;		/* of a filter of each column */
+	const uint32 *lines;		/* lines of a filter, for each column */
 } BfGroup;
 
 /* --------------------------------------------------------------- any page */
 
-/* Raises the error for an index that cannot be right. */
+/* Raises the error that the index is damaged at this block; `what` says how. */
 extern SB_NORETURN void bf_index_report_damage(Relation index, BlockNumber block, const char *what);
 
 /*
@@ -199,7 +200,7 @@ extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
 /* Writes the checksum, after the content was changed. */
 extern void bf_index_seal_meta_page(BfMetaPage *meta);
 
-/* The blocks of the directory pages, and the entries on the meta page. */
+/* The first function returns the blocks of the directory pages, the second the entries on the meta page. */
 extern BlockNumber *bf_index_directory(BfMetaPage *meta);
 extern void *bf_index_meta_entries(BfMetaPage *meta);
 
@@ -209,7 +210,7 @@ extern void bf_index_init_directory_page(Page page, uint32 number);
 /* The entries on a directory page; an error if it is not the directory page with this number. */
 extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number);
 
-/* One of the entries, and the checksum that it should have. */
+/* The first function returns entry `number` of a page's entries, the second the checksum that an entry should have. */
 extern BfStoredStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
 extern uint32 bf_index_entry_checksum(const BfStoredStretch *entry, int columns);
 

@@ -42,8 +42,9 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 }
 
 /*
- * The number of items of a range with so many lines, from the share of the bits that are set in some of them: a line of
- * m bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits set (Swamidass and Baldi 2007).
+ * Estimates the number of items of a range with `lines` lines, from the share of the bits that are set in those of
+ * them that were measured. A line of m bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits
+ * set (Swamidass and Baldi 2007).
  */
 static double
 items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
@@ -51,7 +52,7 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 	const double bits = SB_BF_LINE * 8.0;
 	double		fill = range->bits_set / (range->lines * bits);
 
-	/* Lines that are full say only that there are many. */
+	/* Lines that are full say only that there are many items. */
 	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
 }
 
@@ -78,7 +79,7 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 		items[range] = ranges[range].lines == 0 ? -1 : items_of(&ranges[range], group->lines[column], hashes);
 }
 
-/* The rate of one range in a column, by some of its pages, which lie evenly in the run; 0 if it is not summarized. */
+/* The rate of one range in a column, from some pages, spread evenly over the run; 0 if it is not summarized. */
 static double
 rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, int hashes)
 {

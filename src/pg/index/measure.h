@@ -6,7 +6,7 @@
 
 #include "index/geometry.h"
 
-/* What the lines of a range tell that were measured. */
+/* What was measured of the lines of a range. */
 typedef struct BfRangeMeasure
 {
 	uint64		lines;			/* 0: the range is not summarized */
@@ -15,29 +15,33 @@ typedef struct BfRangeMeasure
 } BfRangeMeasure;
 
 /*
- * Measures the lines on one page (counted in the column's run) of those ranges that are summarized there, and adds them
+ * Measures the lines of all ranges that are summarized on page `page` (counted in the column's run). Adds the results
  * to ranges[], which has an element for each range of the group.
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
 
-/* So many pages of a column tell well enough how full a range is. Of many ranges a page has one line each. */
+/*
+ * The number of pages of a column that tell well enough how full a range is. If a group has many ranges, a page has
+ * one line of each.
+ */
 #define BF_PAGES_THAT_TELL 16
 
-/* The same of at most so many pages of a column, which lie evenly in its run. */
+/* The same for at most `most` pages of a column, spread evenly over its run. */
 extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
 										BfRangeMeasure *ranges);
 
 /*
  * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not
- * summarized. Looks at most so many pages of the column.
+ * summarized. Looks at `most` pages of the column at most.
  */
 extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above
- * `bound` and below `end`. Returns its rate, and the range counted within the group; or 0 if there is none.
+ * Finds the range of a group with the highest false-positive rate, according to its bits. Only rates above `bound`
+ * and below `end` count. Returns the rate, and sets *range to the range, counted within the group. Returns 0 if there
+ * is none.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);

@@ -10,13 +10,13 @@
 #include "index/group.h"
 #include "index/measure.h"
 
-/* How many full ranges are read to find the size of a new group's filters on level 0. */
+/* How many ranges are read to find the size of a new group's filters on level 0. */
 #define SAMPLED_RANGES 4
 
 /*
- * Finds the sizes of a new group on level 0 by some ranges that lie evenly among the new ones, of which `candidates`
- * are full; or if these are few, among as many ranges before them as the group has, too: one range says little about
- * those to come.
+ * Sets lines[] to the sizes of a new group on level 0, from some ranges that are read. They lie evenly among the
+ * `candidates` ranges of the group that have all their pages. If these are few, as many ranges before the group as it
+ * has are sampled too, because one range says little about those to come.
  */
 static void
 size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
@@ -24,14 +24,14 @@ size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGro
 {
 	const uint32 before = candidates >= SAMPLED_RANGES ? 0 : Min(group->first_range, group->ranges);
 	const uint32 from = group->first_range - before;
-	const uint32 known = Max(before + candidates, 1);	/* of which the only one may have some of its pages only */
+	const uint32 known = Max(before + candidates, 1);	/* if it is 1, that range may lack pages */
 	const uint32 samples = Min(known, SAMPLED_RANGES);
 	double		counts[INDEX_MAX_KEYS][SAMPLED_RANGES];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
 		BfRangeItems items;
-		/* the last one always: what is written now is most like what is to come */
+		/* the last range is always read: rows to come are most like those written last */
 		uint32		range = from + known - 1 - (uint64) i * known / samples;
 
 		bf_index_read_range(work->reader, range, geometry->level[0].pages_per_range, heap_blocks, &items);
@@ -64,9 +64,9 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * The same on a level above 0, by ranges of the heap, which has `candidates` of the new ones, and by the bits of the
- * group before, if it has more items. (In a table that grows there is often one new range alone, and it may be the
- * first that is unlike those before, or the last that is like them.)
+ * The same on a level above 0. `candidates` ranges of the group are in the heap, and the sizes come from some of
+ * these; or from the bits of the group before, if that group has more items. (A table that grows often has only one
+ * new range. It may be the first range that is unlike those before, or the last one that is like them.)
  */
 static void
 size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
@@ -79,7 +79,7 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 
 	for (uint32 i = 0; i < samples; i++)
 	{
-		/* The last ones too: what is written now is more like what is to come. */
+		/* The last range is read too: rows to come are more like those written last. */
 		uint32		range = of->covered + (samples == 1 ? 0 : (uint64) i * (candidates - 1) / (samples - 1));
 		uint64		first = (uint64) range * of->pages_per_range;
 		BfItemCount *count = bf_index_begin_count(geometry->columns);
@@ -124,8 +124,8 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 }
 
 /*
- * Makes the next group of a level. The size of its filters comes from some of its ranges, or from those before; a build
- * knows all of them. Returns false if the directory is full.
+ * Makes the next group of a level. The sizes of its filters come from some of its ranges, or from ranges before it. A
+ * build knows the items of all its ranges. Returns false if the directory is full.
  */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)

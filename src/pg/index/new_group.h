@@ -7,10 +7,13 @@
 #include "index/refresh.h"
 #include "index/sizes.h"
 
-/* Makes groups of a level until all ranges up to this one (exclusive) have one, or the directory is full. */
+/* Makes groups of a level until the first `ranges` ranges have one, or the directory is full. */
 extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks);
 
-/* The numbers of items of so many ranges of a level above 0 from `first` on, in a build, which has counted them. */
+/*
+ * The numbers of items of some ranges of a level above 0. bf_index_counts_above() returns those of `ranges` ranges
+ * from `first` on. REQUIRES: this is a build, which has counted them.
+ */
 typedef struct BfCountsAbove
 {
 	BfCounts	columns[INDEX_MAX_KEYS];
@@ -21,8 +24,9 @@ extern BfCountsAbove *bf_index_counts_above(const BfSummarizer *work, const BfGe
 											uint32 first, uint32 ranges);
 
 /*
- * Calls add() with the items on the pages from `first` to `end` (exclusive), which are whole ranges of level 0, or its
- * last ones: of each row, or from the tape those of each range.
+ * Calls add() with the items on the pages from `first` to `end` (exclusive): for each row of the heap, or for each
+ * range if the tape has them. REQUIRES: the pages are whole ranges of level 0, except that the last range may lack
+ * pages.
  */
 extern void bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
 								void (*add) (const BfRowItems *items, void *argument), void *argument);

@@ -14,14 +14,14 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
-/* WITH (...) */
+/* The options of an index: WITH (...). */
 typedef struct BfOptions
 {
 	int32		vl_len_;
 	int			pages_per_range;	/* 0: it is chosen when the first group is made */
 	double		false_positive_rate;	/* 0: it was not given */
 	double		fpr;			/* the same by its short name */
-	int			levels;			/* 0: as many as there is use for */
+	int			levels;			/* 0: as many as are useful */
 	bool		autosummarize;
 } BfOptions;
 
@@ -48,8 +48,8 @@ bf_index_init(void)
 }
 
 /*
- * The functions of filters call the rate fpr, and so may the options of an index. Both names at once would be two
- * rates.
+ * The rate has two names, because the functions of filters call it fpr. Only one of them may be given: both would be
+ * two rates.
  */
 #define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
 
@@ -88,7 +88,7 @@ bf_index_options(Datum reloptions, bool validate)
 	return (bytea *) options;
 }
 
-/* PostgreSQL calls this when it has built the options of a class. */
+/* Raises an error if the options of a class have the rate twice. PostgreSQL calls this when it has built them. */
 static void
 check_class_options(void *built, relopt_value *values, int count)
 {

@@ -7,12 +7,12 @@
  * - It raises no error for an index that is damaged, being built, or gone.
  * - For an index that the caller may know nothing of the result is NULL.
  *
- * What two pages tell of the ranges of level 0: the meta page says how many have begun. Those that have not begun are
- * not summarized. Ranges begin one after the other, some at a time, and are summarized at once, so all that have begun
- * are, unless a summarizer was interrupted, or somebody has called bf_desummarize_range(). A summarizer that is
- * interrupted leaves the ranges that began last, so the second page is the first one of their group, and the states of
- * up to 125 ranges are on it. The number is too large only if a range of an earlier group is not summarized. The next
- * VACUUM or bf_summarize() would mend that.
+ * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
+ * have not begun are not summarized. Ranges begin in their order, some at a time, and are summarized at once. So all
+ * ranges that have begun are summarized, unless a summarizer was interrupted, or somebody has called
+ * bf_desummarize_range(). A summarizer that is interrupted leaves the ranges unsummarized that began last. So the
+ * second page is the first page of their group, which has the states of up to 125 ranges. The number is too large
+ * only if a range of an earlier group is not summarized. The next VACUUM or bf_summarize() would mend that.
  */
 #include "base/compat.h"
 
@@ -40,21 +40,21 @@
 #include "index/measure.h"
 #include "index/sizes.h"
 
-/* With four times the items that it was made for, a filter says yes about so often. */
+/* A filter with four times the items that it was made for has about this rate. */
 #define RATE_OF_EXCEPTIONS 0.5
 
-/* A filter is too full if it says yes this many times as often as it was asked for. */
+/* A filter is too full if its rate is this many times the one that was asked for. */
 #define TOO_FULL 4
 
-/* So many lines tell how full the filters are. */
+/* The least number of measured lines that tell how full the filters are. */
 #define LINES_THAT_TELL 32
 
 /* Indexes up to this many pages are not called large. */
 #define SMALL_INDEX 128
 
 /*
- * A group is larger than its items need if its filters have less than this share of their bits set; of full ones it is
- * a half.
+ * A group is larger than its items need if its filters have less than this share of their bits set. Filters with as
+ * many items as they were made for have about half of them set.
  */
 #define SPARSE 0.2
 
@@ -63,17 +63,17 @@ typedef struct Overview
 	Relation	index;
 	Relation	heap;
 	bool		heap_is_there;	/* its length could be found out */
-	BlockNumber blocks;			/* of the index */
-	uint32		ranges;			/* of level 0 that the heap has now */
+	BlockNumber blocks;			/* number of blocks of the index */
+	uint32		ranges;			/* number of ranges of level 0 that the heap has now */
 	uint32		summarized;
-	int			levels;			/* that have groups */
+	int			levels;			/* number of levels that have groups */
 	bool		too_full;
-	uint32		full_ranges;	/* of level 0, and the first block of the first of them, when they were counted last */
+	uint32		full_ranges;	/* full ranges of level 0 when they were counted last; the first one's first block */
 	BlockNumber full_block;
 	bool		table_is_known;
-	uint64		table_blocks;	/* of the heap and its out-of-line values */
-	MemoryContext context;		/* of the call */
-	const char *why_large;		/* the index is larger than its table; or NULL */
+	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
+	MemoryContext context;		/* memory context of the call */
+	const char *why_large;		/* why the index is larger than its table; NULL if it is not */
 } Overview;
 
 /* ------------------------------------------------------------------------ rights */
@@ -125,7 +125,7 @@ open_if_free(Oid oid, bool *gone)
 
 /* ---------------------------------------------------------------------- two pages */
 
-/* Sets *group to one of the groups of this entry, counted from 0. The numbers of lines are copied into lines[]. */
+/* Sets *group to group `number` (from 0) of this entry. The numbers of lines are copied into lines[]. */
 static void
 group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
 {
@@ -138,7 +138,7 @@ group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGr
 	group->lines = memcpy(lines, entry->lines, columns * sizeof(uint32));
 }
 
-/* The lines of all columns of an entry's groups: nearly all of an index are those of level 0. */
+/* The number of lines of all columns of an entry's groups. */
 static double
 lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 {
@@ -149,7 +149,10 @@ lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 	return lines * entry->groups * entry->ranges;
 }
 
-/* The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines. */
+/*
+ * The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines.
+ * Nearly all lines of an index are those of level 0.
+ */
 static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 {
@@ -175,7 +178,10 @@ find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 	return largest;
 }
 
-/* Counts the summarized ranges, given that so many have begun and which group has the last of these. */
+/*
+ * Sets overview->summarized to the number of summarized ranges, and overview->too_full if the group's filters are too
+ * full. `group` is the last group that has a range that has begun.
+ */
 static void
 look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters *parameters)
 {
@@ -201,7 +207,7 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 		if (ranges[i].rates > fullest.rates)
 			fullest = ranges[i];
 	}
-	/* One range may have had far more items than all others since it was summarized. */
+	/* The fullest range does not count: it may have got far more items than all others since it was summarized. */
 	if (measured > 2)
 	{
 		lines -= fullest.lines;
@@ -286,15 +292,15 @@ read_pages(void *argument)
 	buffer = bf_index_read_page(overview->index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = bf_index_meta_page(overview->index, BufferGetPage(buffer));
-	/* A group that was added since may lie behind the length that was taken before. */
+	/* The length is taken again: a group that was added since may lie behind the first one. */
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	pages_per_range = meta->pages_per_range != 0 ? meta->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
 	/*
-	 * A rate like that of a range with far more items than all others is no reason: another index would have such a
-	 * range too.
+	 * If the rate is as high as that of a range with far more items than all others, the index is not called too
+	 * full: another index would have such a range too.
 	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
@@ -328,8 +334,9 @@ read_pages(void *argument)
 }
 
 /*
- * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for the
- * codes of the latter; read_pages() checks no rights, so that a privilege which is missing is one of the server's.
+ * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for
+ * the codes of files. read_pages() checks no rights, so a privilege that is missing is one that the server lacks on
+ * the file.
  */
 static bool
 is_damage(int sqlerrcode)

@@ -9,8 +9,8 @@
 #include "index/sizes.h"
 
 /*
- * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of
- * them. Some ranges, which lie evenly in the table, tell.
+ * Returns how large ranges of `pages` pages are in their largest column: 1 means as many lines as a range should
+ * have. It is estimated from `samples` ranges that are spread evenly over the table.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
@@ -63,15 +63,19 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	if (has_keys_inside(bf_index_current_geometry(index)))
 	{
 		/*
-		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is
-		 * looked at. The beginning of a log may be unlike the rest of it. A small table gets no fewer ranges for being
-		 * small: a question has several keys, so it reads several pages of the index anyway.
+		 * Rows share most of their keys, so a range of half the length has more than half of the keys. That is why
+		 * ranges of each length are read. They are spread over the table, because the beginning of a log may be
+		 * unlike the rest of it. A small table does not get fewer ranges here, because a query has several keys, and
+		 * so it reads several pages of the index anyway.
 		 */
 		double		size = 0;
 
 		while (pages > 1)
 		{
-			/* A range that is longer than the heap is not full: what it would have is in proportion to its length. */
+			/*
+			 * If ranges would be longer than the heap, none is full; their size is taken to be proportional to their
+			 * length.
+			 */
 			if (size > 0 && pages / 2 > heap_blocks)
 				size /= 2;
 			else

@@ -7,10 +7,11 @@
 #include "index/heap.h"
 
 /*
- * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
- * which a full range fills about eight lines of the column with the most items, or 16 if its items are keys inside
- * values. But a table of which ranges of 32 pages make one group stays one group, and the index of a small partition
- * gets at most 16 ranges.
+ * Chooses the number of pages of a range, unless it was given or chosen before. It is the smallest power of two, up
+ * to 32, with which a full range fills about 8 lines in the column with the most items; or 16 lines, if these items
+ * are keys inside values. Without keys inside values there are two exceptions. If ranges of 32 pages would make one
+ * group, the table gets no more ranges than one group takes. And the index of a small partition gets at most 16
+ * ranges.
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
 

@@ -1,6 +1,7 @@
 /*
- * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all:
- * each row that is written into a range adds bits, and those of rows that are gone stay.
+ * refresh.c: summarizes anew the ranges that are too full, for VACUUM and the SQL functions that summarize all.
+ * Ranges become too full because each row that is written into a range adds bits, and the bits of rows that are gone
+ * stay.
  */
 #include "index/refresh.h"
 
@@ -16,8 +17,8 @@
 /* -------------------------------------------------------------------- upper levels */
 
 /*
- * A run summarizes anew at most this share of the heap on level 0, and as much on the levels above; of these in any
- * case one range.
+ * A run summarizes anew at most this share of the heap on level 0, and as much on the levels above. On the levels
+ * above it summarizes one range in any case, however long.
  */
 #define MOST_ANEW 0.5
 
@@ -25,9 +26,10 @@
 #define TOO_FULL 4
 
 /*
- * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must
- * have this many times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM
- * would read such a range again.
+ * Some ranges have more items than their filters were made for, so they stay too full when they are summarized anew.
+ * The meta page notes the highest and the lowest rate of such ranges. After that, a range is summarized anew only if
+ * its rate is above MORE_THAN_IN_VAIN times the highest of these, or below LESS_THAN_IN_VAIN times the lowest.
+ * Otherwise each VACUUM would read such a range again.
  */
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
@@ -40,7 +42,7 @@ refresh_fullest_range(const BfSummarizer *work)
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
 	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
-	/* Where no rate can be so high, those below are looked at. */
+	/* No rate is above 1. If `above` is, ranges below the lowest rate in vain are looked for. */
 	const bool	is_below = above >= 1;
 	const double end = is_below ? LESS_THAN_IN_VAIN * geometry->least_in_vain : 2;
 	double		worst = is_below ? too_full : Max(too_full, above);
@@ -101,8 +103,8 @@ bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 /* -------------------------------------------------------------------- level 0 */
 
 /*
- * A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of
- * them so often.
+ * A group is looked at closely if the mean of its ranges' rates is above MEAN_TO_LOOK_AT times the rate asked for, or
+ * if one range has more than ONE_TO_LOOK_AT times that rate.
  */
 #define MEAN_TO_LOOK_AT 2
 #define ONE_TO_LOOK_AT 16
@@ -124,9 +126,9 @@ compare_full_groups(const void *a, const void *b)
 }
 
 /*
- * The rates of the ranges of a group of level 0, each in the column where it is highest, as multiples of the one
- * asked for; 0 of those that are not summarized, and of all in a column where nothing is conspicuous on its first
- * page. Returns the highest.
+ * Sets rates[] to the rates of the ranges of a group of level 0, as multiples of the rate asked for. The rate of a
+ * range is the highest of its columns' rates; it is 0 if the range is not summarized. Returns the highest rate of
+ * all. Unless `closely` is true, a column whose first page shows no high rates does not count.
  */
 static double
 measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, bool closely, double *rates)
@@ -165,7 +167,7 @@ measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	return most;
 }
 
-/* Is a range with this rate to be summarized anew? Not if others with such rates were, in vain. */
+/* Is a range with this rate to be summarized anew? It is not if ranges with about this rate were, in vain. */
 static bool
 is_worth_it(const BfGeometry *geometry, double rate)
 {
@@ -173,7 +175,7 @@ is_worth_it(const BfGeometry *geometry, double rate)
 							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
 }
 
-/* Summarizes anew the ranges of a group that are too full, at most so many. Returns how many. */
+/* Summarizes anew the ranges of a group that are too full, at most `most` ranges. Returns how many. */
 static uint32
 refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
 {
@@ -210,7 +212,7 @@ refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	return done;
 }
 
-/* Adds the ranges of a group that are full in a column. */
+/* Adds the ranges of a group that are full in a column to *full. */
 static void
 count_full_ranges(Relation index, const BfGroup *group, BfFullRanges *full)
 {
@@ -251,7 +253,7 @@ bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const BfLevel *of = &geometry->level[0];
 	FullGroup  *full = palloc_extended(Max(of->groups, 1) * sizeof(FullGroup), MCXT_ALLOC_HUGE);
-	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* ranges */
+	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* number of ranges */
 	uint32		count = 0;
 	BfGroup		group;
 

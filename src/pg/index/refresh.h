@@ -15,8 +15,8 @@ typedef struct BfSummarizer
 	Relation	heap;
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
-	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
-	const BfUpperCounts *upper; /* of a build */
+	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
+	const BfUpperCounts *upper; /* counts of the levels above in a build; else NULL */
 	bool		shows_progress;
 } BfSummarizer;
 
@@ -39,8 +39,8 @@ extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_pe
 extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 
 /*
- * Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages, those of the groups
- * with the fullest ones first.
+ * Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages. It begins with the
+ * groups that have the fullest ranges.
  */
 extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
 

@@ -35,13 +35,13 @@
 /* At most this share of the heap is read for groups that are replaced, in one run; but one group in any case. */
 #define MOST_REPLACED 0.5
 
-/* How many pages of each column are looked at before a group is replaced by what its bits tell. */
+/* How many pages of each column are looked at before a group is replaced because of its bits. */
 #define PAGES_THAT_PROVE 256
 
 /*
- * So many ranges of a large group are read to find out whether its rows were deleted, if it has at least eight times as
- * many; the second one only if the first one has lost most of its items, and so on. In one run at most this share of
- * the heap is read for that; but one group is looked at in any case.
+ * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
+ * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. In one
+ * run at most the share MOST_SAMPLED of the heap is read for this; but one group is looked at in any case.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
@@ -62,9 +62,9 @@ items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Finds the lines that a group of these ranges needs in each column. Where at least half of the ranges are not known in
- * a column, it keeps its lines: ranges that are to come, or are full, may need them. Returns the number of the group's
- * pages.
+ * Finds the lines that a group of these ranges needs in each column. A column keeps its lines if its items are not
+ * known for at least half of the ranges: ranges that are to come, or are full, may need these lines. Returns the
+ * number of the group's pages.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)
@@ -93,8 +93,8 @@ typedef struct LargeGroup
 {
 	int			level;
 	uint32		first_range;
-	uint64		saved;			/* about so many pages */
-	bool		by_bits;		/* its bits say so; or some ranges that were read */
+	uint64		saved;			/* about how many pages a smaller group saves */
+	bool		by_bits;		/* its bits say so; false: a sample of its ranges does */
 } LargeGroup;
 
 static int
@@ -118,7 +118,7 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	return bf_index_is_worth_replacing(pages, needed);
 }
 
-/* Is the group many times too large by the bits on so many of its pages? Sets *saved as above. */
+/* Is the group many times too large, as the bits on at most `most` pages of each column say? Sets *saved as above. */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
 				 uint64 *saved)
@@ -150,15 +150,19 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 }
 
 /*
- * Is a group many times too large if all its ranges have lost as many items as some that are read? In each column the
- * items that the bits tell are compared with those that are there. Adds the pages of the heap that are read to *read.
+ * Is a group many times too large, as a sample of its ranges says? Some ranges are read, and in each column the items
+ * that are there are compared with those that the bits tell. All ranges are taken to have lost the same share. Adds
+ * the pages of the heap that are read to *read.
  */
 static bool
 is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
 				   uint64 *saved, double *read)
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
-	/* Each quarter of the group gives a range, which is another one each time: rows may be gone from some of them. */
+	/*
+	 * One range of each quarter of the group is read. It is another one each time, since rows may be gone from some
+	 * ranges only.
+	 */
 	const uint32 quarter = group->ranges / SAMPLED_RANGES;
 	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);
 	double		there[INDEX_MAX_KEYS] = {0};
@@ -196,7 +200,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 
 /* ---------------------------------------------------------------- replacing one */
 
-/* The ranges of a group that are summarized, or are to be. */
+/* Sets ranges[i] for the ranges of a group that are not unsummarized: summarized, full, or placeholders. */
 static void
 find_summarized(Relation index, const BfGroup *group, bool *ranges)
 {
@@ -250,8 +254,8 @@ count_items(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup 
 }
 
 /*
- * Makes another group for the ranges of this one, and summarizes those that were. Returns false if the directory is
- * full.
+ * Makes another group for the ranges of this one, and summarizes those that are marked in ranges[]. Returns false if
+ * the directory is full.
  */
 static bool
 replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges,
@@ -272,7 +276,10 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	return true;
 }
 
-/* Replaces a group, if it is as large as it seemed. Returns how many pages of the heap were read for that. */
+/*
+ * Replaces a group if a closer look says, too, that it is many times too large. Returns how many pages of the heap
+ * were read for that.
+ */
 static double
 replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)
 {
@@ -301,7 +308,10 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	}
 	else if (!large->by_bits)
 	{
-		/* Next time the bits shall tell the same as the rows. */
+		/*
+		 * The bits were wrong. After this they tell the same as the rows, so next time the group is not looked at
+		 * again.
+		 */
 		summarize_ranges(work, geometry, &group, ranges);
 		read += all;
 	}
@@ -310,7 +320,7 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	return read;
 }
 
-/* Groups of an index, with room for all of them. */
+/* A list of groups, with room for all groups of an index. */
 typedef struct GroupList
 {
 	LargeGroup *groups;
@@ -328,8 +338,8 @@ new_group_list(const BfGeometry *geometry)
 }
 
 /*
- * Finds the groups that are many times too large by their bits; and of the others those that can be sampled, which are
- * the larger ones of level 0.
+ * Sets *large to the groups that are many times too large by their bits, and *others to those of the other groups
+ * that can be sampled. These are the larger ones of level 0.
  */
 static void
 find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,
@@ -355,8 +365,8 @@ find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNum
 }
 
 /*
- * Samples groups, beginning with any of them, since not all may be sampled in one run; adds those that are many times
- * too large to a list. Returns how many pages of the heap were read for that.
+ * Samples groups, and adds those that are many times too large to *large. It begins with a random group, since not
+ * all of them may be sampled in one run. Returns how many pages of the heap were read for that.
  */
 static double
 sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, const GroupList *groups,
@@ -383,7 +393,7 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 	return read;
 }
 
-/* Replaces the groups that are many times too large, within the budget. */
+/* Replaces the groups that are many times too large, as long as *left pages of the heap may be read for that. */
 static void
 replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, double *left)
 {
@@ -404,11 +414,14 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 
 /* ------------------------------------------------------------------------ moving */
 
-/* Groups are moved to free pages if these are at least so many, and such a share of the file. */
+/*
+ * Groups are moved to free pages only if there are at least LEAST_FREE_PAGES of these, and if they are at least
+ * LEAST_FREE_SHARE of the file.
+ */
 #define LEAST_FREE_PAGES 64
 #define LEAST_FREE_SHARE 0.25
 
-/* Finds the group that ends last in the file. Returns false if something else does. */
+/* Finds the group that ends last in the file. Returns false if a directory page ends last. */
 static bool
 find_last_group(const BfGeometry *geometry, BfGroup *last)
 {

@@ -7,13 +7,14 @@
 #include "index/refresh.h"
 
 /*
- * Replaces groups that are many times too large (sizes.h), those that free the most pages first, by groups with smaller
- * filters; and where a quarter of the file is free, moves groups from its end to free pages before them. The ranges of
- * these groups are summarized anew. A run begins no further group when it has read half of the heap's pages.
+ * Replaces groups that are many times too large (sizes.h) by groups with smaller filters, beginning with those that
+ * free the most pages. Then, if a quarter of the file is free, moves groups from its end to free pages before them.
+ * The ranges of these groups are summarized anew. A run begins no further group when it has read half of the heap's
+ * pages.
  *
- * The bits tell how many items a group has. `deleted`: rows may have gone, whose bits stay. Then some ranges of large
- * groups on level 0 are read, and counted: about a sixty-fourth of the heap's pages at most (but one group in any
- * case), which are part of the half.
+ * The bits tell how many items a group has. If `deleted` is true, rows may have gone whose bits are still there. Then
+ * some ranges of large groups on level 0 are read, and their items are counted. This reads about a sixty-fourth of
+ * the heap's pages at most (but one group in any case), as a part of the half.
  */
 extern void bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
 

@@ -1,6 +1,6 @@
 /*
- * scan.c: asks an index: as an index scan, which makes a bitmap, and for ../chunks, whether a table may hold rows at
- * all. descend.c finds the pages.
+ * scan.c: asks an index: as an index scan, which makes a bitmap; and for ../chunks, to know whether a table may hold
+ * rows at all. descend.c finds the pages.
  */
 #include "index/search.h"
 
@@ -21,8 +21,8 @@
 #include "index/scan.h"
 
 /*
- * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
- * pages? This is asked where a level covers at least two ranges more of the next level than that level does itself.
+ * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
+ * result is true if a level covers at least two ranges of the level above that the level above does not cover.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -41,9 +41,10 @@ may_lack_level(const BfGeometry *geometry)
 }
 
 /*
- * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only
- * functions of an operator class may, so for these it is copied. If groups were added since it was read, their ranges
- * can be ruled out too, or faster; so if that may be, the meta page is looked at.
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. Only
+ * functions of an operator class may take one, so for a search that calls them the geometry is copied. With groups
+ * that were added since the geometry was read, more ranges can be ruled out, or faster. So the meta page is looked at
+ * if there may be such groups.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
@@ -57,10 +58,10 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 }
 
 /*
- * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the
- * meta page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the
- * heap's file need not be opened: for a session that asks a thousand partitions for the first time this is a part of
- * its work.
+ * How many pages of the heap are to be searched. This is the heap's length, with one exception: the geometry is read
+ * only now, after the snapshot was taken, and the meta page says that there are no rows behind the ranges that have
+ * begun. Then the heap's file need not be opened. A session that asks a thousand partitions for the first time saves
+ * a part of its work so.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)
@@ -73,7 +74,10 @@ pages_to_search(Relation index, Relation heap)
 	return geometry->beyond == BF_BEYOND_EMPTY ? bf_index_begun_pages(geometry) : RelationGetNumberOfBlocks(heap);
 }
 
-/* Hashes the items of the search for this index, and looks for pages, which go where the descent says. */
+/*
+ * Hashes the items of the search for this index, and puts the pages that are found where the descent says. Returns
+ * how many they are.
+ */
 static int64
 search_index(Descent *descent, Relation heap)
 {
@@ -123,8 +127,8 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 }
 
 /*
- * The share of the ranges of level 0 that are expected to say "maybe" to one of so many items although they have none:
- * an item gets down to a range only if the ranges above say "maybe" too.
+ * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of
+ * them. An item gets down to a range only if the ranges above say "maybe" too.
  */
 static double
 expected_in_vain(const BfGeometry *geometry, int column, double items)
@@ -178,13 +182,13 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 
 /* ------------------------------------------------------------ as an index scan */
 
-/* A scan does not count rows: BRIN reports this many for each page too. */
+/* A scan does not count rows. It reports this many for each page, as BRIN does. */
 #define ROWS_REPORTED_PER_PAGE 10
 
 typedef struct BfScan
 {
 	BlockNumber heap_blocks;	/* taken when the scan began, after its snapshot */
-	MemoryContext context;		/* of the hashes; reset before each search */
+	MemoryContext context;		/* holds the hashes; reset before each search */
 	BfSearch   *search;			/* keeps its hashers from one rescan to the next; NULL at first */
 } BfScan;
 

@@ -12,35 +12,39 @@
 #include "utils/snapshot.h"
 
 /*
- * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
- * index, and again only where an index hashes them otherwise.
+ * A search for the rows that satisfy some keys, which can be made in many indexes. The items of the keys are hashed
+ * for the first index, and again only for an index that hashes them otherwise.
  */
 typedef struct BfSearch BfSearch;
 
 /*
- * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
- * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside
- * values, with SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ * Begins a search, in the current memory context; it ends with this context. keys[] are as for an index scan.
+ * sk_attno counts the index's columns from 1. sk_strategy is that of the operator: BF_EQUAL_STRATEGY, or one of a
+ * class with keys inside values. SK_SEARCHARRAY is set for = ANY, SK_SEARCHNULL for IS NULL. REQUIRES: the keys live
+ * as long as the search.
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
 /* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict
 {
-	int64		maybe;			/* they are summarized, and their filters say yes */
-	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+	int64		maybe;			/* number of ranges that are summarized, and whose filters say "maybe" */
+	int64		unsummarized;	/* number of ranges without a summary that this snapshot may rely on */
 } BfVerdict;
 
 /* More pages than this are not few. */
 #define BF_FEW_PAGES 64
 
-/* The pages in which such a row may be, if they are few. Some of them may lie behind the end of the heap. */
+/*
+ * The pages in which a row that is searched for may be, if they are few. Some of them may lie behind the end of the
+ * heap.
+ */
 typedef struct BfPages
 {
-	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are more */
-	BfVerdict	ranges;			/* those of the pages; not all of them if they are too many */
-	AttrNumber	attribute;		/* of the heap: whose values can be compared with what is searched for; or 0 */
-	Oid			type;			/* as which they are hashed, and the collation */
+	uint32		count;			/* number of pages; BF_FEW_PAGES + 1: they are too many */
+	BfVerdict	ranges;			/* the ranges of these pages; not all of them if the pages are too many */
+	AttrNumber	attribute;		/* column of the heap whose values bf_index_is_wanted() can compare; or 0 */
+	Oid			type;			/* type and collation with which these values are hashed */
 	Oid			collation;
 	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
 } BfPages;
@@ -52,12 +56,12 @@ bf_index_are_few(const BfPages *pages)
 }
 
 /*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
- * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges
- * are searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
- * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin)
- * old enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks,
- * and counts this as a scan of the index if it is one.
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if
+ * the snapshot is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
+ * ranges are searched and *verdict is set. If both are NULL, the search ends at the first range that may have such a
+ * row. REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and
+ * (for indcheckxmin) old enough. It has taken the snapshot before this call, because the heap's length is taken here.
+ * The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 
@@ -74,29 +78,29 @@ typedef struct BfSpan
  */
 typedef struct BfSpans
 {
-	BfSpan	   *spans;			/* in the memory context that was current when the first one was added */
+	BfSpan	   *spans;			/* allocated in the context that was current when the first span was added */
 	uint32		count;
 	uint32		room;
-	uint64		pages;			/* of all spans */
+	uint64		pages;			/* number of pages of all spans */
 } BfSpans;
 
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * For a caller that asks many groups, of one index or of many, about the same items: groups are passed over where
- * asking is in vain. After the first group that was asked in vain one is passed over, after the next one two, then
- * four, and so on, until a group is of use again. All of it is zero at first.
+ * For a caller that asks many groups, of one index or of many, about the same items. It lets groups be passed over
+ * where asking is in vain. After the first group that was asked in vain, one group is passed over; after the next
+ * such group two, then four, and so on, until a group is of use again. All fields are zero at first.
  */
 typedef struct BfPatience
 {
 	uint32		in_vain;		/* groups that were asked in vain since one was of use */
-	uint32		pass_over;		/* so many are not asked now; an index that is not asked counts as one */
+	uint32		pass_over;		/* how many of the next groups are passed over; an index passed over counts as one */
 } BfPatience;
 
-/* A group is asked in vain if at least so many tenths of its pages are left. */
+/* A group is asked in vain if at least this many tenths of its pages are left. */
 #define BF_IN_VAIN_TENTHS 9
 
-/* At most so many are passed over at a time, so that those which are of use later are found. */
+/* The most groups that are passed over at a time. So later groups that are of use are found. */
 #define BF_MOST_PASSED_OVER 32
 
 static inline bool
@@ -109,16 +113,16 @@ bf_index_passes_over(BfPatience *patience)
 }
 
 /*
- * Begins a search for the rows that have one of these items in a column. The hashes, which are sorted here, are those
- * of items of this type under this collation. They are not copied. It is made by bf_index_ask_for_spans() only.
+ * Begins a search for the rows that have one of these items in a column. hashes[] has the hashes of the items, under
+ * this collation. It is sorted here, and not copied. Only bf_index_ask_for_spans() can carry out such a search.
  */
 extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
 
 /*
  * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index.
- * The result is false if the index was not asked, because there are too many items for its rate, or because its column
- * has other items; then these are all pages. REQUIRES: as for bf_index_ask(); the index hashes arguments of type of the
- * items so.
+ * Returns false if the index was not asked, because there are too many items for its rate, or because its column
+ * hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those that the
+ * index uses for arguments of the items' type.
  */
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
 								   BfPatience *patience, BfSpans *spans);
@@ -127,7 +131,7 @@ extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation
 typedef struct BfExpectation
 {
 	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
-	double		pages;			/* of the index that are read */
+	double		pages;			/* pages of the index that are read */
 	BlockNumber pages_per_range;
 } BfExpectation;
 
@@ -145,11 +149,11 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
  * pages were last. It is of no use any more when something was published since it was made.
  *
- * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the search or
- * the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
- * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
- * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that
- * it had.
+ * bf_index_make_probe() asks as bf_index_ask() does, and sets *few. It also returns a probe in the current memory
+ * context; NULL if the search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in
+ * which a row that the search's snapshot sees and that satisfies its keys may be. It returns false if the probe
+ * cannot tell that. REQUIRES: the search has hashed its items for an index before; the caller holds AccessShareLock
+ * on the index, which still has the storage that it had.
  */
 typedef struct BfProbe BfProbe;
 
@@ -158,10 +162,10 @@ extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
 extern void bf_index_free_probe(BfProbe *probe);
 
 /*
- * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next
- * has their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the
- * pages of the index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(),
- * but no lock.
+ * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which probes come
+ * next has their memory fetched ahead, in three steps: first the probe itself, then the geometry that it points to,
+ * and then the pages of the index that its search will read. Nothing is locked or changed. REQUIRES: as for
+ * bf_index_ask_probe(), but no lock.
  */
 typedef enum BfFetch
 {

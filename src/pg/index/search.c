@@ -58,7 +58,9 @@ find_hasher(BfSearch *search, Condition *condition, Relation index)
 	condition->is_hashed = false;
 }
 
-/* The same for keys. */
+/*
+ * The same for a column whose items are keys inside values: makes sure that the condition's key class and hasher fit.
+ */
 static void
 find_key_class(BfSearch *search, Condition *condition, Relation index)
 {
@@ -99,7 +101,7 @@ hash_values(Condition *condition)
 	}
 }
 
-/* Takes what the key searches for apart into keys. */
+/* Takes the scan key's arguments apart into keys inside values, and hashes these. */
 static void
 hash_keys(Condition *condition)
 {
@@ -205,8 +207,8 @@ void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
 	/*
-	 * Its operator classes are those with which it was built, or this raises an error: before their functions are
-	 * called.
+	 * This raises an error if an operator class was changed after the index was built. It comes before the first call
+	 * of a function of these classes.
 	 */
 	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)

@@ -30,21 +30,21 @@ bf_index_has_range(const Mask *mask, uint32 range)
 }
 
 /*
- * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys
- * inside values, that the value has those of these items which `by_keys` says.
+ * What one scan key demands of a column: the value is one of these items. Or, if the column's items are keys inside
+ * values: the value has enough of these items to match, which `by_keys` decides.
  */
 typedef struct Condition
 {
 	const ScanKeyData *key;
 	int			column;			/* from 0 */
-	bool		is_hashed;		/* for the index that was asked last */
+	bool		is_hashed;		/* the hashes fit the index that was asked last */
 	bool		given;			/* the caller has hashed the items, under `collation` */
 	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
-	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
+	uint32		count;			/* number of hashes; if there is none, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order */
 	BfKeySearch *by_keys;		/* NULL: the items are values */
-	Mask	   *with;			/* for a search by keys: of each item, the ranges that may have it */
-	bool	   *present;		/* and room for what a range may have */
+	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
+	bool	   *present;		/* room for the items of one range, for bf_index_key_search_can_match() */
 
 	/* how the items are hashed; one hasher serves all indexes whose column has the same type and collation */
 	Oid			type;
@@ -54,8 +54,8 @@ typedef struct Condition
 } Condition;
 
 /*
- * Items of a condition are carried from level to level as bits of words. A condition with more is asked on level 0
- * only: what is found of a group would take more than a megabyte.
+ * The items that a range may have are carried from level to level, as one bit for each item of a condition. A
+ * condition with more items than this is asked on level 0 only: the bits for a group would take more than a megabyte.
  */
 #define MOST_CARRIED 65536
 
@@ -67,21 +67,21 @@ typedef struct LevelSearch
 {
 	/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
 	ItemSet    *found;
-	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
+	ItemSet    *below;			/* for each condition: what may be in the range that is searched on the level below */
 } LevelSearch;
 
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
-	MemoryContext context;		/* of the hashers and hashes */
+	MemoryContext context;		/* holds the hashers and hashes */
 	int			count;
 	Condition  *conditions;
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
-	uint32		words;			/* there is room for so many words of items, of each condition */
-	ItemSet    *everything;		/* of each condition all items */
-	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
+	uint32		words;			/* for each condition there is room for this many words of items */
+	ItemSet    *everything;		/* for each condition: all items */
+	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* allocated when needed; level 0 is not used */
 
 	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
 	Oid			value_type;
@@ -115,7 +115,7 @@ struct BfProbe
 	sb_locator	locator;
 	bool		is_permanent;	/* neither temporary nor unlogged */
 	Buffer		meta_buffer;
-	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
+	int			column;			/* column that is searched; type and collation with which its items were hashed */
 	Oid			type;
 	Oid			collation;
 	AttrNumber	attribute;		/* as in BfPages */
@@ -129,7 +129,7 @@ typedef struct Descent
 {
 	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* the index is NULL, or this is an estimate; and a page was not what it should be */
+	bool		failed;			/* a page was not what it should be; only set for a probe or an estimate */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
@@ -137,22 +137,22 @@ typedef struct Descent
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	int64		pages;			/* found so far; with none of the four it stops at the first one */
+	int64		pages;			/* found so far; if none of the four is set, the search stops at the first one */
 	uint32		opened;			/* pages of the index */
-	/* of the group of level 0 that was searched last: ranges of which no page said anything */
+	/* ranges of the group that was searched last that were untrusted on one of its pages */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
-	/* when so many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
+	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
 	uint32		most_opened;
-	bool		unasked;		/* and there were others */
-	BlockNumber index_blocks;	/* the index has so many */
+	bool		unasked;		/* pages were left out because of that */
+	BlockNumber index_blocks;	/* the length of the index */
 } Descent;
 
 /*
- * Leaves in *candidates those ranges of a group that may hold matching rows, of those that have the pages from `first`
- * to `end` (exclusive). `items` says for each condition what may be there. What was found on a level above 0 is in
- * search->level[].found. REQUIRES: bf_index_prepare_levels().
+ * Sets *candidates to the ranges of a group that may hold matching rows. Only the ranges that have the pages from
+ * `first` to `end` (exclusive) are looked at. items[] has for each condition the items that may be there. On a level
+ * above 0, search->level[].found gets the items that each range may have. REQUIRES: bf_index_prepare_levels().
  */
 extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end,
 								 const ItemSet *items, Mask *candidates);
@@ -161,20 +161,23 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and
- * returns how many pages they are. With none of the four it stops at the first range, so that the result only says
- * whether there are any.
+ * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict,
+ * and returns how many pages they are. Without a bitmap, lists and a verdict it stops at the first range, so that the
+ * result only says whether there are any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
-/* The pages of those ranges of level 0 that have begun. The last range may end behind the last block of a heap. */
+/*
+ * The number of pages of those ranges of level 0 that have begun. The last range may end behind the last block that a
+ * heap can have.
+ */
 static inline BlockNumber
 bf_index_begun_pages(const BfGeometry *geometry)
 {
 	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
 }
 
-/* Asks an index, as bf_index_ask() does, and remembers in the probe, which may be NULL, where pages are. */
+/* Asks an index as bf_index_ask() does, and remembers in the probe (if it is not NULL) where pages are. */
 extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe,
 										   BfPages *few);
 

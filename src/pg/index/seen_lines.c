@@ -6,13 +6,12 @@
  * keeps copies of their lines, and looks only at the pages that lack an item.
  *
  * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
- * counts a publication before it writes placeholders and one after that, before it reads the heap. The copies are
- * used only if nothing was published since before they were made, which is looked at for each row after it was
- * written into the heap. Let a summarizer clear the bit after it was seen. Then it counts the second publication
- * after that. If this was counted when the writer looked, the writer saw it, and dropped its copies. If it was not,
- * the row was in the heap before the summarizer began to read, which finds it there. A range that was seen
- * unsummarized or full needs no bits until a summarizer makes it a placeholder; so it is as if all of its bits were
- * known to be set.
+ * counts a publication before it writes placeholders and one after that, before it reads the heap. A writer uses the
+ * copies only if nothing was published since before they were made. It looks at that for each row, after the row was
+ * written into the heap. Let a summarizer clear a bit after it was seen. Then the summarizer counts its second
+ * publication after that. If the writer sees this publication, it drops its copies. If not, the row was in the heap
+ * before the summarizer began to read, so the summarizer finds it there. A range that was seen unsummarized or full
+ * needs no bits until a summarizer makes it a placeholder; so it is treated as if all of its bits were set.
  */
 #include "index/seen_lines.h"
 
@@ -23,12 +22,12 @@
 #define MOST_KEPT (256 * 1024)
 
 /*
- * What all statements of this session keep, of all their indexes: a COPY may write into a thousand partitions. It is at
- * most work_mem.
+ * The bytes that all statements of this session keep, for all their indexes. They are at most work_mem, since a COPY
+ * may write into a thousand partitions.
  */
 static Size kept_by_session = 0;
 
-/* A callback of the memory context, whose memory is still there. */
+/* Ends the memory of a statement. It is called when its context is reset, whose memory is still there. */
 static void
 end_seen(void *argument)
 {
@@ -55,7 +54,7 @@ lacking(Size room, Size wanted)
 	return wanted - Min(room, wanted);
 }
 
-/* The area, with room for so much. What was in it may be gone. */
+/* Returns the area, with room for at least `wanted` bytes. Its content may be lost. */
 static void *
 with_room(BfSeenMemory *memory, void *area, Size *room, Size wanted)
 {

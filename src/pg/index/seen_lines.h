@@ -17,40 +17,46 @@ typedef struct BfSeenMemory
 	MemoryContextCallback end;
 } BfSeenMemory;
 
-/* Begins it in a context, with which it ends. What is kept there must not outlive the statement. */
+/* Begins the memory of a statement. It ends with `context`, which must not outlive the statement. */
 extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 
 /* The lines of some ranges of a group and a column. */
 typedef struct BfSeenLines
 {
-	uint64		publications;	/* that were counted when they were seen */
+	uint64		publications;	/* number of publications when the lines were seen */
 	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing was seen */
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
-	uint32		positions;		/* on a page */
-	bool		kept;			/* are lines kept, or only where the last row was? */
+	uint32		positions;		/* positions on a page */
+	bool		kept;			/* lines are kept; false: it is only known where the last row was */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;
-	unsigned char *lines;		/* those of the ranges at position 0, at position 1, ... */
+	unsigned char *lines;		/* lines of the ranges at position 0, then those at position 1, ... */
 	Size		room;
 } BfSeenLines;
 
 /*
- * What was seen of the lines of this range, counted within its group, and of its neighbors. Or NULL: nothing is
- * kept for the first row of a statement among these ranges, nor if a filter is large, nor if the session keeps
+ * Returns the lines that were seen of `range` (counted within its group) and of its neighbors. Returns NULL if none
+ * are kept: for the first row of a statement among these ranges, if a filter is large, or if the session keeps
  * work_mem already. REQUIRES: the geometry is current, and was read after the row was written into the heap.
  */
 extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
 										  int column, uint32 range, BfSeenMemory *memory);
 
-/* Need nothing be done for these items, which belong on one page of the run? */
+/*
+ * Do the lines that were seen have all these items, so that nothing is to be done? REQUIRES: the items belong on
+ * `page`.
+ */
 extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range, const BfAddition *additions,
 							  uint32 count, int hash_count);
 
 /* Keeps the lines of a page of the run. REQUIRES: the page is locked. */
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
-/* The same for those lines of a range on which these items belong, if the page was kept before. */
+/*
+ * Keeps only the lines of `range` to which these items belong, if the page was kept before. REQUIRES: the page is
+ * locked.
+ */
 extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 									const BfAddition *additions, uint32 count);
 

@@ -1,7 +1,7 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are:
- * as functions of counts of items. build.c, range_length.c and new_group.c count them in the table, the advisor in a
- * part of it. Nothing of PostgreSQL is needed here.
+ * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
+ * are: as functions of counts of items. build.c, range_length.c and new_group.c count the items of the table, the
+ * advisor those of a part of it. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -15,20 +15,20 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62
- * ranges would become two, because they fill their pages badly.
+ * A table of at most this many pages (32 for each of 125 ranges) gets one group. So it gets at most 62 ranges: more
+ * would become two groups, because they fill their pages badly.
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
 
 /*
- * A small partition gets this many ranges at most. Each range is a chance that the partition is opened in vain, and to
- * read more of it where the value is costs little.
+ * A small partition gets this many ranges at most. Each range may say "maybe" in vain, and then the partition is
+ * opened. Longer ranges cost little: where the value is, a few pages more are read.
  */
 #define PAGES_OF_A_SMALL_PARTITION 512
 #define RANGES_OF_A_SMALL_PARTITION 16
 
-/* Are ranges of so many pages too short for a table of this size? */
+/* Are ranges of `pages` pages too short for a table of this size? */
 static bool
 has_too_many_ranges(bool is_partition, uint32_t heap_blocks, uint32_t pages)
 {
@@ -73,7 +73,10 @@ bf_index_is_short_for_keys(double lines)
 
 /* -------------------------------------------------------------------- levels */
 
-/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
+/*
+ * The ranges of a level are at least this many times as long as those of the level below; otherwise there would be
+ * too many of them.
+ */
 #define LEAST_FACTOR 8
 
 void
@@ -102,15 +105,15 @@ bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, 
 /* ------------------------------------------------------------------ a look-up */
 
 /*
- * From the highest level down: on each level the groups are visited that lie in ranges which are left of the level
- * above, and those in the part of the heap that no range of the level above covers.
+ * The search goes from the highest level down. On each level it visits the groups inside the ranges that the level
+ * above has left, and the groups in the part of the heap that no range of the level above covers.
  */
 BfPagesRead
 bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_pages)
 {
 	BfPagesRead read = {0};
-	double		left = 0;		/* ranges of the level above */
-	double		uncovered = 1;	/* by the level above: a share of the heap */
+	double		left = 0;		/* ranges that the level above has left */
+	double		uncovered = 1;	/* share of the heap that the level above does not cover */
 
 	for (int i = count - 1; i >= 0; i--)
 	{
@@ -145,8 +148,8 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 #define FAR_ABOVE 4
 
 /*
- * A range with so many times the items that its filter was made for is marked as full. (One that is far above has
- * about four times as many.)
+ * A range with this many times the items that its filter was made for is marked as full. (A range that is far above
+ * the others has about four times as many.)
  */
 #define FULL_LOAD 3
 
@@ -171,7 +174,7 @@ compare_descending(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* How many of these counts, which are in descending order, are far above the others? Of two neither is. */
+/* How many of these counts (in descending order) are far above the others? Of one or two counts none is. */
 static uint32_t
 count_exceptions(const double *items, uint32_t count)
 {
@@ -188,12 +191,12 @@ bf_index_most_items(double *items, uint32_t count)
 	return items[count_exceptions(items, count)];
 }
 
-/* A number of lines that no range needs: a range has at most a gigabyte of the table. */
+/* More lines than any range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
 /*
- * The next larger number of pages of sixteen steps between a power of two and the next one, or this one if it is such
- * a step.
+ * Rounds a number of pages up to the next of sixteen steps between a power of two and the next one. Up to 32 each
+ * number is a step, up to 64 each second one, and so on.
  */
 static uint32_t
 step_from(uint32_t pages)
@@ -214,19 +217,19 @@ pages_for_lines(double lines, uint32_t positions)
 }
 
 /*
- * Ranges with about the same number of items, which stand for each other. The last class has all ranges with far fewer
- * items than the first one: they hardly matter.
+ * Ranges with about the same number of items form a class, which is treated as if all had the mean. The last class
+ * has all ranges that are left, with far fewer items than the first class: they hardly matter.
  */
 #define ABOUT_THE_SAME 0.9
 #define MOST_CLASSES 16
 
 typedef struct CountClass
 {
-	double		items;			/* in the mean */
-	double		share;			/* of all ranges */
+	double		items;			/* mean number of items of a range */
+	double		share;			/* share of all ranges that are in the class */
 } CountClass;
 
-/* Puts numbers of items, in descending order, into classes. Returns how many these are. */
+/* Puts numbers of items, in descending order, into classes. Returns the number of classes. */
 static int
 make_classes(const double *items, uint32_t count, CountClass *classes)
 {
@@ -255,7 +258,7 @@ mean_rate(const BfCounts *counts, const CountClass *classes, int count, double l
 	return rate;
 }
 
-/* Copies the numbers that are known, and sorts them. Returns how many these are. */
+/* Copies those of `count` numbers of items that are known, and sorts them. Returns how many are known. */
 static uint32_t
 known_items(const BfCounts *counts, uint32_t count, double *items)
 {
@@ -300,7 +303,7 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 
 	used = make_classes(items + first, known, classes);
 
-	/* No fewer than the mean needs, since the rate grows faster than the items, and no more than the largest. */
+	/* At least what the mean needs, since the rate grows faster than the items; at most what the largest one needs. */
 	low = pages_for_lines(sum / known / counts->load, positions);
 	high = pages_for_lines(items[first] / counts->load, positions);
 	while (low < high)
@@ -316,7 +319,7 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 	return low * positions;
 }
 
-/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
+/* A new group gets the sizes of the group before if they are at most this many times as large as necessary. */
 #define MOST_ROOM 1.1
 
 void
@@ -328,7 +331,10 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 	memcpy(lines, before, (size_t) columns * sizeof(uint32_t));
 }
 
-/* A group is replaced if it is so many times as large as necessary, and if that saves so many pages. */
+/*
+ * A group is replaced if it is at least this many times as large as necessary, and if that saves at least this many
+ * pages.
+ */
 #define MANY_TIMES_TOO_LARGE 4
 #define PAGES_WORTH_SAVING 32
 
@@ -341,7 +347,7 @@ bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
 /* -------------------------------------------------------------------- groups */
 
 /*
- * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
+ * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
  * others at least 95 %.
  */
 static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
@@ -359,12 +365,12 @@ good_group_size(uint32_t most)
 	return GREATER(most, 1);
 }
 
-/* Two groups of ranges are made if they have less than this share of the pages of one group. */
+/* Two groups are made of some ranges if they take less than this share of the pages that one group would take. */
 #define WORTH_TWO_GROUPS (7.0 / 8)
 
 /*
- * Finds the lines of a group of so many ranges, from range `from` of those that are known. Returns the number of its
- * pages.
+ * Sets lines[] (if not NULL) to the lines of a group of `ranges` ranges, beginning with range `from` of `columns`.
+ * Returns the number of the group's pages.
  */
 static uint64_t
 find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
@@ -399,16 +405,16 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 }
 
 /*
- * Where the groups of a level that grows end. With pages of 8 kB each of these sizes fills them well: 8, 8, 15, 31 and
- * 63 ranges. On a level above 0 there are few ranges at first, each of which has as many items as a whole group of the
- * level below: 2, 6, 15, 40 and 62.
+ * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
+ * pages well: 8, 8, 15, 31 and 63 ranges. On a level above 0 there are few ranges at first, each of which has as many
+ * items as a whole group of the level below: 2, 6, 15, 40 and 62.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};
 
 #define ENDS 5
 
-/* Does a group of so many ranges fill at least five sixths of its pages? */
+/* Does a group of `ranges` ranges fill at least five sixths of its pages? */
 static bool
 fills_pages(uint32_t ranges)
 {
@@ -422,13 +428,15 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
 	uint32_t	size = 0;
 
-	/* From the first border on there are whole groups only. */
+	/* Behind the first 125 ranges there are only groups of 125. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
 	/* Pages of another size are filled well by other numbers. */
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
-	/* The nearest end, or a later one, if there are so many ranges and they fill their pages. */
+	/*
+	 * The group ends at the nearest end; or at a later end, if ranges up to there are available and fill their pages.
+	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))
 			size = ends[i] - inside;

@@ -4,8 +4,8 @@
  * No list of free pages is kept: a page is free if no group and no directory page is there. So a crash loses no page.
  *
  * A free page may have belonged to a group that was replaced. Sessions whose geometry is older still come to it. As
- * long as it is as that group left it, all its ranges are unsummarized; and when it belongs to something else, they see
- * that (bf_index_filter_page_in_use()).
+ * long as nobody has overwritten the page, all ranges on it are unsummarized. When it belongs to something else,
+ * these sessions see that (bf_index_filter_page_in_use()).
  */
 #include "index/space.h"
 
@@ -31,7 +31,7 @@ compare_used(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The blocks of the directory pages; their number is that of the geometry. */
+/* Adds the directory pages to used[]. The geometry says how many there are. */
 static void
 add_directory_pages(Relation index, const BfGeometry *geometry, Used *used)
 {
@@ -48,7 +48,7 @@ add_directory_pages(Relation index, const BfGeometry *geometry, Used *used)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* All pages that are in use, but for the meta page, in the order of their blocks. */
+/* Lists all pages that are in use, except the meta page, in the order of their blocks. */
 static Used *
 list_used(Relation index, const BfGeometry *geometry, uint64 *count)
 {
@@ -112,11 +112,17 @@ bf_index_free_pages(Relation index)
 	return blocks > used ? blocks - used : 0;
 }
 
-/* So many pages, and such a share of the file, are worth a moment in which nobody can use the index. */
+/*
+ * Free pages are cut off only if there are at least LEAST_PAGES of them, and if they are at least LEAST_SHARE of the
+ * file. The reason is that nobody can use the index at that moment.
+ */
 #define LEAST_PAGES 16
 #define LEAST_SHARE (1.0 / 16)
 
-/* Sees to it that a crash does not bring back groups at the end of the file that were moved or replaced. */
+/*
+ * Flushes the WAL up to the last publication. So a crash does not bring back groups at the end of the file that were
+ * moved or replaced.
+ */
 static void
 flush_publications(Relation index)
 {
@@ -133,16 +139,16 @@ flush_publications(Relation index)
 }
 
 /*
- * RelationTruncate() before 15.11, 16.7 and 17.3 differs in three ways from what it is since then. This is why each of
- * them does no harm here:
- * - It flushes the WAL only if the relation has a free space map or a visibility map, which an index of this kind has
- *   not. So the file could be short on disk while the WAL that takes the groups at its end out of the directory is
- *   lost with the server; then the directory would lead behind the end of the file. So that WAL is flushed first. If
- *   the record of the truncation itself is lost, pages are free that others need not have: the file may be longer on a
- *   standby.
- * - It has dropped the buffers of the pages when it fails, so older content of these pages may come back from disk. No
- *   group is there, no session has a geometry that leads there, and whoever takes such a page writes all of it.
- * - A checkpoint may end before the shorter file is on disk. Then a crash of the system leaves the file longer.
+ * Before 15.11, 16.7 and 17.3 RelationTruncate() differs from later versions in three ways. None of them does harm
+ * here:
+ * - It flushes the WAL only if the relation has a free space map or a visibility map, and a bf index has none. After
+ *   a crash the file could be short on disk, while the WAL that took the groups at its end out of the directory is
+ *   lost. Then the directory would lead behind the end of the file. So this WAL is flushed first. If only the record
+ *   of the truncation is lost, the file may be longer on a standby than here, by free pages.
+ * - If it fails, it has already dropped the buffers of the pages, so their older content may come back from disk. But
+ *   no group is there, no session has a geometry that leads there, and whoever takes such a page writes all of it.
+ * - A checkpoint may end before the shorter file is on disk. Then after a crash of the system the file is longer, by
+ *   free pages.
  */
 void
 bf_index_cut_off(Relation index)
@@ -154,8 +160,9 @@ bf_index_cut_off(Relation index)
 		!ConditionalLockRelation(index, AccessExclusiveLock))
 		return;
 	/*
-	 * Whoever opens the index next gets the new geometry with the lock: no old one leads behind the end of the file.
-	 * The file stays short even if VACUUM fails later. It may still have much to do, so nobody is to wait for its end.
+	 * Whoever locks the index next reads the new geometry, so no session has an old one that leads behind the end of
+	 * the file. This must not wait for VACUUM's end: the file stays short even if VACUUM fails later, and the lock is
+	 * given back here, because VACUUM may still have much to do.
 	 */
 	bf_index_outdate_geometries(index);
 	flush_publications(index);

@@ -8,9 +8,9 @@
 #include "index/geometry.h"
 
 /*
- * The first block of so many pages that follow each other and are free: the first such gap between groups, or the end.
- * They stay free until somebody publishes what lies there. REQUIRES: nobody else adds groups (ShareUpdateExclusiveLock
- * on the heap, or the index is new).
+ * Returns the first block of `pages` consecutive free pages: those of the first gap that is long enough, or those
+ * behind all groups. They stay free until somebody publishes a group or a directory page there. REQUIRES: nobody else
+ * adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
  */
 extern BlockNumber bf_index_find_space(Relation index, BlockNumber pages);
 
@@ -18,8 +18,8 @@ extern BlockNumber bf_index_find_space(Relation index, BlockNumber pages);
 extern BlockNumber bf_index_free_pages(Relation index);
 
 /*
- * Cuts free pages off the end of the file, if they are worth it and nobody uses the index at the moment. For VACUUM.
- * REQUIRES: as above.
+ * Cuts free pages off the end of the file, if there are enough of them and nobody uses the index at the moment. For
+ * VACUUM. REQUIRES: as for bf_index_find_space().
  */
 extern void bf_index_cut_off(Relation index);
 

@@ -61,7 +61,7 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------ ranges of a group */
 
-/* A range that is being read: where its rows' items go. */
+/* A range that is being read, and the lines that get its items. */
 typedef struct RangeLines
 {
 	BfGroupLines *lines;
@@ -110,7 +110,8 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 		bf_index_publish_placeholders(work->index);
 	}
 	/*
-	 * Pages that were added before the placeholder was written have rows that their writers did not add to the index.
+	 * The length is taken only now: pages that were added before the placeholder was written may have rows that their
+	 * writers did not add to the index.
 	 */
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
@@ -137,7 +138,7 @@ bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
 
-/* In a build: which ranges of a group of a level above 0 are full. */
+/* In a build: sets lines->full[] for a group of a level above 0, from the counts of items. */
 static void
 find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
@@ -216,7 +217,7 @@ summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, B
 
 /* -------------------------------------------------------------------- upper levels */
 
-/* Summarizes the full ranges of the levels above 0. Returns how many. */
+/* Summarizes the ranges of the levels above 0 that the heap fills. Returns how many. */
 static int64
 summarize_upper_levels(const BfSummarizer *work)
 {
@@ -254,8 +255,8 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 /* ------------------------------------------------------------ what lies behind it */
 
 /*
- * Finds out whether the heap ends with the ranges of level 0 that have begun. If so, and until a row is written behind
- * them, who asks whether the heap may hold a value need not look at the heap's length.
+ * Finds out whether the heap ends with the ranges of level 0 that have begun, and notes that down on the meta page.
+ * If it does, a search need not look at the heap's length until a row is written behind these ranges.
  */
 static void
 look_beyond(const BfSummarizer *work)
@@ -334,8 +335,8 @@ bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 	caller = MemoryContextSwitchTo(context);
 	/*
 	 * Expressions need a snapshot, and so does reading out-of-line values. A procedure that has just committed has
-	 * none. It is taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for everybody
-	 * with an older snapshot.
+	 * none. The snapshot is taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for
+	 * everybody with an older snapshot.
 	 */
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());

@@ -14,29 +14,33 @@ typedef struct BfTask
 {
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
-	/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
+	/* also a last range that lacks some of its pages still; if `block` is InvalidBlockNumber, on level 0 only */
 	bool		partial;
 	bool		in_vacuum;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (replace.h) */
-	bool		shows_progress; /* in pg_stat_progress_create_index */
+	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
 } BfTask;
 
-/* The phases of a build and a summary in this view (build.c); PostgreSQL's own is 1. Those of upper levels follow. */
+/*
+ * The phases of a build and of summarizing in this view (build.c); PostgreSQL's own is 1. Those of upper levels
+ * follow.
+ */
 #define BF_PHASE_READING 2
 #define BF_PHASE_WRITING 3
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have
- * become too full may be summarized anew (refresh.c), and groups that are many times too large replaced (replace.c),
- * which is not counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ * Summarizes the task's ranges that are not summarized yet, and returns their number. If the task is all ranges, it
+ * also summarizes anew ranges that have become too full (refresh.c), and replaces groups that are many times too
+ * large (replace.c). These are not counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one
+ * summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
 /*
- * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The
- * tape has the items of the ranges of level 0; NULL: they are read from the heap. The build has counted those of the
- * levels above.
+ * For CREATE INDEX, after level 0 was built: makes the groups of the levels above, and summarizes those of their
+ * ranges that the heap fills. The tape has the items of the ranges of level 0; NULL: they are read from the heap.
+ * `upper` has the numbers of items on the levels above, which the build has counted.
  */
 extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape,
 										const BfUpperCounts *upper);
@@ -44,15 +48,18 @@ extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapRea
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
-/* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
+/*
+ * For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that no rows lie behind the ranges that have
+ * begun.
+ */
 extern void bf_index_built(Relation index, Relation heap);
 
 /* Is this session in bf_index_summarize()? */
 extern bool bf_index_is_summarizing(void);
 
 /*
- * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same
- * lock.
+ * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: as for
+ * bf_index_summarize().
  */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 

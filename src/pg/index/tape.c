@@ -1,8 +1,8 @@
 /*
- * tape.c: keeps the items of the ranges of level 0 while an index is built, so that the levels above need not read the
- * heap again, nor take its values apart again; and so that workers can hand what they have read to the leader. The
- * items lie in temporary files, range after range: for each range what is known of it, the number of its items in each
- * column, and then their hashes.
+ * tape.c: keeps the items of the ranges of level 0 while an index is built. So the levels above need not read the
+ * heap again, nor take its values apart again; and workers can hand the items that they have read to the leader. The
+ * items lie in temporary files, range after range: for each range a header, the number of its items in each column,
+ * and then their hashes.
  *
  * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the
  * heap again.
@@ -34,8 +34,8 @@ struct BfTapeWriter
 	SharedFileSet *files;
 	int			columns;
 	BufFile    *file;			/* NULL between stretches */
-	uint32		stretch;		/* that is being written */
-	uint64		bytes;			/* of all that this process has written */
+	uint32		stretch;		/* the one that is being written */
+	uint64		bytes;			/* bytes that this process has written, in all stretches */
 	bool		ended;			/* nothing more is written */
 };
 
@@ -46,22 +46,22 @@ typedef struct Mark
 	off_t		offset;
 } Mark;
 
-/* The stretches of such a tape have so many ranges. */
+/* The number of ranges in a stretch of such a tape. */
 #define RANGES_A_MARK 64
 
 struct BfTape
 {
 	int			columns;
 	uint32		stretch;		/* ranges in a stretch */
-	uint32		ranges;			/* from the first on that can be read */
-	BfRowItems	items;			/* of the range that was read last */
+	uint32		ranges;			/* how many can be read, from range 0 on */
+	BfRowItems	items;			/* the items of the range that was read last */
 	BufFile    *file;			/* the whole tape, or the stretch that is being read */
 	uint64		next;			/* the range that comes next in the file; beyond all ranges if that is not known */
 
 	/* of a tape that one process writes */
 	BfTapeWriter own;
 	Mark	   *marks;
-	uint32		room;			/* for so many marks */
+	uint32		room;			/* the number of marks that there is room for */
 
 	/* of a tape of stretches that several have written; else NULL */
 	SharedFileSet *files;
@@ -69,7 +69,10 @@ struct BfTape
 
 /* ------------------------------------------------------------------------ writing */
 
-/* Ends writing if these items would exceed temp_file_limit, as far as the files of this tape alone do. */
+/*
+ * Is there room for these items below temp_file_limit? Only the files of this tape count. If there is none, nothing
+ * more is written from now on.
+ */
 static bool
 has_room(BfTapeWriter *writer, const BfRangeItems *items)
 {
@@ -125,7 +128,7 @@ bf_index_begin_stretch(BfTapeWriter *writer, uint32 stretch)
 	name_stretch(name, stretch);
 	writer->file = BufFileCreateFileSet(&writer->files->fs, name);
 	writer->stretch = stretch;
-	/* its last block is not full */
+	/* its last block counts in full, however little is in it */
 	writer->bytes += BLCKSZ;
 }
 
@@ -142,7 +145,7 @@ bf_index_write_range(BfTapeWriter *writer, const BfRangeItems *items)
 	BufFileClose(writer->file);
 	writer->file = NULL;
 	name_stretch(name, writer->stretch);
-	/* Nothing was written yet if it fits into memory; then there is no file. */
+	/* There is no file yet if all that was written fits into the buffer in memory. */
 	BufFileDeleteFileSet(&writer->files->fs, name, true);
 	return false;
 }
@@ -280,7 +283,7 @@ read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
 	tape->next = (uint64) range + 1;
 }
 
-/* Reads the items of a range. All that were written before it in its stretch have been read. */
+/* Reads the items of a range. REQUIRES: all ranges before it in its stretch have been read. */
 static void
 read_range(BfTape *tape, uint32 range)
 {
@@ -300,7 +303,7 @@ read_range(BfTape *tape, uint32 range)
 	read_exactly(tape, items->hashes, end * sizeof(uint64));
 }
 
-/* Passes the ranges between the beginning of its stretch and this one. */
+/* Makes `range` the next one to be read: reads past the ranges before it in its stretch. */
 static void
 go_to(BfTape *tape, uint32 range)
 {

@@ -12,7 +12,10 @@
 
 /* ---------------------------------------------------------------------- stretches */
 
-/* What one process writes of a tape that several write. Other processes can read a stretch once it is ended. */
+/*
+ * The part of a tape that one process writes, if several write it. Other processes can read a stretch once it is
+ * ended.
+ */
 typedef struct BfTapeWriter BfTapeWriter;
 
 extern BfTapeWriter *bf_index_begin_tape_writer(SharedFileSet *files, int columns);
@@ -33,15 +36,15 @@ typedef struct BfTape BfTape;
 extern BfTape *bf_index_begin_tape(int columns);
 extern void bf_index_write_tape(BfTape *tape, const BfRangeItems *items);
 
-/* A tape of stretches of so many ranges, which are written by several processes, in any order. */
+/* A tape of stretches of `stretch` ranges each. Several processes write the stretches, in any order. */
 extern BfTape *bf_index_open_tape(SharedFileSet *files, int columns, uint32 stretch);
 
 /* Sets *items to the items of a range, in memory of the current context. REQUIRES: the range was written. */
 extern void bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items);
 
 /*
- * The number of ranges from range 0 on that the tape has. Of a tape of stretches this has to be told by those who write
- * it.
+ * The number of ranges that the tape has, from range 0 on. For a tape of stretches, those who write it have to set
+ * this number.
  */
 extern uint32 bf_index_tape_length(const BfTape *tape);
 extern void bf_index_set_tape_length(BfTape *tape, uint32 ranges);

@@ -1,7 +1,8 @@
 /*
- * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are counted one after the
- * other, so of each level one range is under way at a time. Those of level 1 are counted from them, those of each level
- * above from what the level below has kept.
+ * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are read one after the
+ * other, so on each level one range is being counted at a time. A range of level 1 is counted from the items of its
+ * ranges of level 0. A range of a higher level is counted from the samples (count.h) of its ranges on the level
+ * below.
  */
 #include "index/upper_counts.h"
 
@@ -12,10 +13,10 @@
 /* What is known of one level. */
 typedef struct LevelCounts
 {
-	uint32		factor;			/* so many ranges of level 0 are one range; 0: the level cannot be */
-	uint32		ranges;			/* that the heap fills */
-	double	   *items;			/* of range r, column c: items[r * columns + c]; -1: not counted yet */
-	BfItemCount *count;			/* of the range under way; or NULL */
+	uint32		factor;			/* ranges of level 0 in one range; 0: the index cannot have this level */
+	uint32		ranges;			/* number of ranges that the heap fills */
+	double	   *items;			/* items[r * columns + c]: those of range r in column c; -1: not counted yet */
+	BfItemCount *count;			/* the count of the range that is being counted; or NULL */
 } LevelCounts;
 
 struct BfUpperCounts
@@ -47,7 +48,7 @@ bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
 	return counts;
 }
 
-/* True if the range of a level that has this range of level 0 is counted: the heap fills it. */
+/* Is the level's range that has this range of level 0 counted? It is if the heap fills it. */
 static bool
 is_counted(const LevelCounts *of, uint32 range)
 {

@@ -10,13 +10,16 @@
 
 typedef struct BfUpperCounts BfUpperCounts;
 
-/* Of all levels that an index on so many pages may have. Memory is taken from the current context. */
+/*
+ * Begins to count for all levels that an index on heap_blocks pages may have. Memory is taken from the current
+ * context.
+ */
 extern BfUpperCounts *bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /* Counts the items of the next range of level 0. */
 extern void bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items);
 
-/* The number of items of a range of a level in a column; -1 if not all ranges of level 0 in it were counted. */
+/* The number of items of a range of a level in a column; -1 if some ranges of level 0 in it were not counted. */
 extern double bf_index_upper_count(const BfUpperCounts *counts, int level, uint32 range, int column);
 
 #endif

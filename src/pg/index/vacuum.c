@@ -24,9 +24,9 @@
  * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this function when they begin to validate an index, which
  * is ready then, but not valid. They add the rows that were written during the build and that their snapshot sees.
  * Rows that were written during the build and deleted before this snapshot are not in the index. On this server the
- * commands wait for all snapshots that see such rows, but not for those of standbys. The transactions that deleted
- * these rows have smaller ids than the next transaction id, so a snapshot of a standby whose xmin is not smaller than
- * that sees none of these rows.
+ * commands wait for all snapshots that see such rows, but not for those of standbys. So the standby horizon is raised
+ * to the next transaction id. The transactions that deleted these rows have smaller ids, so a snapshot of a standby
+ * whose xmin is not smaller than the horizon sees none of these rows.
  */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)

@@ -16,17 +16,19 @@
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
  *
- * - When pd_lower grows, it logs all bytes below the new one, also those that are zero before and after.
+ * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
+ *   and after.
  *
- * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is
- * known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
+ * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
+ * it is known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above
- *   it is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
+ *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space
+ *   above it is zero already: the page was made that way. So when pd_lower grows, the bytes that it passes need not
+ *   be logged.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
@@ -100,8 +102,9 @@ append_fragments(char *end, Page page, const Change *change)
 }
 
 /*
- * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a
- * header takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
+ * The most bytes that the fragments of a page take. Changed bytes that are close to each other are one fragment, with
+ * the bytes between them. Only if more bytes lie between them than a header takes, another fragment begins. So a
+ * change takes at most one header more than its own size.
  */
 static Size
 most_delta(const PageChanges *page)
@@ -185,7 +188,7 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* Finds out what the items of a page change. */
+/* The lines of a page that its items change, as they are after the change. */
 static PageChanges
 changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
 {

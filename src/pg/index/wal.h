@@ -9,15 +9,15 @@
 #include "storage/buf.h"
 
 /*
- * Takes the lines of a filter page into use, if they are not yet, and logs that. To be called before a range on it
- * becomes anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
+ * Takes the lines of a filter page into use and logs that, unless they are in use already. To be called before a
+ * range on it becomes anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 
 /* An item that is to be added to a filter page. */
 typedef struct BfAddition
 {
-	uint32		line;			/* of the filter, from 0 */
+	uint32		line;			/* line of the filter, from 0 */
 	uint64		hash;
 } BfAddition;
 

@@ -1,8 +1,9 @@
 /*
  * walk.c: looks at some pages of an index, from which the whole is judged.
  *
- * A search is carried out as its execution will be: from the highest level down, but only in some groups, which are
- * spread evenly over what is left there. What these leave is taken to be left everywhere.
+ * A search is carried out as the executor will do it: from the highest level down. But on each level only some groups
+ * are looked at, spread evenly over the pages that are left there. The share that they leave is taken to be left
+ * everywhere.
  */
 #include "index/walk.h"
 
@@ -16,11 +17,11 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* So many pages of an index are read at most, and so many items of a condition are looked for. */
+/* The most pages of an index that are read, and the most items of a condition that are looked for. */
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
-/* The sample of a condition's items that is looked for. Returns how many times as many there are. */
+/* Leaves a sample of a condition's items in it, if there are many. Returns how many times as many there were. */
 static double
 sample_items(Condition *condition)
 {
@@ -39,18 +40,18 @@ typedef struct Part
 {
 	uint64		first,
 				end;
-	double		weight;			/* so many times such pages are left */
+	double		weight;			/* how many times these pages count: a part stands for others */
 	ItemSet    *items;
 } Part;
 
 typedef struct Walk
 {
 	Descent		descent;
-	Size		words;			/* of the items of a part, of all conditions */
-	int			count;			/* of the parts */
+	Size		words;			/* size of a part's item sets, for all conditions together */
+	int			count;			/* number of parts */
 	int			room;
 	Part	   *parts;
-	double		index_pages;	/* that a search reads */
+	double		index_pages;	/* pages of the index that a search reads */
 } Walk;
 
 static void
@@ -69,8 +70,8 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 }
 
 /*
- * The part that has the page at `place`, where the covered pages of all parts are counted by their weights. Sets
- * *page to it.
+ * Returns the part that has the page at `place`, and sets *page to this page. Places count the pages below `covered`
+ * of all parts, one after the other, each as often as its part's weight says.
  */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
@@ -100,9 +101,9 @@ find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 }
 
 /*
- * Looks at groups of a level, spread evenly over the parts that are left. The parts become those that are left
- * after it. Returns how many pages of the heap these are; `prior` is the share that is expected of a level, for
- * what was not looked at.
+ * Looks at groups of a level, spread evenly over the walk's parts. Afterwards the parts are those that this level has
+ * left. Returns how many pages of the heap these stand for. `prior` is the share that the level is expected to leave;
+ * it stands for what was not looked at.
  */
 static double
 walk_level(Walk *walk, int level, double prior)
@@ -115,7 +116,7 @@ walk_level(Walk *walk, int level, double prior)
 	int			visits = 0;
 	double		inside = 0,		/* pages of the parts that groups of this level cover */
 				outside = 0,
-				examined = 0,	/* of the pages inside: those looked at, and of these those that are left */
+				examined = 0,	/* pages inside that were looked at; `left` are those of them that are left */
 				left = 0;
 	const uint32 opened = descent->opened;
 
@@ -207,8 +208,8 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 		if (descent->failed)
 			return false;
 		/*
-		 * The parts stand for those that were found. Where some are expected and none was found, the rest is
-		 * expected too.
+		 * If no part was found although some pages are expected to be left, the levels below cannot be looked at.
+		 * Then priors[] says what they are expected to leave.
 		 */
 		if (walk->count == 0 && level > 0)
 		{
@@ -252,7 +253,7 @@ bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int co
 
 /* ------------------------------------------------------------------ items in common */
 
-/* -log(1 - fill), which the number of items is proportional to. Lines that are full say only that there are many. */
+/* -log(1 - fill), which is proportional to the number of items in a line. A full line says only that there are many. */
 static double
 density(int bits_set)
 {

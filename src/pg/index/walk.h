@@ -11,18 +11,18 @@
 #include "index/estimate.h"
 
 /*
- * Estimates which share of the heap's pages a search leaves that asks for all of these keys, from at most 16 pages of
- * the index. priors[]: the share that is expected to be left by each level, for what is not looked at. Returns false if
- * a page is not what it should be. May raise errors: of pages that cannot be read, and of functions of an operator
- * class.
+ * Estimates which share of the heap's pages a search for all of these keys leaves. Reads at most 16 pages of the
+ * index. priors[] has the share that each level is expected to leave; it stands for what is not looked at. Returns
+ * false if a page is not what it should be. May raise errors: of pages that cannot be read, and of functions of an
+ * operator class.
  */
 extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
 						  BfEstimate *estimate);
 
 /*
- * Which share of the items that a range of level 0 has in this column are in a range far from it, too? From one page of
- * a group in the middle. 0: the ranges have different items; 1: all have the same. Negative: this is not known. May
- * raise errors of pages that cannot be read.
+ * Which share of the items that a range of level 0 has in this column are in a range far from it, too? 0: the ranges
+ * have different items; 1: all have the same. Negative: this is not known. Reads one page of a group in the middle.
+ * May raise errors of pages that cannot be read.
  */
 extern double bf_index_common_items(Relation index, const BfGeometry *geometry, int column);
 
