@@ -1,14 +1,13 @@
 /*
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
- * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they
- * have. Ranges do not depend on each other. So the leader and its workers take stretches of ranges from a common
- * counter, and write the items of each stretch into a file of its own. (These stretches have nothing to do with
- * BfStretch.) The leader lays the groups down from these files in the order of the ranges, as if it had read all of
- * them itself, so the index does not depend on who has read what. Where the next stretch is not there yet, the leader
- * reads one that nobody has taken. The levels above come from the same files.
+ * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
+ * Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common counter, and
+ * write the items of each batch into a file of its own. The leader lays the groups down from these files in the order
+ * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
+ * next batch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads the stretches that are
+ * A process whose files would exceed temp_file_limit reads no more batches. The leader reads the batches that are
  * left when it comes to them.
  */
 #include "index/build_workers.h"
@@ -44,29 +43,29 @@
 #define KEY_WAL			UINT64CONST(0xBF00000000000003)
 #define KEY_BUFFERS		UINT64CONST(0xBF00000000000004)
 
-typedef enum StretchState
+typedef enum BatchState
 {
-	STRETCH_UNREAD,				/* nobody has taken it, or it is being read */
-	STRETCH_WRITTEN,			/* its file is there */
-	STRETCH_LEFT				/* there was no room for its file */
-} StretchState;
+	BATCH_UNREAD,				/* nobody has taken it, or it is being read */
+	BATCH_WRITTEN,			/* its file is there */
+	BATCH_LEFT				/* there was no room for its file */
+} BatchState;
 
 /* What all processes of a build share. */
 typedef struct Shared
 {
 	BfBuildTask task;
 	TransactionId oldest_xmin;	/* the one of the leader's reader */
-	uint32		stretch;		/* ranges that a process takes at once */
-	uint32		stretches;
-	pg_atomic_uint32 taken;		/* the stretches that were taken */
+	uint32		batch_size;		/* how many ranges a batch has; the last one may have fewer */
+	uint32		batches;
+	pg_atomic_uint32 taken;		/* the batches that were taken */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
-	ConditionVariable changed;	/* signalled when the state of a stretch changes */
+	ConditionVariable changed;	/* signalled when the state of a batch changes */
 	slock_t		mutex;			/* protects the three counts of the workers that follow */
 	double		live_rows;
 	double		rows;
 	uint64		horizon;
 	SharedFileSet files;
-	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a StretchState of each stretch */
+	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a BatchState of each batch */
 } Shared;
 
 /* A process that takes part. */
@@ -92,33 +91,33 @@ extern PGDLLEXPORT void bf_index_build_worker(dsm_segment *segment, shm_toc *con
 /* ---------------------------------------------------------------- what each does */
 
 static void
-change_state(Shared *shared, uint32 stretch, StretchState state)
+change_state(Shared *shared, uint32 batch, BatchState state)
 {
 	/* whoever sees the new state must see the complete file */
 	pg_write_barrier();
-	pg_atomic_write_u32(&shared->states[stretch], state);
+	pg_atomic_write_u32(&shared->states[batch], state);
 	ConditionVariableBroadcast(&shared->changed);
 }
 
-static StretchState
-state_of(Shared *shared, uint32 stretch)
+static BatchState
+state_of(Shared *shared, uint32 batch)
 {
-	StretchState state = (StretchState) pg_atomic_read_u32(&shared->states[stretch]);
+	BatchState state = (BatchState) pg_atomic_read_u32(&shared->states[batch]);
 
 	pg_read_barrier();
 	return state;
 }
 
-/* Reads the ranges of a stretch and writes their items. Returns false if there is no room for them. */
+/* Reads the ranges of a batch and writes their items. Returns false if there is no room for them. */
 static bool
-read_ranges(Reading *reading, uint32 stretch)
+read_ranges(Reading *reading, uint32 batch)
 {
 	Shared	   *shared = reading->shared;
 	const BfBuildTask *task = &shared->task;
-	const uint64 first = (uint64) stretch * shared->stretch;
-	const uint64 end = Min(first + shared->stretch, task->ranges);
+	const uint64 first = (uint64) batch * shared->batch_size;
+	const uint64 end = Min(first + shared->batch_size, task->ranges);
 
-	bf_index_begin_stretch(reading->writer, stretch);
+	bf_index_begin_batch(reading->writer, batch);
 	for (uint64 range = first; range < end; range++)
 	{
 		BfRangeItems items;
@@ -134,33 +133,33 @@ read_ranges(Reading *reading, uint32 stretch)
 		if (reading->shows_progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pg_atomic_read_u64(&shared->blocks));
 	}
-	bf_index_end_stretch(reading->writer);
+	bf_index_end_batch(reading->writer);
 	return true;
 }
 
-/* Takes a stretch and reads it. Returns false if all were taken. */
+/* Takes a batch and reads it. Returns false if all were taken. */
 static bool
-take_stretch(Reading *reading)
+take_batch(Reading *reading)
 {
 	Shared	   *shared = reading->shared;
 	const double live_rows = bf_index_reader_live_rows(reading->reader);
 	const double rows = bf_index_reader_rows(reading->reader);
-	uint32		stretch;
+	uint32		batch;
 
-	if (pg_atomic_read_u32(&shared->taken) >= shared->stretches)
+	if (pg_atomic_read_u32(&shared->taken) >= shared->batches)
 		return false;
-	stretch = pg_atomic_fetch_add_u32(&shared->taken, 1);
-	if (stretch >= shared->stretches)
+	batch = pg_atomic_fetch_add_u32(&shared->taken, 1);
+	if (batch >= shared->batches)
 		return false;
-	if (reading->writer != NULL && read_ranges(reading, stretch))
-		change_state(shared, stretch, STRETCH_WRITTEN);
+	if (reading->writer != NULL && read_ranges(reading, batch))
+		change_state(shared, batch, BATCH_WRITTEN);
 	else
 	{
 		reading->writer = NULL;
-		/* whoever reads the stretch again counts its rows */
+		/* whoever reads the batch again counts its rows */
 		bf_index_forget_rows(reading->reader);
 		bf_index_add_rows(reading->reader, live_rows, rows);
-		change_state(shared, stretch, STRETCH_LEFT);
+		change_state(shared, batch, BATCH_LEFT);
 	}
 	return true;
 }
@@ -188,7 +187,7 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	reading.reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	bf_index_share_oldest_xmin(reading.reader, shared->oldest_xmin);
 	reading.writer = bf_index_begin_tape_writer(&shared->files, shared->task.columns);
-	while (reading.writer != NULL && take_stretch(&reading))
+	while (reading.writer != NULL && take_batch(&reading))
 		CHECK_FOR_INTERRUPTS();
 	SpinLockAcquire(&shared->mutex);
 	shared->live_rows += bf_index_reader_live_rows(reading.reader);
@@ -232,18 +231,18 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 }
 
 /*
- * Each process takes a stretch about TURNS times, if there are enough ranges. A stretch has at most MOST_IN_A_STRETCH
- * ranges, because whoever reads one of them from its file has to read past those before it. But each stretch is a
- * file, and a folder should not have too many: with more than MOST_STRETCHES, stretches become longer.
+ * Each process takes a batch about TURNS times, if there are enough ranges. A batch has at most MOST_IN_A_BATCH
+ * ranges, because whoever reads one of them from its file has to read past those before it. But each batch is a
+ * file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
  */
 #define TURNS 16
-#define MOST_IN_A_STRETCH 64
-#define MOST_STRETCHES 16384
+#define MOST_IN_A_BATCH 64
+#define MOST_BATCHES 16384
 
 static uint32
-stretch_for(uint32 ranges, int processes)
+batch_size_for(uint32 ranges, int processes)
 {
-	return Max(Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_STRETCH), ranges / MOST_STRETCHES);
+	return Max(Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_BATCH), ranges / MOST_BATCHES);
 }
 
 /* Makes the shared memory. Returns false if there is none. */
@@ -251,9 +250,9 @@ static bool
 share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 {
 	ParallelContext *context = workers->context;
-	const uint32 stretch = stretch_for(task->ranges, context->nworkers + 1);
-	const uint32 stretches = task->ranges / stretch + (task->ranges % stretch != 0);
-	const Size	size = add_size(offsetof(Shared, states), mul_size(stretches, sizeof(pg_atomic_uint32)));
+	const uint32 batch_size = batch_size_for(task->ranges, context->nworkers + 1);
+	const uint32 batches = task->ranges / batch_size + (task->ranges % batch_size != 0);
+	const Size	size = add_size(offsetof(Shared, states), mul_size(batches, sizeof(pg_atomic_uint32)));
 	const Size	query = debug_query_string != NULL ? strlen(debug_query_string) + 1 : 0;
 	Shared	   *shared;
 
@@ -269,8 +268,8 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	shared = shm_toc_allocate(context->toc, size);
 	shared->task = *task;
 	shared->oldest_xmin = bf_index_oldest_xmin(reader);
-	shared->stretch = stretch;
-	shared->stretches = stretches;
+	shared->batch_size = batch_size;
+	shared->batches = batches;
 	pg_atomic_init_u32(&shared->taken, 0);
 	pg_atomic_init_u64(&shared->blocks, 0);
 	ConditionVariableInit(&shared->changed);
@@ -278,8 +277,8 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	shared->live_rows = shared->rows = 0;
 	shared->horizon = 0;
 	SharedFileSetInit(&shared->files, context->seg);
-	for (uint32 i = 0; i < stretches; i++)
-		pg_atomic_init_u32(&shared->states[i], STRETCH_UNREAD);
+	for (uint32 i = 0; i < batches; i++)
+		pg_atomic_init_u32(&shared->states[i], BATCH_UNREAD);
 	shm_toc_insert(context->toc, KEY_SHARED, shared);
 	workers->wal = shm_toc_allocate(context->toc, mul_size(sizeof(WalUsage), context->nworkers));
 	shm_toc_insert(context->toc, KEY_WAL, workers->wal);
@@ -296,7 +295,7 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	workers->leader.reader = reader;
 	workers->leader.writer = bf_index_begin_tape_writer(&shared->files, task->columns);
 	workers->leader.shows_progress = true;
-	workers->tape = bf_index_open_tape(&shared->files, task->columns, stretch);
+	workers->tape = bf_index_open_tape(&shared->files, task->columns, batch_size);
 	return true;
 }
 
@@ -330,16 +329,16 @@ bool
 bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items)
 {
 	Shared	   *shared = workers->leader.shared;
-	const uint32 stretch = range / shared->stretch;
+	const uint32 batch = range / shared->batch_size;
 
-	while (state_of(shared, stretch) == STRETCH_UNREAD)
+	while (state_of(shared, batch) == BATCH_UNREAD)
 	{
 		/* Waiting raises the error of a worker that has failed. */
-		if (!take_stretch(&workers->leader) && state_of(shared, stretch) == STRETCH_UNREAD)
+		if (!take_batch(&workers->leader) && state_of(shared, batch) == BATCH_UNREAD)
 			ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
-	if (state_of(shared, stretch) == STRETCH_LEFT)
+	if (state_of(shared, batch) == BATCH_LEFT)
 		return false;
 	bf_index_range_from_tape(workers->tape, range, items);
 	return true;
@@ -351,15 +350,15 @@ bf_index_finish_workers(BfBuildWorkers *workers)
 	Shared	   *shared = workers->leader.shared;
 	uint32		complete = 0;
 
-	/* If the directory was full before all ranges were read, stretches are left. */
-	while (take_stretch(&workers->leader))
+	/* If the directory was full before all ranges were read, batches are left. */
+	while (take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	WaitForParallelWorkersToFinish(workers->context);
 	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);
 	bf_index_raise_horizon(workers->leader.reader, shared->horizon);
-	while (complete < shared->stretches && state_of(shared, complete) == STRETCH_WRITTEN)
+	while (complete < shared->batches && state_of(shared, complete) == BATCH_WRITTEN)
 		complete++;
-	bf_index_set_tape_length(workers->tape, (uint32) Min((uint64) complete * shared->stretch, shared->task.ranges));
+	bf_index_set_tape_length(workers->tape, (uint32) Min((uint64) complete * shared->batch_size, shared->task.ranges));
 	return workers->tape;
 }
 

@@ -33,29 +33,29 @@ struct BfTapeWriter
 {
 	SharedFileSet *files;
 	int			columns;
-	BufFile    *file;			/* NULL between stretches */
-	uint32		stretch;		/* the one that is being written */
-	uint64		bytes;			/* bytes that this process has written, in all stretches */
+	BufFile    *file;			/* NULL between batches */
+	uint32		batch;		/* the one that is being written */
+	uint64		bytes;			/* bytes that this process has written, in all batches */
 	bool		ended;			/* nothing more is written */
 };
 
-/* Where a stretch begins in the file of a tape that one process writes. */
+/* Where a batch begins in the file of a tape that one process writes. */
 typedef struct Mark
 {
 	int			segment;
 	off_t		offset;
 } Mark;
 
-/* The number of ranges in a stretch of such a tape. */
+/* The number of ranges in a batch of such a tape. */
 #define RANGES_A_MARK 64
 
 struct BfTape
 {
 	int			columns;
-	uint32		stretch;		/* ranges in a stretch */
+	uint32		batch_size;		/* how many ranges a batch has */
 	uint32		ranges;			/* how many can be read, from range 0 on */
 	BfRowItems	items;			/* the items of the range that was read last */
-	BufFile    *file;			/* the whole tape, or the stretch that is being read */
+	BufFile    *file;			/* the whole tape, or the batch that is being read */
 	uint64		next;			/* the range that comes next in the file; beyond all ranges if that is not known */
 
 	/* of a tape that one process writes */
@@ -63,7 +63,7 @@ struct BfTape
 	Mark	   *marks;
 	uint32		room;			/* the number of marks that there is room for */
 
-	/* of a tape of stretches that several have written; else NULL */
+	/* of a tape of batches that several have written; else NULL */
 	SharedFileSet *files;
 };
 
@@ -104,9 +104,9 @@ write_range(BfTapeWriter *writer, const BfRangeItems *items)
 }
 
 static void
-name_stretch(char *name, uint32 stretch)
+name_batch(char *name, uint32 batch)
 {
-	snprintf(name, MAXPGPATH, "%u", stretch);
+	snprintf(name, MAXPGPATH, "%u", batch);
 }
 
 BfTapeWriter *
@@ -120,14 +120,14 @@ bf_index_begin_tape_writer(SharedFileSet *files, int columns)
 }
 
 void
-bf_index_begin_stretch(BfTapeWriter *writer, uint32 stretch)
+bf_index_begin_batch(BfTapeWriter *writer, uint32 batch)
 {
 	char		name[MAXPGPATH];
 
 	Assert(writer->file == NULL && !writer->ended);
-	name_stretch(name, stretch);
+	name_batch(name, batch);
 	writer->file = BufFileCreateFileSet(&writer->files->fs, name);
-	writer->stretch = stretch;
+	writer->batch = batch;
 	/* its last block counts in full, however little is in it */
 	writer->bytes += BLCKSZ;
 }
@@ -144,14 +144,14 @@ bf_index_write_range(BfTapeWriter *writer, const BfRangeItems *items)
 	}
 	BufFileClose(writer->file);
 	writer->file = NULL;
-	name_stretch(name, writer->stretch);
+	name_batch(name, writer->batch);
 	/* There is no file yet if all that was written fits into the buffer in memory. */
 	BufFileDeleteFileSet(&writer->files->fs, name, true);
 	return false;
 }
 
 void
-bf_index_end_stretch(BfTapeWriter *writer)
+bf_index_end_batch(BfTapeWriter *writer)
 {
 	BufFileExportFileSet(writer->file);
 	BufFileClose(writer->file);
@@ -161,12 +161,12 @@ bf_index_end_stretch(BfTapeWriter *writer)
 /* -------------------------------------------------------------------------- a tape */
 
 static BfTape *
-make_tape(int columns, uint32 stretch)
+make_tape(int columns, uint32 batch_size)
 {
 	BfTape	   *tape = palloc0(sizeof(BfTape));
 
 	tape->columns = columns;
-	tape->stretch = stretch;
+	tape->batch_size = batch_size;
 	tape->next = PG_UINT64_MAX;
 	bf_index_begin_items(&tape->items, columns, CurrentMemoryContext);
 	return tape;
@@ -190,16 +190,16 @@ bf_index_write_tape(BfTape *tape, const BfRangeItems *items)
 	if (tape->own.ended || !has_room(&tape->own, items))
 		return;
 	Assert(items->range == tape->ranges);
-	if (tape->ranges % tape->stretch == 0)
+	if (tape->ranges % tape->batch_size == 0)
 	{
 		Mark	   *mark;
 
-		if (tape->ranges / tape->stretch == tape->room)
+		if (tape->ranges / tape->batch_size == tape->room)
 		{
 			tape->room *= 2;
 			tape->marks = repalloc_huge(tape->marks, tape->room * sizeof(Mark));
 		}
-		mark = &tape->marks[tape->ranges / tape->stretch];
+		mark = &tape->marks[tape->ranges / tape->batch_size];
 		BufFileTell(tape->file, &mark->segment, &mark->offset);
 	}
 	write_range(&tape->own, items);
@@ -207,9 +207,9 @@ bf_index_write_tape(BfTape *tape, const BfRangeItems *items)
 }
 
 BfTape *
-bf_index_open_tape(SharedFileSet *files, int columns, uint32 stretch)
+bf_index_open_tape(SharedFileSet *files, int columns, uint32 batch_size)
 {
-	BfTape	   *tape = make_tape(columns, stretch);
+	BfTape	   *tape = make_tape(columns, batch_size);
 
 	tape->files = files;
 	return tape;
@@ -249,9 +249,9 @@ read_exactly(BfTape *tape, void *to, Size size)
 				 errmsg("could not read the items of a range from a temporary file")));
 }
 
-/* Goes to the beginning of a stretch. */
+/* Goes to the beginning of a batch. */
 static void
-find_stretch(BfTape *tape, uint32 stretch)
+find_batch(BfTape *tape, uint32 batch)
 {
 	if (tape->files != NULL)
 	{
@@ -260,11 +260,11 @@ find_stretch(BfTape *tape, uint32 stretch)
 
 		if (tape->file != NULL)
 			BufFileClose(tape->file);
-		name_stretch(name, stretch);
+		name_batch(name, batch);
 		tape->file = BufFileOpenFileSet(&tape->files->fs, name, O_RDONLY, false);
 		MemoryContextSwitchTo(caller);
 	}
-	else if (BufFileSeek(tape->file, tape->marks[stretch].segment, tape->marks[stretch].offset, SEEK_SET) != 0)
+	else if (BufFileSeek(tape->file, tape->marks[batch].segment, tape->marks[batch].offset, SEEK_SET) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not find the items of a range in a temporary file")));
@@ -275,15 +275,15 @@ static void
 read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (range % tape->stretch == 0)
-		find_stretch(tape, range / tape->stretch);
+	if (range % tape->batch_size == 0)
+		find_batch(tape, range / tape->batch_size);
 	read_exactly(tape, header, sizeof *header);
 	read_exactly(tape, counts, tape->columns * sizeof(uint64));
 	Assert(header->range == range);
 	tape->next = (uint64) range + 1;
 }
 
-/* Reads the items of a range. REQUIRES: all ranges before it in its stretch have been read. */
+/* Reads the items of a range. REQUIRES: all ranges before it in its batch have been read. */
 static void
 read_range(BfTape *tape, uint32 range)
 {
@@ -303,13 +303,13 @@ read_range(BfTape *tape, uint32 range)
 	read_exactly(tape, items->hashes, end * sizeof(uint64));
 }
 
-/* Makes `range` the next one to be read: reads past the ranges before it in its stretch. */
+/* Makes `range` the next one to be read: reads past the ranges before it in its batch. */
 static void
 go_to(BfTape *tape, uint32 range)
 {
 	if (range == tape->next)
 		return;
-	for (uint32 passed = range / tape->stretch * tape->stretch; passed < range; passed++)
+	for (uint32 passed = range / tape->batch_size * tape->batch_size; passed < range; passed++)
 		read_range(tape, passed);
 }
 

@@ -1,6 +1,6 @@
 /*
  * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. One process writes all
- * of them into one file, or several write stretches of them, each into a file of its own (build_workers.c).
+ * of them into one file, or several write batches of them, each into a file of its own (build_workers.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H
@@ -10,20 +10,20 @@
 
 #include "storage/sharedfileset.h"
 
-/* ---------------------------------------------------------------------- stretches */
+/* ---------------------------------------------------------------------- batches */
 
 /*
- * The part of a tape that one process writes, if several write it. Other processes can read a stretch once it is
+ * The part of a tape that one process writes, if several write it. Other processes can read a batch once it is
  * ended.
  */
 typedef struct BfTapeWriter BfTapeWriter;
 
 extern BfTapeWriter *bf_index_begin_tape_writer(SharedFileSet *files, int columns);
-extern void bf_index_begin_stretch(BfTapeWriter *writer, uint32 stretch);
+extern void bf_index_begin_batch(BfTapeWriter *writer, uint32 batch);
 
-/* Writes the items of the next range. Returns false, and drops the stretch, if temp_file_limit has no room for them. */
+/* Writes the items of the next range. Returns false, and drops the batch, if temp_file_limit has no room for them. */
 extern bool bf_index_write_range(BfTapeWriter *writer, const BfRangeItems *items);
-extern void bf_index_end_stretch(BfTapeWriter *writer);
+extern void bf_index_end_batch(BfTapeWriter *writer);
 
 /* -------------------------------------------------------------------------- a tape */
 
@@ -36,14 +36,14 @@ typedef struct BfTape BfTape;
 extern BfTape *bf_index_begin_tape(int columns);
 extern void bf_index_write_tape(BfTape *tape, const BfRangeItems *items);
 
-/* A tape of stretches of `stretch` ranges each. Several processes write the stretches, in any order. */
-extern BfTape *bf_index_open_tape(SharedFileSet *files, int columns, uint32 stretch);
+/* A tape of batches of `batch_size` ranges each. Several processes write the batches, in any order. */
+extern BfTape *bf_index_open_tape(SharedFileSet *files, int columns, uint32 batch_size);
 
 /* Sets *items to the items of a range, in memory of the current context. REQUIRES: the range was written. */
 extern void bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items);
 
 /*
- * The number of ranges that the tape has, from range 0 on. For a tape of stretches, those who write it have to set
+ * The number of ranges that the tape has, from range 0 on. For a tape of batches, those who write it have to set
  * this number.
  */
 extern uint32 bf_index_tape_length(const BfTape *tape);
