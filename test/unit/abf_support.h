@@ -74,7 +74,7 @@ private:
 		sb_status status = sb_lookup_item(&lookup, hash);
 		if (status == SB_NEED_BYTES)
 		{
-			/* a piece of its own, so that the sanitizers see what is read beyond it */
+			/* memory of its own for these bytes, so that the sanitizers see a read beyond them */
 			EXPECT_LE(lookup.need.offset + lookup.need.size, total);
 			const Bytes piece(slices.data() + (lookup.need.offset - SB_ABF_HEADER), lookup.need.size);
 			status = sb_lookup_next(&lookup, piece.data(), piece.size());

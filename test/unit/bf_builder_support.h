@@ -10,7 +10,7 @@
 
 namespace test {
 
-/* Of so many integers at this rate; of 0 integers: sizes itself. */
+/* A plan for `items` integers at the rate `fpr`. With items = 0 the filter sizes itself. */
 inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 {
 	sb_bf plan;
@@ -20,8 +20,8 @@ inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 }
 
 /*
- * The bytes that a builder is sent as, in memory of the builder's own kind. The copy has exactly their size, so ASan
- * sees any byte beyond.
+ * Serializes the builder into *out, with memory of the builder's own kind. The copy has exactly the size of the
+ * bytes, so ASan sees a read beyond.
  */
 inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 {
@@ -51,7 +51,7 @@ public:
 	{
 		EXPECT_EQ(sb_bf_builder_deserialize(&builder, memory, serialized.data(), serialized.size()), SB_OK);
 	}
-	BfBuilder(const Memory &, Bytes &&) = delete; /* the bytes are borrowed, so they have to stay */
+	BfBuilder(const Memory &, Bytes &&) = delete; /* the builder borrows the bytes, so they must live longer */
 	BfBuilder(const BfBuilder &) = delete;
 	BfBuilder &operator=(const BfBuilder &) = delete;
 	~BfBuilder() { sb_bf_builder_release(&builder); }
@@ -70,7 +70,8 @@ public:
 		EXPECT_EQ(serialize(&builder, &bytes), SB_OK);
 		return bytes;
 	}
-	/* The result; where the builder has it as it is, that is the same. */
+	/* The result, as sb_bf_builder_write() writes it. If sb_bf_builder_lines() has the lines in place, they must be
+	 * the same. */
 	Bf result()
 	{
 		sb_bf plan;
@@ -85,7 +86,7 @@ public:
 	}
 };
 
-/* The result for these hashes as sb_bf_builder.h describes it, without a builder. */
+/* The result for these hashes as sb_bf_builder.h describes it, computed without a builder. */
 inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
 	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());
