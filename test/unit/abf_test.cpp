@@ -51,8 +51,10 @@ TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
 
 namespace {
 
-/* A clock that runs, jumps, stands still and goes back. next() returns the time of the next item, in the order in
- * which items come. */
+/*
+ * A clock that runs, jumps, stands still and goes back. next() returns the time of the next item, in the order in
+ * which items come.
+ */
 class Clock
 {
 public:
@@ -136,8 +138,10 @@ TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 	}
 }
 
-/* An item that is alone in its filter is no longer found l + 1 generations after its own: nothing is remembered for
- * ever. */
+/*
+ * An item that is alone in its filter is no longer found l + 1 generations after its own: nothing is remembered for
+ * ever.
+ */
 TEST(Abf, ByTimeAnItemIsForgottenOneGenerationBehindTheWindow)
 {
 	Random random(13);
@@ -441,8 +445,10 @@ TEST(Abf, ItemsThatCannotBeCountedAreRefused)
 	EXPECT_EQ(time.parameters.items, SB_ABF_MAX_ITEMS);
 }
 
-/* Many items in one call have the same effect as one call after the other. This also holds for filters so large that
- * their lines are prefetched. */
+/*
+ * Many items in one call have the same effect as one call after the other. This also holds for filters so large that
+ * their lines are prefetched.
+ */
 TEST(Abf, BatchesAreSingleSteps)
 {
 	Random random(20);

@@ -95,8 +95,10 @@ Bytes value_of_history(uint64_t told, size_t items)
 
 } // namespace
 
-/* The memory ends at each allocation in turn. In one run it stays at an end; in the other the failed call is
- * repeated with memory. */
+/*
+ * The memory ends at each allocation in turn. In one run it stays at an end; in the other the failed call is repeated
+ * with memory.
+ */
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 {
 	const std::pair<uint64_t, size_t> sizes[] = {{1000, 900}, {100000, 5000}, {0, 3000}, {40, 30}, {0, 750000}};

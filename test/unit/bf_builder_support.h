@@ -70,8 +70,10 @@ public:
 		EXPECT_EQ(serialize(&builder, &bytes), SB_OK);
 		return bytes;
 	}
-	/* The result, as sb_bf_builder_write() writes it. If sb_bf_builder_lines() has the lines in place, they must be
-	 * the same. */
+	/*
+	 * The result, as sb_bf_builder_write() writes it. If sb_bf_builder_lines() has the lines in place, they must be
+	 * the same.
+	 */
 	Bf result()
 	{
 		sb_bf plan;

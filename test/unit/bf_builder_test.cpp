@@ -8,8 +8,10 @@ using namespace test;
 
 namespace {
 
-/* Hashes of small integers, some of them twice, and the hash 0. `integers` gets the integers that belong to the
- * hashes. */
+/*
+ * Hashes of small integers, some of them twice, and the hash 0. `integers` gets the integers that belong to the
+ * hashes.
+ */
 std::vector<uint64_t> items_of(uint64_t seed, size_t count, std::vector<uint64_t> *integers = nullptr)
 {
 	Random random(seed);
@@ -295,8 +297,10 @@ TEST(BfBuilder, TravelsAndIsUnited)
 	}
 }
 
-/* PostgreSQL calls none of these functions for a state that has just arrived. An earlier version would have lost all
- * items in them. */
+/*
+ * PostgreSQL calls none of these functions for a state that has just arrived. An earlier version would have lost all
+ * items in them.
+ */
 TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 {
 	for (const Arrival &a : arrivals)

@@ -31,8 +31,10 @@ Bf filter_of(const Set &set)
 	return Bf::exact(like, vector_of(set));
 }
 
-/* A set of `count` hashes. With 48 digits they are spread as real hashes are; with fewer digits, or close to the
- * largest hash, they crowd. */
+/*
+ * A set of `count` hashes. With 48 digits they are spread as real hashes are; with fewer digits, or close to the
+ * largest hash, they crowd.
+ */
 Set random_set(Random &random, size_t count, int digits = SB_BF_HASH_BITS, uint64_t from = 0)
 {
 	Set set;

@@ -284,8 +284,10 @@ TEST(BfPlan, RefusesParametersOutOfRange)
 	}
 }
 
-/* A plan depends on its arguments alone, although each thread remembers the last rate. A new thread has nothing to
- * remember. */
+/*
+ * A plan depends on its arguments alone, although each thread remembers the last rate. A new thread has nothing to
+ * remember.
+ */
 TEST(BfPlan, TheRateOfTheLastPlanLeavesNoTrace)
 {
 	const double asked[] = {0.5, 0.1, 0.01, 0.01, 0.1, 1e-6, std::nextafter(0.01, 1), 0.01, 0.5};
@@ -441,8 +443,9 @@ TEST(BfMeasure, EstimatesAfterAWideningUnion)
 {
 	for (int halvings = 1; halvings <= 3; halvings++)
 	{
-		/* small has the items that it is made for; large has few enough that both can be counted at the size of
-		 * small */
+		/*
+		 * small has the items that it is made for; large has few enough that both can be counted at the size of small
+		 */
 		uint32_t lines = 512;
 		Bf small(lines, 7);
 		Bf large(lines << halvings, 7);

@@ -208,8 +208,10 @@ TEST(DecayPolynomial, IsTheFormulaToAnUlp)
 	}
 }
 
-/* (1 + x/s)^-a is close to e^(-a x/s) where x/s is small, however large a is. There scale / (scale + age) alone
- * would round to 1. */
+/*
+ * (1 + x/s)^-a is close to e^(-a x/s) where x/s is small, however large a is. There scale / (scale + age) alone would
+ * round to 1.
+ */
 TEST(DecayPolynomial, KeepsItsDigitsForHugeExponents)
 {
 	EXPECT_NEAR(sb_decay_polynomial(1, 0x1p60, longest), std::exp(-1.0), 1e-15);
@@ -256,8 +258,10 @@ TEST(DecayPolyexponential, IsNeverBelowTheFormulaAndHardlyAbove)
 		double weight = sb_decay_polyexponential(age, degree, scale, 0);
 		if (exact > 1e-300L)
 		{
-			/* the error of the reference: its terms are of size k log(x/k), and its type has 11 bits more than a
-			 * double */
+			/*
+			 * the error of the reference: its terms are of size k log(x/k), and its type has 11 bits more than a
+			 * double
+			 */
 			long double growth = degree == 0 ? 0 : std::fabs(k * std::log(x / k));
 			long double doubt = 0x1p-62L * (1 + growth + k + x);
 			ASSERT_GE(weight, exact * (1 - doubt - 0x1p-53L)) << age << ' ' << degree << ' ' << scale;

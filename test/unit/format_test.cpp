@@ -221,8 +221,10 @@ TYPED_TEST(Header, RefusesEveryOtherTotalLength)
 	}
 }
 
-/* After one byte was changed, a header that is accepted agrees with the length of the value, and is written back to
- * the same bytes. */
+/*
+ * After one byte was changed, a header that is accepted agrees with the length of the value, and is written back to
+ * the same bytes.
+ */
 TYPED_TEST(Header, EveryMutationIsRefusedOrConsistent)
 {
 	Random random(85);
@@ -429,8 +431,10 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = SB_TBF_FORGOTTEN; }));
 }
 
-/* A look-up reads the header and then a part of the directory, so the header must describe a directory that lies
- * within the value. */
+/*
+ * A look-up reads the header and then a part of the directory, so the header must describe a directory that lies
+ * within the value.
+ */
 TEST(TbfHeader, RefusesExactFiltersWithoutRoomForTheirDirectory)
 {
 	sb_tbf exact = shape(SB_TBF_MIN_BLOCK, 4, 0, 0);

@@ -69,8 +69,10 @@ TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
 		std::unordered_set<uint64_t> expected;
 		for (int i = 0; i < 20000; i++)
 		{
-			/* small numbers all begin at slot 0; multiples of 2^32 and hashes with all high bits set crowd a few
-			 * slots */
+			/*
+			 * small numbers all begin at slot 0; multiples of 2^32 and hashes with all high bits set crowd a few
+			 * slots
+			 */
 			uint64_t hash = random() % range;
 			if (i % 3 == 0)
 				hash <<= 32;

@@ -12,7 +12,10 @@
 
 namespace test {
 
-/* Of this run: what a test changes it puts back. */
+/*
+ * Chooses the variant of the kernels that the environment asks for. A test that has chosen others calls this at its
+ * end.
+ */
 inline streambloom::sb_simd of_this_run()
 {
 	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");
@@ -21,7 +24,7 @@ inline streambloom::sb_simd of_this_run()
 										streambloom::SB_SIMD_AVX2);
 }
 
-/* Runs with each variant that this processor has. */
+/* Runs `check` with each variant that this processor has. */
 template <typename Check>
 void with_each_variant(Check check)
 {

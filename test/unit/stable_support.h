@@ -9,7 +9,10 @@
 
 namespace test {
 
-/* Long enough to be stable; as long as the promise says where the build is optimised. */
+/*
+ * A stream of so many items is long enough for a filter to become stable. Optimised builds use the length for which
+ * the promise is made.
+ */
 #ifdef NDEBUG
 inline constexpr uint64_t long_stream = 2000000;
 #else
@@ -61,7 +64,7 @@ struct Stable
 		Bytes header(SB_STABLE_HEADER);
 		sb_lookup lookup;
 		sb_stable_encode_header(&parameters, header.data());
-		const Bytes stored(cells.data(), sb_stable_size(&parameters) - SB_STABLE_HEADER); /* of an empty filter, none */
+		const Bytes stored(cells.data(), sb_stable_size(&parameters) - SB_STABLE_HEADER); /* empty if the filter is */
 		EXPECT_EQ(look_up(&lookup, SB_LOOKUP_STABLE, hash, header, stored), SB_OK);
 		return lookup.found;
 	}
@@ -74,7 +77,10 @@ struct Stable
 		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
-	/* What the formulas say of it where importances are uniform. The shares live as long as this does. */
+	/*
+	 * What the formulas say about this filter if importances are uniform. The chain points to the shares in this
+	 * object.
+	 */
 	sb_stable_chain chain()
 	{
 		shares_.resize(static_cast<size_t>(max()));
@@ -111,13 +117,13 @@ inline Stable united(const Stable &a, const Stable &b)
 	return result;
 }
 
-/* What a long stream of distinct items of uniform importances shows once it is stable. */
+/* What is measured on a long stream of distinct items of uniform importances, once the filter is stable. */
 struct Measured
 {
-	double zeros; /* the mean over the second half */
+	double zeros; /* the mean share over the second half */
 	double last_zeros;
 	double false_positives; /* the rate over the second half */
-	double sampling_error;	/* three standard errors of that */
+	double sampling_error;	/* three standard errors of false_positives */
 };
 
 template <typename Step>
@@ -129,7 +135,7 @@ Measured measure(Stable &filter, uint64_t items, Step step)
 	int looks = 0;
 	for (uint64_t i = 0; i < items; i++)
 	{
-		/* one after the other: as arguments, compilers would draw them in different orders */
+		/* drawn in statements of their own: compilers may evaluate arguments in any order */
 		double importance = uniform(random);
 		bool duplicate = step(random(), importance);
 		if (i < items / 2)
