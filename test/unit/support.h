@@ -1,8 +1,8 @@
 /*
- * support.h: what the unit tests share: buffers and memory that the sanitizers watch, look-ups, and a bf that owns its
- * memory.
+ * support.h: what the unit tests share: buffers and memory that the sanitizers watch, look-ups, and a bf that owns
+ * its memory.
  *
- * All randomness comes from std::mt19937_64 with a seed written in the test, so a failure comes back.
+ * All randomness comes from std::mt19937_64 with a seed that is written in the test, so a failure can be repeated.
  */
 #ifndef STREAMBLOOM_TEST_SUPPORT_H
 #define STREAMBLOOM_TEST_SUPPORT_H
@@ -28,7 +28,7 @@ inline double uniform(Random &random)
 	return static_cast<double>(random() >> 11) * 0x1p-53;
 }
 
-/* low .. high, both included; the slight skew of the remainder does not matter here */
+/* A random number in low .. high, both included. The slight bias of the remainder does not matter here. */
 inline int64_t between(Random &random, int64_t low, int64_t high)
 {
 	auto width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
@@ -36,8 +36,8 @@ inline int64_t between(Random &random, int64_t low, int64_t high)
 }
 
 /*
- * Zeroed bytes that begin at an odd address and end where their allocation ends. The contract asks for no alignment,
- * so UBSan sees any load that assumes one, and ASan sees any byte beyond.
+ * Zeroed bytes that begin at an odd address and end where their allocation ends. The core requires no alignment, so
+ * UBSan reports any load that assumes one, and ASan reports any access beyond.
  */
 class Bytes
 {
@@ -70,7 +70,7 @@ private:
 	std::vector<unsigned char> memory_;
 };
 
-/* What is printed where two values differ: the place, not the megabytes. */
+/* Compares a and b. If they differ, prints the first place that differs, not the megabytes. */
 inline ::testing::AssertionResult same_bytes(const Bytes &a, const Bytes &b)
 {
 	if (a == b)
@@ -107,9 +107,9 @@ inline sb_kind named_kind(const std::string &name, uint32_t detail)
 /* ------------------------------------------------------------------- look-ups */
 
 /*
- * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends
- * where the piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed
- * over at first.
+ * A look-up by a caller who reads a stored value piece by piece. Each piece has memory of its own, which ends where
+ * the piece ends and is freed when the next piece comes. read(offset, size) reads a piece; the first piece has
+ * `first` bytes.
  */
 template <typename Read>
 sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t first, size_t total, Read read)
@@ -130,14 +130,14 @@ sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t 
 			return SB_BAD_LENGTH;
 		}
 		if (hash % 2 == 0)
-			size = lookup->need.enough; /* of half of the hashes the core gets no more than it cannot do without */
+			size = lookup->need.enough; /* for half of the hashes the core gets no more than it needs at least */
 		piece = read(offset, size);
 		status = sb_lookup_next(lookup, piece.data(), size);
 	}
 	return status;
 }
 
-/* The same of a value in one piece, of which `first` bytes are handed over at first. */
+/* The same for a value that is in memory; the first piece has `first` bytes. */
 inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &value,
 						 size_t first = SB_LOOKUP_FIRST)
 {
@@ -145,7 +145,7 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 				   [&](size_t offset, size_t size) { return Bytes(value.data() + offset, size); });
 }
 
-/* And of a header with the cells that belong to it. */
+/* The same for a header and the cells that belong to it. */
 inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &header, const Bytes &cells)
 {
 	return look_up(lookup, type, hash, header.size(), header.size() + cells.size(), [&](size_t offset, size_t size) {
@@ -154,18 +154,18 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 }
 
 /*
- * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of
- * the exact size, so ASan sees any byte beyond. The destructor expects that all of it was released.
+ * Memory for functions that allocate. It is filled with rubbish and counted, and it ends when a test wants. Each
+ * block has the exact size, so ASan reports any access beyond. The destructor expects that all blocks were released.
  */
 class Memory
 {
 public:
 	sb_memory memory{allocate, release, this};
-	uint64_t blocks = 0;			/* that are there */
-	uint64_t bytes = 0;				/* of those */
-	uint64_t most_bytes = 0;		/* that there were at once */
-	uint64_t allocations = 0;		/* since the beginning, with those that failed */
-	uint64_t fails_at = UINT64_MAX; /* this allocation fails, the first being 0, and all after it */
+	uint64_t blocks = 0;			/* allocated and not yet released */
+	uint64_t bytes = 0;				/* the sum of their sizes */
+	uint64_t most_bytes = 0;		/* the highest value of `bytes` so far */
+	uint64_t allocations = 0;		/* all that were asked for, with those that failed */
+	uint64_t fails_at = UINT64_MAX; /* the number, from 0, of the first one that fails */
 
 	Memory() = default;
 	Memory(const Memory &) = delete;
@@ -175,7 +175,7 @@ public:
 	operator const sb_memory *() const { return &memory; }
 
 private:
-	static constexpr size_t in_front = 16; /* where the size stands */
+	static constexpr size_t in_front = 16; /* holds the size of the block */
 
 	static void *allocate(void *context, size_t size)
 	{
@@ -206,7 +206,7 @@ private:
 struct Bf
 {
 	sb_bf parameters{};
-	Bytes lines; /* of an exact filter its items */
+	Bytes lines; /* in an exact filter: its items */
 
 	explicit Bf(const sb_bf &from) : parameters(from), lines(sb_bf_size(&from) - SB_BF_HEADER) {}
 	Bf(uint32_t line_count, uint8_t hashes, double fpr = 0.01)
@@ -217,7 +217,10 @@ struct Bf
 		parameters.fpr = fpr;
 		lines = Bytes(sb_bf_size(&parameters) - SB_BF_HEADER);
 	}
-	/* One that sizes itself, of these items; with more than SB_BF_EXACT_ITEMS it has lines with room for more. */
+	/*
+	 * A filter of these items that sizes itself. If there are more than SB_BF_EXACT_ITEMS it has lines, with room for
+	 * more items.
+	 */
 	static Bf exact(const sb_bf &like, const std::vector<uint64_t> &hashes)
 	{
 		const Memory memory;
@@ -271,7 +274,7 @@ struct Bf
 	}
 };
 
-/* a | b and a & b as the contract says to make them: join, a zeroed (or widened) copy, combine. */
+/* a | b and a & b, made as the interface says: join, make a zeroed (or widened) copy, combine. */
 inline Bf united(const Bf &a, const Bf &b)
 {
 	sb_bf parameters;
@@ -303,7 +306,7 @@ inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
 	return hashes;
 }
 
-/* An empty set in these words, which are zeros, with the secret that follows from a number (0: none). */
+/* An empty set in these words, which must be zeros. Its secret is made from the number `secret`; 0 means none. */
 inline sb_hash_set set_over(std::vector<uint64_t> &slots, uint64_t capacity, uint32_t beside, uint64_t secret = 0)
 {
 	sb_hash_set set{};
