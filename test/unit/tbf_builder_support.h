@@ -1,6 +1,6 @@
 /*
- * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that end by themselves, hits, results that
- * are read back.
+ * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that release themselves, hits, and results
+ * that are read back.
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_SUPPORT_H
 #define STREAMBLOOM_TBF_BUILDER_SUPPORT_H
@@ -77,7 +77,7 @@ inline Bytes sent(sb_tbf_builder *builder)
 	Bytes result(static_cast<unsigned char *>(bytes) + in_front, size);
 	memory.memory.release(memory.memory.context, bytes);
 
-	/* the size that is allowed counts all of it */
+	/* the limit on the size includes the header and all sums */
 	void *none;
 	size_t wanted;
 	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, size / 2, &none, &wanted), SB_TOO_LARGE);
@@ -101,7 +101,7 @@ inline sb_tbf planned(uint64_t items, int64_t half_life, bool power = false)
 	return plan;
 }
 
-/* Hashes of all sorts, the hash 0 too, over so many half-lives. */
+/* Hits of hashes of all sorts, the hash 0 among them, over `hours` hours; an hour is the half-life. */
 inline std::vector<Hit> hits_of(Random &random, size_t count, uint64_t items, int64_t hours)
 {
 	std::vector<Hit> hits(count);

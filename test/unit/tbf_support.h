@@ -1,5 +1,5 @@
 /*
- * tbf_support.h: a tbf and a builder that own their memory, for the tests, and an exact oracle for decayed counts.
+ * tbf_support.h: a tbf and a builder that own their memory, and an exact oracle for decayed counts.
  */
 #ifndef STREAMBLOOM_TEST_TBF_SUPPORT_H
 #define STREAMBLOOM_TEST_TBF_SUPPORT_H
@@ -16,7 +16,7 @@
 
 namespace test {
 
-/* Where an item's cells lie: in which block, and which of its cells they are. */
+/* The block of an item, and the cells of the item within that block. */
 inline uint32_t tbf_block(const sb_tbf *tbf, uint64_t hash)
 {
 	return streambloom::block_of(tbf->block_count, hash);
@@ -52,7 +52,7 @@ struct Tbf
 		return all;
 	}
 
-	/* An item's count in units, read as a look-up in a stored value would: by pieces. */
+	/* An item's count in units, read by pieces, as a look-up in a stored value reads it. */
 	uint64_t least(uint64_t hash) const
 	{
 		Bytes header(SB_TBF_HEADER);
@@ -71,15 +71,15 @@ struct Tbf
 		return header + cells;
 	}
 	/*
-	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was
-	 * nothing to do it is this filter, and nothing was allocated.
+	 * *out gets what a function of the core makes of this filter: status = make(to, in_front, &header, &value). If
+	 * the function had nothing to do, that is this filter, and nothing was allocated.
 	 */
 	template <typename Make>
 	[[nodiscard]] sb_status made(Tbf *out, Make make) const
 	{
 		constexpr size_t in_front = 5;
 		Memory memory;
-		void *value = &memory; /* whatever stood there */
+		void *value = &memory; /* any pointer; the function must overwrite it */
 		const sb_status status = make(memory, in_front, &out->parameters, &value);
 		EXPECT_EQ(memory.blocks, value != nullptr ? 1u : 0u);
 		if (status != SB_OK)
@@ -150,7 +150,7 @@ inline ::testing::AssertionResult readable_as_it_is(const Tbf &filter)
 	return same_bytes(Bytes(value.data(), SB_TBF_HEADER), again);
 }
 
-/* Has each item of an exact filter at least its count in one with cells, and do they agree about everything else? */
+/* Tests that each item of `exact` has at least its count in `cells`, and that the headers of the two filters agree. */
 inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &cells)
 {
 	const sb_tbf &a = exact.parameters;
@@ -174,8 +174,8 @@ inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &
 }
 
 /*
- * Whatever the core stores, its own readers accept, to the same bytes; and the other layout says the same: the same
- * counters, the same answers, the same after decay, and the way back leads to the same bytes.
+ * Tests that the core's readers accept what the core has stored, and write the same bytes. The other layout must have
+ * the same counters and the same answers, also after decay, and lead back to the same bytes.
  */
 inline ::testing::AssertionResult readable(const Tbf &filter)
 {
@@ -209,7 +209,7 @@ inline ::testing::AssertionResult readable(const Tbf &filter)
 	return ::testing::AssertionSuccess();
 }
 
-/* A filter's shape, with room for `cells` counters, of integers. REQUIRES: cells is a power of two from 64 on. */
+/* A plan for integers, with `cells` counters. REQUIRES: cells is a power of two, at least 64. */
 inline sb_tbf shape(uint32_t cells, uint8_t hashes, int64_t half_life, int64_t epoch)
 {
 	sb_tbf tbf{};
@@ -232,7 +232,7 @@ struct Hit
 	double weight = 1;
 };
 
-/* A word of a plane of sums of cells; 0 where there is no plane, or the block holds nothing. */
+/* A word of a plane of sums of cells; 0 if there is no plane, or if the block holds nothing. */
 inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 {
 	return plane != nullptr ?
@@ -241,7 +241,7 @@ inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 			   0;
 }
 
-/* The same, to be changed. */
+/* A reference to that word, to change it. */
 inline uint64_t &held_word(streambloom::cell_plane *plane, uint64_t cell)
 {
 	const auto block = static_cast<uint32_t>(cell / plane->block_cells);
@@ -249,7 +249,7 @@ inline uint64_t &held_word(streambloom::cell_plane *plane, uint64_t cell)
 	return plane->block[block][cell % plane->block_cells];
 }
 
-/* Adds a value to one cell, as a hit of one hash would. */
+/* Adds a value to one cell, as a hit of an item with one hash would. */
 inline sb_status add_to_cell(streambloom::tbf_sums &sums, int index, uint64_t cell, int64_t half_lives, uint64_t value)
 {
 	uint64_t amount;
@@ -287,7 +287,7 @@ private:
 	streambloom::cell_plane *plane_ = nullptr;
 };
 
-/* Stores what is in a builder, with room in front of the value as a server wants it, and reads it back. */
+/* Stores the builder, with room in front of the value as a server wants it, and reads the result back. */
 inline sb_status store_builder(sb_tbf_builder *builder, Memory &memory, Tbf *out)
 {
 	constexpr size_t in_front = 5;
@@ -304,7 +304,7 @@ inline sb_status store_builder(sb_tbf_builder *builder, Memory &memory, Tbf *out
 	return SB_OK;
 }
 
-/* A builder in memory that is counted. What it stores must be readable. */
+/* A builder in counted memory. All that it stores must be readable. */
 class Builder
 {
 public:
@@ -315,7 +315,7 @@ public:
 	{
 		EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, self_sized, &builder), SB_OK);
 	}
-	/* One that begins with what a filter holds. */
+	/* A builder that begins with the content of a filter. */
 	explicit Builder(const Tbf &filter)
 	{
 		EXPECT_EQ(sb_tbf_builder_of(memory, &filter.parameters, filter.cells.data(), &builder), SB_OK);
@@ -358,14 +358,14 @@ public:
 		Tbf filter;
 		sb_status status = store(&filter);
 		EXPECT_EQ(status, SB_OK);
-		if (status != SB_OK) /* the test has failed; what it still reads must be there */
+		if (status != SB_OK) /* the test has failed, but goes on and reads the filter */
 			filter = {plan(), Bytes(sb_tbf_size(&plan()) - SB_TBF_HEADER)};
 		if (status == SB_OK && builder->form == streambloom::sums_form::cells)
 			stores_the_same_in_two_passes(filter);
 		return filter;
 	}
 
-	/* sums_turn(), and the plane it names is there. */
+	/* Calls sums_turn(), and makes the plane that it names. */
 	int turned(int64_t half_lives)
 	{
 		int index = streambloom::sums_turn(&builder->sums, half_lives);
@@ -374,7 +374,7 @@ public:
 	}
 
 private:
-	/* It may wait to be let in. */
+	/* Adds a hit, which may stay pending. */
 	[[nodiscard]] sb_status add_waiting(const Hit &hit)
 	{
 		sb_moment moment;
@@ -384,7 +384,7 @@ private:
 		return status == SB_OK ? sb_tbf_builder_add_hit(builder, hit.hash, &moment, value) : status;
 	}
 
-	/* sums_store() is sums_plan() and sums_write(), and knows when it has not room enough. */
+	/* sums_store() does what sums_plan() and sums_write() do, and reports if the room is too small. */
 	void stores_the_same_in_two_passes(const Tbf &filter) const
 	{
 		const size_t counters = streambloom::counters_size(&filter.parameters);
@@ -426,7 +426,7 @@ inline Tbf merged(const sb_tbf &like, const std::vector<const Tbf *> &filters)
 	return builder.stored();
 }
 
-/* Two of them with the parameters of both. */
+/* Merges two filters, with parameters for both. */
 inline Tbf joined(const Tbf &a, const Tbf &b)
 {
 	sb_tbf like;
@@ -443,7 +443,7 @@ inline int64_t floor_quotient(int64_t a, int64_t b)
 	return quotient - (a % b != 0 && a < 0 ? 1 : 0);
 }
 
-/* 2^(x(from) - x(at)), straight from the definition, with 64 bits of precision. */
+/* 2^(x(from) - x(at)), computed from the definition with 64 bits of precision. */
 inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t at)
 {
 	if (half_life == 0)
@@ -453,7 +453,7 @@ inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t
 	return exp2l(static_cast<long double>(distance) / static_cast<long double>(half_life));
 }
 
-/* The true decayed count of an item. */
+/* The exact decayed count of an item. */
 inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64_t hash, int64_t at)
 {
 	long double sum = 0;
@@ -463,7 +463,7 @@ inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64
 	return sum;
 }
 
-/* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
+/* How far the oracle may be off: the rounding of long double, far below a double's last bit. */
 inline constexpr long double oracle_error = 2e-17L;
 
 } // namespace test

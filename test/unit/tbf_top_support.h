@@ -1,6 +1,6 @@
 /*
- * tbf_top_support.h: what the tests of the list of hot items share: a list in memory of its own, hits, and the bounds
- * that the list promises, against the exact sums of the hits.
+ * tbf_top_support.h: what the tests of the list of hot items share: a list that owns its memory, hits, and a
+ * comparison of the list's promised bounds with the exact sums of the hits.
  */
 #ifndef STREAMBLOOM_TBF_TOP_SUPPORT_H
 #define STREAMBLOOM_TBF_TOP_SUPPORT_H
@@ -20,7 +20,7 @@ inline std::string name_of(uint64_t hash)
 	return std::string(hash % 11, 'x') + std::to_string(hash);
 }
 
-/* A list in memory of its own. */
+/* A list that owns its memory. */
 class List
 {
 public:
@@ -60,7 +60,7 @@ public:
 	}
 	void add(const List &other) { EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK); }
 
-	/* Stored for a filter of this base, checked, and read again. */
+	/* The list after it was stored for a filter of this base, checked, and read again. */
 	List reread(int64_t base, uint64_t total = UINT64_MAX)
 	{
 		streambloom::top_purge(&list);
@@ -98,7 +98,7 @@ private:
 	std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
-/* 2^-40 hits at the base as hits at a time. */
+/* An amount in units of 2^-40 hits at the base, as hits at the time `at`. */
 inline long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
 {
 	long double distance = 0;
@@ -112,7 +112,8 @@ inline long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t
 }
 
 /*
- * steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all.
+ * Tests that the list keeps its promises at the time `at`. `steps` is the number of stores, decays and merges: each
+ * may have lost 2^-40 hits at its base, and no base is newer than the newest hit.
  */
 inline ::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at,
 										double steps = 0)
@@ -134,7 +135,7 @@ inline ::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, con
 						   hits_at(tbf, static_cast<u128>(static_cast<double>(2 * hits.size()) + 2 * steps + 2), newest,
 								   at);
 	if (tbf.half_life == 0)
-		rounding = hits_at(tbf, static_cast<u128>(steps), 0, 0); /* these tests' weights without decay are whole */
+		rounding = hits_at(tbf, static_cast<u128>(steps), 0, 0); /* weights without decay are whole here */
 	if (error > total / (list.list.limit + 1) + rounding + noise)
 		return ::testing::AssertionFailure()
 			   << "the error " << error << " exceeds W / (c + 1), W " << total << ", c " << list.list.limit;
@@ -165,7 +166,7 @@ inline ::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, con
 	return ::testing::AssertionSuccess();
 }
 
-/* A few heavy items in a long tail. */
+/* Hits of a few heavy items and of a long tail of light ones. */
 inline std::vector<Hit> zipf(Random &random, size_t count, uint64_t items, int64_t from, int64_t to, bool whole)
 {
 	std::vector<Hit> hits(count);
