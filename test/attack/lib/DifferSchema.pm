@@ -168,8 +168,8 @@ sub column_list
 	return map { "$_->{name} $_->{type}{ddl}" . ($_->{type}{external} ? '' : '') } @columns;
 }
 
-# Options of a table. A low fillfactor leaves few rows on many pages: questions are quick, there are many ranges, and dead
-# rows lie beside new ones.
+# Options of a table. A low fillfactor leaves few rows on many pages: questions are quick, there are many ranges, and
+# dead rows lie beside new ones.
 sub table_options { return ' WITH (' . join(', ', 'autovacuum_enabled = ' . 'off', 'fillfactor = ' . pick(10, 10, 10, 20, 40, 100)) . ')'; }
 
 sub create
