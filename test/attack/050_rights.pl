@@ -72,7 +72,6 @@ $db->sql('GRANT MAINTAIN ON app.words, app.words_1, app.words_2 TO rights_keeper
 
 # Copies of all functions and operators of pg_catalog that can be copied. Each one returns a wrong result, and says
 # with whose rights it runs.
-# is.
 my $twins = $db->sql(<<'SQL');
 CREATE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -164,9 +163,6 @@ foreach my $role (qw(none reader writer keeper))
 # expressions do not see it either. (The server evaluates the expressions in an INSERT, a query and ANALYZE, as for
 # every other index. So for the rows that were inserted above, the index has what the writer's own functions returned,
 # until it is rebuilt.)
-# it either. (The rows of an INSERT, of a query and of ANALYZE are evaluated by the server, as those of every other
-# index. So the rows that were inserted above stand in the index with what the writer's own functions made of them,
-# until it is built anew.)
 $db->sql('REINDEX TABLE app.words_1');
 foreach my $role (qw(owner postgres))
 {
@@ -253,7 +249,6 @@ evil_leaves_nothing("its error in $_->[0] leaves nothing either", "DO \$\$ BEGIN
 
 # The SQLSTATE that each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer
 # (INSERT), keeper (MAINTAIN, from PostgreSQL 17 on), owner.
-# (MAINTAIN, from 17 on), owner.
 my $keeper = $version >= 17 ? '00000' : '42501';
 my $index = "'app.words_2_v_w_idx'";
 my %expected = (
@@ -274,7 +269,6 @@ my %expected = (
 );
 # The roll-up of the owner, which the reader may read. Functions that only help other functions have the rights of
 # their caller, too.
-# too.
 $db->sql(<<'SQL');
 SET SESSION AUTHORIZATION rights_owner;
 CREATE TABLE app.hits (at timestamptz, url text, site text);
@@ -340,7 +334,6 @@ foreach my $function (sort keys %expected)
 
 # A role without the right takes no lock that would disturb others: it is refused even while another session holds the
 # strongest lock.
-# one.
 {
 	my $holder = PsqlSession->new($db->name);
 	$holder->sql('BEGIN; LOCK TABLE app.words_2 IN ACCESS EXCLUSIVE MODE');
@@ -452,7 +445,6 @@ is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHE
 
 # Functions in a language that looks names up when it runs must look them up in pg_catalog, or have bodies in which the
 # names are already resolved.
-# already.
 my $open = "l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))";
 my @looks_up = sort split /\n/, $db->sql("SELECT replace(p.oid::regprocedure::text, ' ', '') FROM $members WHERE $open");
 my @by_hand = sort 'tbf_rollup_count(regclass,anycompatible,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anycompatible,timestampwithtimezone,timestampwithtimezone,jsonb)',
@@ -461,7 +453,6 @@ is("@looks_up", "@by_hand", 'but for those that are tried below, no function loo
 
 # First in the search_path is a schema whose functions and operators say so whenever they run, whoever calls them.
 # Relations of the session hide those of pg_catalog.
-# session hide those of pg_catalog.
 $db->sql(<<'SQL');
 CREATE OR REPLACE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN

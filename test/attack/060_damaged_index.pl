@@ -40,8 +40,6 @@ sub number { return Attack::one_of((0xffffffff) x 4, (0x7fffffff) x 2, 0, 1, 2, 
 # An offset on a page at which something other than the bits of a filter is read. On all pages: the header (without the
 # place in WAL and the checksum), and the beginning of the content. On the meta page also the parameters, the
 # directory, and the entries of the first groups.
-# checksum), and the beginning of the content; of the meta page the parameters, the directory, and the entries of the
-# first groups.
 sub offset
 {
 	my ($content) = @_;

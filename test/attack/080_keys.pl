@@ -48,7 +48,6 @@ sub chance { return rand() < $_[0]; }
 
 # A function that answers under one combination of switches, and one that compares a question under several
 # combinations. An answer is a digest of the numbers of the rows.
-# numbers.
 my $functions = <<'SQL';
 CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE FUNCTION answer(switches text, query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -273,7 +272,6 @@ sub chunk_scan_question
 
 # The operand of a condition becomes a value that is known only when the query runs: it comes from a row, or is a
 # parameter of a prepared statement.
-# statement.
 my $prepared = 0;
 
 sub question

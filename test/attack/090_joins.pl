@@ -176,7 +176,6 @@ sub ask
 	}
 	# A join of large results may take longer than the timeout on a busy machine. Then the join without the nodes must
 	# take as long.
-	# nodes.
 	if ($state eq '57014' && $answered < @questions)
 	{
 		my $q = $questions[$answered];

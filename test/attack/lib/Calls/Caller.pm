@@ -55,7 +55,6 @@ sub peak
 }
 
 # How many milliseconds a process has run, and how many milliseconds it was ready to run but had no processor.
-# busy with other things.
 sub run_and_waited
 {
 	my ($pid) = @_;

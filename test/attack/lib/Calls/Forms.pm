@@ -90,7 +90,6 @@ sub text_of { return written(call($_[0], @{$_[1]}), ''); }
 
 # Not VERBOSE, because this writes the constants. To quote a constant of hundreds of megabytes is the server's own
 # work, which obeys no cancel.
-# no cancel.
 sub explained { return 'EXPLAIN ' . Attack::one_of('', '(ANALYZE) ') . 'SELECT ' . call($_[0], @{$_[1]}); }
 
 # Named arguments, some of those with defaults left out.
