@@ -1,4 +1,4 @@
-# What came with PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join;
+# What is new in PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join;
 # pg_plan_advice.
 use strict;
 use warnings;
@@ -15,8 +15,8 @@ plan skip_all => 'PostgreSQL 19 and later' if $version < 190000;
 
 my $db = StreambloomTap->new('042');
 
-# How many values the index finds another number of rows of than there are; and has the check of the index seen all
-# rows?
+# Returns the number of values for which the index finds a wrong number of rows, and whether bf_index_check() has seen
+# all rows.
 sub differences
 {
 	my ($table, $values) = @_;
