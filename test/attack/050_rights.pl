@@ -401,7 +401,7 @@ sub explained
 	$out =~ s/\Q$literal\E/VALUE/g;
 	(my $bare = $literal) =~ s/^'|'$//g;
 	$out =~ s/\Q$bare\E/VALUE/g;
-	$out =~ s/\Q$value\E/VALUE/g;	# values within arrays and documents are quoted in another way
+	$out =~ s/\Q$value\E/VALUE/g;	# also within arrays and documents, where quotes differ
 	return $out;
 }
 my $seen_skip = 0;

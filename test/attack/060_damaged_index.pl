@@ -55,7 +55,7 @@ sub offset
 	return $directory + 2000 + int(rand(Attack::one_of(48, 48, 48, 3000)));
 }
 
-# Ways to damage pages. Each returns what it did, and whether the extension itself checks the damaged bytes.
+# Ways to damage pages. Each returns what it did, and whether PostgreSQL itself checks the damaged bytes.
 my %ways = (
 	word => sub {
 		my ($pages, $n) = @_;

@@ -102,8 +102,8 @@ sub attack
 		{
 			push @batch, grep { !$_->{target}{is_bad} } splice @long, 0, 3;
 		}
-		# Large values are sent in small batches: if a batch takes too much memory, the call that did it is searched
-		# among few.
+		# Calls with large values are sent in small batches. If a batch takes too much memory, only these few calls are
+		# repeated alone.
 		elsif (@heavy_targets && $heavy_time < $heavy_share * $passed)
 		{
 			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;

@@ -112,7 +112,7 @@ SQL
 	$plan = explained("$cheap SET pg_plan_advice.advice = 'GATHER(log)'; $alone");
 	like($plan, qr/Gather.*GATHER\(log\) \/\* matched \*\//s, 'with GATHER(log) it is not') or diag($plan);
 
-	# pg_plan_advice fails at each custom scan in a join that does not scan a table (docs/neighbours.md).
+	# pg_plan_advice fails if a join has a custom scan that does not scan a table (docs/neighbours.md).
 	my $call = "SELECT * FROM chunk_scan(NULL::log, 'uid', 300) c JOIN tag ON page = c.id";
 	like(explained("SET streambloom.enable_chunk_scan = off; EXPLAIN (COSTS OFF, PLAN_ADVICE) $call"), qr/Function Scan.*Generated Plan Advice/s,
 		'advice for chunk_scan() in a join, as a function');

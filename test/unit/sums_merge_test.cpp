@@ -149,8 +149,8 @@ TEST(SumsMerge, WithItselfDoublesEveryCount)
 
 /*
  * A merged filter has its oldest base, and there a hit at the newest time weighs up to 2^32 times as much. It must
- * still be possible to merge such a filter when it has a few million hits: a table of hourly filters is made for
- * merging merged filters.
+ * still be possible to merge such a filter when it has a few million hits, because a table of hourly filters is
+ * merged again and again.
  */
 TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 {

@@ -518,7 +518,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			{
 				ASSERT_EQ(sums.unite(sums), SB_OK);
 				Tbf sum;
-				/* what has fallen out is far smaller beside the newest hit, but it must not wrap */
+				/* compared with the newest hit, what fell out is far smaller, but the total must not wrap */
 				if (!falls_out || base + 62 + 33 + doubling >= 126)
 				{
 					EXPECT_EQ(sums.store(&sum), SB_TOTAL_OVERFLOW) << doubling;

@@ -190,7 +190,8 @@ sub piece_of_regular { my $piece = piece(); return $any_case ? $piece : $piece =
 
 sub regular_piece { return piece_of_regular() =~ s/[^\w ]/./gr; }
 
-# Also without a letter whose capital is the capital of another letter: pg_trgm (and so GIN) loses S for "(?i)ſ".
+# A regular expression. It has s instead of ſ for pg_trgm, which (with GIN) loses rows with S for "(?i)ſ": both letters
+# have the capital S.
 sub regular
 {
 	my $pattern = '';
