@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# cluster.sh: builds the extension and runs it in a private PostgreSQL under $work. Sourced after common.sh and packages.sh.
+# cluster.sh: builds the extension and runs it in a private PostgreSQL under $work. Sourced after common.sh and
+# packages.sh.
 #
 # Its functions return a status, and print errors on standard error. $repository and $work are set by common.sh.
 # shellcheck disable=SC2154

@@ -1,4 +1,5 @@
--- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with the extension.
+-- reference.sql: prints docs/reference.md from the comments of the SQL declarations. Run it by psql -Atq, in a
+-- database that has the extension.
 SET search_path = pg_catalog;
 SET IntervalStyle = postgres;
 LOAD 'streambloom';

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# site.sh: builds the site of the documentation. Sourced after common.sh and packages.sh, whose functions and variables it uses.
+# site.sh: builds the site of the documentation. Sourced after common.sh and packages.sh, whose functions and variables
+# it uses.
 # shellcheck disable=SC2154
 
 # Debian's Python, because it has Debian's modules, whatever Python is first in the path.

@@ -1,6 +1,6 @@
 # Types pages of the documentation into psql as they are printed, block after block: all of docs/, in the order of its
-# index, and README.md into one database, with a made-up log that has no rows on some days. No block may fail. The pages
-# that remove everything at their end get databases of their own.
+# index, and README.md into one database, with a made-up log that has no rows on some days. No block may fail. The
+# pages that end with DROP EXTENSION are also typed whole, into databases of their own.
 use strict;
 use warnings;
 
