@@ -72,7 +72,7 @@ def check_links(pages):
 		pictures += [f"{path}: {picture}" for picture in page.without_text]
 		outside += [f"{path}: {link}" for link in page.loaded if urllib.parse.urlsplit(link).netloc]
 		if path == "404.html":
-			continue    # its links begin at the root of wherever the site is
+			continue    # such links begin at the root of the site, wherever that is
 		for link in page.links:
 			address = urllib.parse.urlsplit(link)
 			if address.scheme or address.netloc:
@@ -105,7 +105,7 @@ def serve():
 def start_browser():
 	options = webdriver.ChromeOptions()
 	options.binary_location = "/usr/bin/chromium"
-	# Its sandbox cannot be had everywhere, and these are our own pages. Nothing but this machine is reached.
+	# Chromium's sandbox is not available everywhere, and these are our own pages. Only this machine is reached.
 	for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={WORK}/profile",
 			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"):
 		options.add_argument(option)
@@ -117,7 +117,7 @@ def set_size(browser, size, mobile=False):
 	browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": mobile})
 
 
-# What is wider than the window, but for what lies inside something that scrolls by itself.
+# Elements that are wider than the window, unless they lie in an element that scrolls by itself.
 OVERFLOW = """
 	const wide = [], width = document.documentElement.clientWidth;
 	if (document.documentElement.scrollWidth > width) {
@@ -131,9 +131,9 @@ OVERFLOW = """
 	}
 	return wide.slice(0, 3);
 """
-# Pictures that did not load.
+# Pictures that were not loaded.
 BROKEN_PICTURES = "return [...document.images].filter(i => i.complete && i.naturalWidth == 0).map(i => i.src)"
-# Tables that have to be scrolled by more than their own width: nobody reads those.
+# Tables that have to be scrolled by more than their own width; nobody reads these.
 WIDE_TABLES = """
 	return [...document.querySelectorAll('.md-typeset table')].map(t => t.parentElement.closest('.md-typeset__scrollwrap') || t)
 		.filter(w => w.scrollWidth > 2.5 * w.clientWidth).map(w => w.scrollWidth + ' of ' + w.clientWidth + ': ' + w.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60))
@@ -182,7 +182,7 @@ def check_print(browser, root, pages):
 				if float(found[1]) < 0 or float(found[2]) > width:
 					beyond.append(f"{path}: {found[3]}")
 				words.append(found[3])
-		# Words are broken anywhere in narrow columns, so letters are compared.
+		# Words may be broken anywhere in narrow columns, so only letters are compared.
 		printed = "".join(re.findall(r"\w", html.unescape("".join(words))))
 		missing = [word for word in set(wanted) if word not in printed and word[:4] not in printed]
 		if len(missing) > 0.02 * len(set(wanted)):

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
-# cluster.sh: builds the extension and runs it in a private PostgreSQL under $work. Sourced after common.sh and packages.sh.
+# cluster.sh: builds the extension and runs it in a private PostgreSQL under $work. Sourced after common.sh and
+# packages.sh.
 #
-# Its functions return a status and show what went wrong on standard error. $repository and $work are common.sh's.
+# Its functions return a status, and print errors on standard error. $repository and $work are set by common.sh.
 # shellcheck disable=SC2154
 #
-# Neither the source tree nor the installed PostgreSQL is changed. The build is made in a copy of the source. The server
-# is a copy too: PostgreSQL finds its files from where its programs lie, so $work/root gets copies of three programs, links
-# to everything else, and the extension, put there by `make install DESTDIR=`. This needs no root, and two runs at a time
-# do not meet.
+# Neither the source tree nor the installed PostgreSQL is changed. The build is made in a copy of the source. The
+# server is a copy too. PostgreSQL finds its files relative to the folder of its programs. So $work/root gets copies of
+# three programs, links to all other files, and the extension, which `make install DESTDIR=` puts there. This needs no
+# root, and two runs at a time do not disturb each other.
 
-# copy_source: the tree without what was built in it, to $work/src.
+# copy_source: copies the tree to $work/src, without files that were built in it.
 copy_source() {
 	as_server mkdir -p "$work/src"
 	tar -C "$repository" --exclude=./.git --exclude=./build --exclude=./regress --exclude=./results --exclude=./tmp_check \
@@ -17,14 +18,14 @@ copy_source() {
 		| as_server tar -C "$work/src" --no-same-owner -xf -
 }
 
-# make_extension [ARGUMENT...]: make in the copy, with the PostgreSQL that was found and what $make_options says.
+# make_extension [ARGUMENT...]: runs make in the copy, for the PostgreSQL that was found, with $make_options.
 make_options=()
 make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "${make_options[@]}" "$@"; }
 
-# use_cluster: $bin, PGHOST, PGPORT and PGUSER lead to the cluster in $work, and to nothing else.
+# use_cluster: sets $bin, PGHOST, PGPORT and PGUSER for the cluster in $work.
 use_cluster() {
 	bin=$work/root$("$PG_CONFIG" --bindir)
-	# A directory of its own for the socket: any port is free in it.
+	# The socket has a directory of its own, so any port is free there.
 	export PGHOST=$work PGPORT=5432 PGUSER=postgres
 }
 
@@ -33,7 +34,7 @@ install_extension() {
 	local programs libraries shared
 	programs=$("$PG_CONFIG" --bindir) libraries=$("$PG_CONFIG" --pkglibdir) shared=$("$PG_CONFIG" --sharedir)
 	use_cluster
-	# A streambloom that is installed in the system is not the one to be shown or tested.
+	# The copy must not have a streambloom that is installed in the system.
 	as_server mkdir -p "$bin" "$work/root$libraries" "$work/root$shared" \
 		&& as_server cp -Rs "$programs/." "$bin" \
 		&& as_server cp --remove-destination "$programs"/{postgres,initdb,pg_ctl} "$bin" \
@@ -43,10 +44,11 @@ install_extension() {
 		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 
-# start_cluster: initdb and start.
+# start_cluster: initializes and starts a cluster.
 start_cluster() {
 	run_logged "$work/initdb.log" as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || return
-	# fsync off: it lives for minutes. mmap: the /dev/shm of a container is often too small for parallel queries.
+	# fsync is off because the cluster lives only for minutes. mmap, because the /dev/shm of a container is often too
+	# small for parallel queries.
 	as_server tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
 		listen_addresses = ''
 		unix_socket_directories = '$work'
@@ -77,7 +79,7 @@ start_cluster() {
 	fi
 }
 
-# stop_cluster: and whatever a test has started in its scratch folder and could not stop.
+# stop_cluster: stops the cluster, and all servers that a test has started in its scratch folder and could not stop.
 stop_cluster() {
 	local lock
 	for lock in "$work"/data/postmaster.pid "$work"/tmp/*/{data,standby}/postmaster.pid; do

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# common.sh: what scripts/demo and scripts/test share: messages, the working directory, the user of the server.
-# Sourced, never run. Needs `set -euo pipefail` in the caller.
+# common.sh: functions that scripts/demo, scripts/test and others share: messages, the working directory, the user of
+# the server. Sourced, never run. The caller needs `set -euo pipefail`.
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export LC_ALL=C.UTF-8
-# Whatever the caller's connections and makes are set to is not ours.
+# Settings of the caller for connections and for make must have no effect here.
 unset MAKEFLAGS MAKELEVEL MFLAGS PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGOPTIONS PGDATA
 
 die() {
@@ -12,10 +12,10 @@ die() {
 	exit 1
 }
 
-# The comment at the top of the calling script is its help text.
+# help: prints the comment at the top of the calling script.
 help() { sed -n '2,/^[^#]/{/^# shellcheck/d; s/^# \{0,1\}//p}' "$0"; }
 
-# The folder of real data files: what STREAMBLOOM_DATA says, else ../shared/data beside the repository; empty if there is none.
+# The folder of real data files: $STREAMBLOOM_DATA, else ../shared/data beside the repository; empty if there is none.
 if [[ -z ${STREAMBLOOM_DATA:-} && -d $repository/../shared/data ]]; then
 	STREAMBLOOM_DATA=$repository/../shared/data
 fi
@@ -24,14 +24,14 @@ export STREAMBLOOM_DATA=${STREAMBLOOM_DATA:-}
 
 # ------------------------------------------------------------------- users
 
-# PostgreSQL refuses to run as root: then the build, the server and the tests run as another user.
+# PostgreSQL refuses to run as root. For root, the build, the server and the tests run as another user.
 if ((EUID == 0)); then
 	if id postgres >/dev/null 2>&1; then server_user=postgres; else server_user=nobody; fi
 else
 	server_user=$(id -un)
 fi
 
-# as_server COMMAND...: runs it in $work as the user that owns the build and the server.
+# as_server COMMAND...: runs the command in $work, as the user that owns the build and the server.
 as_server() {
 	(
 		cd "$work" || exit
@@ -44,14 +44,14 @@ as_server() {
 
 # ------------------------------------------------------- working directory
 
-# make_work: sets $work to a new directory that as_server can write and that goes away when the script ends, with the
-# server that runs in it. $TMPDIR says where, unless it is too long for the name of a socket or has spaces, which make
-# does not take.
+# make_work: makes a new directory that as_server can write to, and sets $work to it. When the script ends, the
+# directory is removed and its server is stopped. It is made in $TMPDIR, unless that name is too long for a socket, or
+# has spaces, which make does not allow.
 make_work() {
 	local parent
 	parent=$(realpath -- "${TMPDIR:-/tmp}")
 	[[ ${#parent} -le 70 && $parent != *[[:space:]]* ]] || parent=/tmp
-	# The package of the server makes its user: it may be there only now.
+	# The server's package makes the user postgres; it may just have been installed.
 	if ((EUID == 0)) && id postgres >/dev/null 2>&1; then server_user=postgres; fi
 	work=$(mktemp -d "$parent/streambloom.XXXXXX")
 	trap clean_up EXIT
@@ -66,7 +66,7 @@ clean_up() {
 	trap '' INT TERM HUP
 	if [[ -n ${work:-} ]]; then
 		if declare -F stop_cluster >/dev/null; then stop_cluster; fi
-		# What scripts/lib/kept.sh keeps for the next run stays.
+		# Files that scripts/lib/kept.sh keeps for the next run stay.
 		if [[ -n ${kept:-} ]]; then
 			find "$work" -mindepth 1 -maxdepth 1 "${kept[@]}" -exec rm -rf {} +
 		else
@@ -75,7 +75,7 @@ clean_up() {
 	fi
 }
 
-# run_logged LOG COMMAND...: quiet unless it fails; then the end of its output is shown.
+# run_logged LOG COMMAND...: prints nothing unless the command fails; then it shows the end of the output.
 run_logged() {
 	local log=$1
 	shift

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# drivers.sh: what `scripts/test drivers` runs the programs of docs/drivers.md with. Sourced after common.sh and packages.sh.
+# drivers.sh: installs what `scripts/test drivers` needs to run the programs of docs/drivers.md. Sourced after
+# common.sh and packages.sh.
 # shellcheck disable=SC2154
 
 has_python_module() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
@@ -20,7 +21,7 @@ want_drivers() {
 	want nodejs command -v node
 }
 
-# prepare_drivers: installs those that this distribution has, and leaves out the others.
+# prepare_drivers: installs the drivers that this distribution has, and leaves the others out.
 prepare_drivers() {
 	local package known=() wanted
 	can_install && command -v apt-get >/dev/null || return 0
@@ -36,7 +37,7 @@ prepare_drivers() {
 	done
 }
 
-# prepare_node: node-pg, from Debian or from npm into $work. After $work is made.
+# prepare_node: installs node-pg, from Debian, or from npm into $work. Call it when $work exists.
 prepare_node() {
 	command -v node >/dev/null || return 0
 	has_node_module pg 2>/dev/null && return

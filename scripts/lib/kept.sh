@@ -1,13 +1,14 @@
 # shellcheck shell=bash
-# kept.sh: one test of scripts/test, in a build that is kept for the next one. Sourced after common.sh and packages.sh.
+# kept.sh: runs one test of scripts/test in a build that is kept for the next run. Sourced after common.sh and
+# packages.sh.
 #
-# $repository, $server_user and die are common.sh's, $PG_CONFIG is packages.sh's.
+# $repository, $server_user and die come from common.sh, $PG_CONFIG from packages.sh.
 # shellcheck disable=SC2154
 #
-# $kept is read by common.sh, $make_options by cluster.sh.
+# common.sh reads $kept, and cluster.sh reads $make_options.
 # shellcheck disable=SC2034
 
-# find_test NAME: prints "SUITE TEST", where TEST is what the suite calls it.
+# find_test NAME: prints "SUITE TEST", where TEST is the name by which the suite knows the test.
 find_test() {
 	local name=$1 file candidates=() suites=()
 	name=${name#"$repository"/}
@@ -40,7 +41,7 @@ find_test() {
 	esac
 }
 
-# The test suites of GoogleTest that a file defines, as an alternative of a regular expression.
+# The test suites of GoogleTest that a file defines, as alternatives of a regular expression.
 suites_of_unit_test() { sed -n 's/^TYPED_TEST(\|^TEST[_FP]*(\([A-Za-z0-9_]*\),.*/\1/p' "$1" | sort -u | paste -sd'|'; }
 
 kept_folder() {
@@ -50,8 +51,8 @@ kept_folder() {
 	printf '%s/streambloom.kept.%s.%s' "$parent" "$EUID" "$(printf '%s' "$repository $1" | sha256sum | cut -c1-8)"
 }
 
-# make_kept_work: as make_work, in a folder that belongs to this repository and this PostgreSQL; the source and
-# the unit tests, with what was built of them, stay in it. One run at a time.
+# make_kept_work: like make_work, but makes a folder that belongs to this repository and this PostgreSQL. The source
+# and the unit tests stay in it, with all that was built of them. Only one run at a time can use it.
 make_kept_work() {
 	if ((EUID == 0)) && id postgres >/dev/null 2>&1; then server_user=postgres; fi
 	local folder
@@ -69,7 +70,7 @@ make_kept_work() {
 	trap clean_up EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
-	# A run that was killed leaves its server.
+	# A run that was killed has left its server.
 	use_cluster
 	clean_up
 	trap 'exit 130' INT
@@ -77,7 +78,7 @@ make_kept_work() {
 	as_server mkdir "$work/tmp"
 }
 
-# remove_what_is_gone: files that the copy has and the repository no longer has, but for what is built.
+# remove_what_is_gone: removes files from the copy that the repository no longer has, except those that were built.
 remove_what_is_gone() {
 	local gone
 	list_source() {
@@ -89,7 +90,7 @@ remove_what_is_gone() {
 	(cd "$work/src" && xargs -d '\n' rm -f streambloom.so streambloom--*.sql <<<"$gone")
 }
 
-# forget_kept_work: removes what was kept for this user, of all repositories and versions.
+# forget_kept_work: removes all kept folders of this user, of all repositories and versions.
 forget_kept_work() {
 	local parent
 	parent=$(dirname "$(kept_folder '')")

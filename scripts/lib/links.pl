@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# links.pl: says which links of the pages (*.md) in a folder lead nowhere: to a file that is not there, or to a heading
-# that the page does not have. Links to other machines are not followed. Ends with 1 if there is one.
+# links.pl: finds links in the pages (*.md) of a folder that lead to a file that does not exist, or to a heading that
+# the page does not have. Links to other machines are not followed. Ends with status 1 if there is such a link.
 #
 #   scripts/lib/links.pl FOLDER
 use strict;
@@ -16,7 +16,7 @@ find({ no_chdir => 1, wanted => sub {
 	push @pages, $_ if /\.md$/ && -f;
 } }, $folder);
 
-# The names of a page's headings as web sites make them: small letters, spaces as hyphens, without signs.
+# The names of a page's headings, made as web sites make them: lower case, hyphens for spaces, no punctuation.
 my %anchors;
 sub anchors_of
 {
@@ -36,7 +36,7 @@ sub anchors_of
 	};
 }
 
-# A page without its blocks of code.
+# The text of a page without its blocks of code.
 sub text_of
 {
 	my ($page) = @_;

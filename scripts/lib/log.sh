@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # log.sh: reads access logs. Sourced after common.sh.
 
-# find_log NAME: prints where the file is: as named, or in $STREAMBLOOM_DATA.
+# find_log NAME: prints the path of a log: NAME itself, or the file of that name in $STREAMBLOOM_DATA.
 find_log() {
 	local name=$1
 	if [[ -f $name ]]; then
@@ -13,7 +13,7 @@ find_log() {
 	fi
 }
 
-# packed_by FILE: gzip or xz, by its first bytes; nothing if it is not packed.
+# packed_by FILE: prints gzip or xz, depending on the first bytes; nothing if the file is not packed.
 packed_by() {
 	case $(head -c 6 -- "$1" | od -An -tx1 | tr -d ' \n') in
 	1f8b*) printf 'gzip' ;;
@@ -21,14 +21,15 @@ packed_by() {
 	esac
 }
 
-# read_log FILE: its lines, unpacked, ready for COPY.
+# read_log FILE: prints the lines of the file, unpacked and ready for COPY.
 read_log() {
 	local packer
 	packer=$(packed_by "$1")
 	if [[ -n $packer ]]; then "$packer" -dc -- "$1"; else cat -- "$1"; fi | escape_bytes
 }
 
-# What format_of() prints is the name of a recipe of docs/logs.md. A line each: the recipe, and how its lines look like to a reader.
+# The formats that format_of() can print. Each line has the name of a recipe of docs/logs.md, and an example of such a
+# log's lines.
 known_formats() {
 	cat <<-'FORMATS'
 		apache	192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5120 "-" "Mozilla/5.0"     (Apache, nginx)
@@ -42,7 +43,8 @@ known_formats() {
 	FORMATS
 }
 
-# format_of FILE: prints the format of its first line that has one. Fails with 1 if no line has one, with 2 if the file has no line.
+# format_of FILE: prints the format of the first line that has one. Returns 1 if no line has a format, 2 if the file
+# has no lines.
 format_of() {
 	local status=0
 	read_log "$1" 2>/dev/null | perl -ne '
@@ -66,12 +68,12 @@ format_of() {
 	return "$status"
 }
 
-# names_in FILE: the names in its first JSON document, to say which ones they are.
+# names_in FILE: prints the names in the file's first JSON document, for an error message.
 names_in() {
 	read_log "$1" 2>/dev/null | perl -ne 'next if !/^\s*\{/; my %seen; print join ", ", grep { !$seen{$_}++ } /"([^"\\]{1,40})"\s*:/g; exit'
 }
 
-# recipe NAME: the block of docs/logs.md that has this mark.
+# recipe NAME: prints the block of docs/logs.md that has this name.
 recipe() {
 	awk -v mark="<!-- recipe: $1 -->" '
 		$0 == mark { wanted = 1 }
@@ -81,8 +83,9 @@ recipe() {
 		END { exit !found }' "$repository/docs/logs.md" || die "docs/logs.md has no recipe $1"
 }
 
-# Control bytes and what is not UTF-8 become \xHH, as Apache writes them itself: COPY would stop there. So would it at a
-# line that is "\." alone. Line ends of Windows go, and the mark of UTF-8 in front of a file.
+# Replaces control bytes and bytes that are not UTF-8 by \xHH, as Apache itself does, because COPY would stop there. A
+# line with only "\." would stop COPY too. Removes the line ends of Windows, and the byte order mark at the beginning
+# of a file.
 escape_bytes() {
 	perl -ne '
 		BEGIN { $utf8 = qr/\A(?:[\x00-\x7f]++|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}

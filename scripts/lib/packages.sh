@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # packages.sh: finds PostgreSQL and installs what is missing, with apt-get. Sourced after common.sh.
 #
-# Nothing is installed that is there in any form: what is asked for is a program or a header, not a package.
-# With PG_CONFIG set, nothing of PostgreSQL is installed.
+# A program or a header that exists in any form is not installed: packages are asked for by what they provide, not by
+# name. If PG_CONFIG is set, nothing of PostgreSQL is installed.
 
 oldest_postgresql=15
 
-# can_build PG_CONFIG: are the server's headers and PGXS there? (Debian's postgresql-NN has a pg_config and the makefiles
-# without any header.)
+# can_build PG_CONFIG: succeeds if the server's headers and PGXS are there. (Debian's postgresql-NN has a pg_config and
+# the makefiles, but no header.)
 can_build() { [[ -f $("$1" --pgxs) && -f $("$1" --includedir-server)/postgres.h ]]; } 2>/dev/null
 
-# find_postgresql: sets PG_CONFIG, if there is one: the caller's, else the newest of the Debian layout that can build
-# extensions, else the one in PATH if it can.
+# find_postgresql: sets PG_CONFIG to the caller's; else to the newest one in Debian's layout that can build extensions;
+# else to the one in PATH, if it can build. Leaves it unset if there is none.
 find_postgresql() {
 	if [[ -n ${PG_CONFIG:-} ]]; then
 		command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
@@ -35,7 +35,7 @@ newest() { oldest_first "$@" | tail -n 1; }
 
 postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
 
-# want PACKAGE COMMAND...: the package is missing unless the command succeeds.
+# want PACKAGE COMMAND...: notes the package as missing, unless the command succeeds.
 want() {
 	local package=$1
 	shift
@@ -55,7 +55,8 @@ want_postgresql() {
 	elif [[ -n $PG_CONFIG && $PG_CONFIG != /usr/lib/postgresql/* ]]; then
 		major=$(postgresql_major)
 	else
-		# Headers or a server alone: the other half of the same version. Neither: the distribution's default version.
+		# If there are only headers or only a server, take the other half of the same version. If there is neither,
+		# take the distribution's default version.
 		major=$(cut -d/ -f5 <<<"${PG_CONFIG:-$(newest /usr/lib/postgresql/*/bin/postgres)}")
 		if [[ -z $major ]]; then major=$(default_major); fi
 		if [[ -z $major ]]; then
@@ -68,7 +69,7 @@ want_postgresql() {
 	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 }
 
-# The version that the package postgresql depends on; nothing if apt-get cannot tell.
+# default_major: prints the version that the package postgresql depends on; nothing if apt-get cannot tell.
 default_major() {
 	command -v apt-get >/dev/null || return 0
 	if can_install && ! known_packages postgresql; then update_packages; fi
@@ -96,12 +97,13 @@ install_packages() {
 	printf '  installing %s\n' "$*"
 	known_packages "$@" || update_packages
 	if [[ " $* " == *" postgresql-"[0-9]* && ! -e $conf ]]; then
-		# The package would make and start a cluster of its own, which nobody here needs.
+		# The package would make and start a cluster of its own. Nobody needs that here.
 		as_root mkdir -p "$(dirname "$conf")"
 		as_root tee "$conf" <<<"create_main_cluster = false" >/dev/null
 	fi
 	log=$(mktemp)
-	# Lists that are too old name files that are gone: once more with new ones.
+	# If the lists of packages are too old, they name files that no longer exist. Then it tries once more with new
+	# lists.
 	if ! apt_get --no-install-recommends install "$@" >"$log" 2>&1 \
 		&& ! { update_packages && apt_get --no-install-recommends install "$@" >"$log" 2>&1; }; then
 		tail -n 20 "$log" >&2
@@ -111,7 +113,8 @@ install_packages() {
 	rm -f "$log"
 }
 
-# prepare_packages WANT...: calls the functions that say what they want, and installs what is missing.
+# prepare_packages WANT...: calls these functions, each of which says which packages it wants, and installs those that
+# are missing.
 prepare_packages() {
 	missing=()
 	local wants
@@ -124,15 +127,15 @@ prepare_packages() {
 	find_postgresql
 }
 
-# prepare_extras WANT...: as prepare_packages, for what can be done without: nothing is an error, and no password is asked
-# for. After prepare_packages, which tells the version of PostgreSQL.
+# prepare_extras WANT...: like prepare_packages, for packages that are not really needed: nothing is an error, and no
+# password is asked for. Call it after prepare_packages, which finds the version of PostgreSQL.
 prepare_extras() {
 	missing=()
 	local wants
 	for wants in "$@"; do "$wants"; done
 	((${#missing[@]} > 0)) || return 0
 	command -v apt-get >/dev/null && { ((EUID == 0)) || sudo -n true; } 2>/dev/null || return 0
-	# Without any lists of packages nothing is known yet.
+	# Without any lists of packages, the lists must be fetched first.
 	(
 		known_packages "${missing[@]}" || known_packages postgresql || update_packages
 		known_packages "${missing[@]}" && install_packages "${missing[@]}"
@@ -156,7 +159,8 @@ want_tests() {
 	want binutils command -v readelf
 }
 
-# For the tests of jobs, where PostgreSQL is the distribution's. The caller's own choice of one is left as it is.
+# For the tests of jobs, if PostgreSQL is the distribution's. Nothing is installed for a PostgreSQL that the caller has
+# chosen.
 want_cron() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
@@ -164,7 +168,7 @@ want_cron() {
 	want "postgresql-$major-cron" test -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so"
 }
 
-# For the test of plans with hypothetical indexes, likewise.
+# The same for the test of plans with hypothetical indexes.
 want_hypopg() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
@@ -172,7 +176,7 @@ want_hypopg() {
 	want "postgresql-$major-hypopg" test -e "$("$PG_CONFIG" --pkglibdir)/hypopg.so"
 }
 
-# For the tests beside other extensions and programs, likewise.
+# The same for the tests with other extensions and programs.
 want_partman() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0

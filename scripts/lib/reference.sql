@@ -1,4 +1,5 @@
--- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with the extension.
+-- reference.sql: prints docs/reference.md from the comments of the SQL declarations. Run it by psql -Atq, in a
+-- database that has the extension.
 SET search_path = pg_catalog;
 SET IntervalStyle = postgres;
 LOAD 'streambloom';
@@ -6,7 +7,8 @@ CREATE TEMP VIEW member AS
 	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 	WHERE e.extname = 'streambloom' AND d.deptype = 'e';
--- What people call: not the functions that only the server calls, for input, output, planning and aggregates, nor those behind operators.
+-- Functions that users call. Not those that only the server calls (for input, output, planning and aggregates), nor
+-- those behind operators.
 CREATE TEMP VIEW function AS
 	SELECT p.*, pg_get_function_arguments(p.oid) AS arguments, pg_get_function_result(p.oid) AS result, obj_description(p.oid, 'pg_proc') AS comment
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
@@ -15,13 +17,13 @@ CREATE TEMP VIEW function AS
 		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|lt|le|gt|ge|cmp|hash|hash_extended|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%' AND
 		NOT (proname LIKE 'tbf_rollup%' AND obj_description(p.oid, 'pg_proc') ~ '^(implementation|trigger) of ');
 CREATE FUNCTION pg_temp.cell(text) RETURNS text LANGUAGE sql RETURN replace(replace(regexp_replace($1, 'public\.', '', 'g'), '|', '\|'), E'\n', ' ');
--- Types and defaults as people write them.
+-- Writes types and defaults as users write them.
 CREATE FUNCTION pg_temp.short(text) RETURNS text LANGUAGE sql RETURN replace(replace(replace(replace(regexp_replace(regexp_replace(regexp_replace($1,
 	'public\.', '', 'g'), '::[a-z0-9_]+( precision| with time zone)?(\[\])?', '', 'g'), '^IN ', ''),
 	'timestamp with time zone', 'timestamptz'), 'double precision', 'float8'), ' DEFAULT ', ' = '), '= NULL', '= null');
--- A heading's anchor.
+-- The anchor of a heading.
 CREATE FUNCTION pg_temp.anchor(text) RETURNS text LANGUAGE sql RETURN '#' || replace(regexp_replace(lower($1), '[^a-z0-9_ -]', '', 'g'), ' ', '-');
--- What a function is for: a part of the page, and a task in it. A function without one is an error.
+-- The part of the page and the task in it to which a function belongs. A function that belongs to none is an error.
 CREATE TEMP TABLE area (place int, name text, pattern text, title text, page text);
 INSERT INTO area VALUES
 	(1, 'bf', '^(bloom|bf)_(?!index|summarize|desummarize|of$|grams$)', 'Bloom filter: bf', 'bf.md'),
@@ -33,7 +35,7 @@ INSERT INTO area VALUES
 	(7, 'decay', '^decay_', 'Decay functions', 'decay.md'),
 	(8, 'index', '^bf_(index|summarize|desummarize|of$|grams$)', 'The index', 'index.md'),
 	(9, 'partitions', '^chunk_', 'Skipping partitions', 'chunks.md');
--- A type of filters is told by its name; the first task that fits decides.
+-- The area follows from the name of the type. The first task whose pattern matches is taken.
 CREATE TEMP TABLE task (place int GENERATED ALWAYS AS IDENTITY, areas text, title text, pattern text);
 INSERT INTO task (areas, title, pattern) VALUES
 	('.bf|bf', 'Make one', '^[a-z]*bf_(empty|parameters|agg|agg_like|agg_in_order)$'),
@@ -58,7 +60,7 @@ DO $$DECLARE lost text; BEGIN
 	SELECT string_agg(DISTINCT proname::text, ', ') INTO lost FROM pg_temp.placed WHERE task IS NULL;
 	IF lost IS NOT NULL THEN RAISE 'scripts/lib/reference.sql knows no task for %: add one', lost; END IF;
 END$$;
--- One call: its arguments, what it returns, its comment, and the columns if it returns several.
+-- The entry of one function: its arguments, its result, its comment, and its columns if it returns several.
 CREATE FUNCTION pg_temp.entry(f pg_temp.placed) RETURNS text LANGUAGE sql AS $$
 	SELECT format('- `%s(%s)`%s%s', f.proname, taken, CASE WHEN f.prokind = 'p' THEN '' ELSE format(' → `%s`', pg_temp.short(f.result)) END,
 		CASE f.prokind WHEN 'a' THEN ', aggregate' WHEN 'w' THEN ', window function' WHEN 'p' THEN ', procedure' ELSE '' END)
@@ -100,7 +102,7 @@ SELECT E'\n## Views and tables\n\n| view or table | |\n| --- | --- |';
 SELECT format('| `%s` | %s |', relname, pg_temp.cell(obj_description(c.oid, 'pg_class')))
 FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind IN ('v', 'r') ORDER BY relname COLLATE "C";
 
--- Those that are the same for several types, in one line.
+-- Operators that are the same for several types, in one line.
 SELECT E'\n## Operators\n\n| left | | right | returns | |\n| --- | --- | --- | --- | --- |';
 WITH operator AS (
 	SELECT pg_temp.cell(oprleft::regtype::text) AS l, CASE WHEN oprright = oprleft THEN 'the same' ELSE format('`%s`', pg_temp.cell(oprright::regtype::text)) END AS r,

@@ -1,6 +1,5 @@
 #!/usr/bin/env perl
-# site.pl: changes copies of our pages in place where MkDocs reads Markdown in another way than the repository's own
-# view.
+# site.pl: changes copies of our pages in place where MkDocs reads Markdown differently from the repository's viewer.
 #
 #   scripts/lib/site.pl PAGE...
 use strict;
@@ -15,14 +14,14 @@ for my $page (@ARGV)
 		$code = !$code if $line =~ /^ *```/;
 		if (!$code && $line !~ /^ *```/)
 		{
-			# In a table \| inside of code is a | for the one, and both characters for the other.
+			# In a table, \| inside of code means | for the repository's viewer, and both characters for MkDocs.
 			$line =~ s/(`[^`]*`)/$1 =~ s{\\\|}{|}gr/ge if $line =~ /^\|/;
-			# MkDocs takes an index.md for the front page of its folder; ours are about the index, and front pages are
-			# README.md.
+			# MkDocs takes an index.md for the front page of its folder. Our index.md describes the index, and our
+			# front pages are README.md.
 			$line =~ s{\]\((?:[^()\s]*/)?\Kindex\.md(?=[#)])}{index-method.md}g;
-			# On a phone a picture is small: it leads to itself, where it can be made larger.
+			# On a phone a picture is small, so it becomes a link to itself, where it can be enlarged.
 			$line =~ s{^(!\[[^\]]*\]\(([^()\s]+\.svg)\))$}{[$1]($2)};
-			# A list inside of a list begins at the fourth column.
+			# MkDocs wants a list inside of a list to begin at the fourth column.
 			$line =~ s/^ {2,3}(?=[-*] )/    /;
 		}
 		push @lines, $line;

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# site.sh: builds the site of the documentation. Sourced after common.sh and packages.sh, whose functions and variables it uses.
+# site.sh: builds the site of the documentation. Sourced after common.sh and packages.sh, whose functions and variables
+# it uses.
 # shellcheck disable=SC2154
 
-# Debian's Python, which has Debian's modules, whatever other one is first in the path.
+# Debian's Python, because it has Debian's modules, whatever Python is first in the path.
 site_python=/usr/bin/python3
 
 want_site() {
@@ -11,13 +12,13 @@ want_site() {
 	want perl command -v perl
 }
 
-# The pages and pictures of the repository, and other files that pages link to.
+# Prints the pages and pictures of the repository, and other files to which pages link.
 site_files() {
 	(cd "$repository" && find . \( -path ./.git -o -path ./build -o -path ./packages -o -path ./regress -o -path ./debian -o -path ./docs/site \) -prune \
 		-o \( -name '*.md' -o -name '*.svg' -o -path ./LICENSE -o -path ./META.json \) -type f -print0)
 }
 
-# build_site FOLDER: what was in FOLDER is replaced, if it was a site.
+# build_site FOLDER: builds the site in FOLDER. Replaces what was there, if that was a site.
 build_site() {
 	local folder=$1 staging status=0
 	[[ ! -e $folder || -e $folder/sitemap.xml || -z $(ls -A "$folder") ]] || die "$folder is neither empty nor a site"
@@ -28,7 +29,7 @@ build_site() {
 	find "$staging/pages" -name index.md -execdir mv {} index-method.md \;
 	cp "$repository/docs/site/mkdocs.yml" "$staging"
 	cp "$repository/docs/site/site.css" "$staging/pages"
-	# Python, and the theme about another generator, have warnings that are not about our pages.
+	# Python prints warnings that are not about our pages, and so does the theme, about another site generator.
 	(cd "$staging" && mkdocs build --strict --clean -d "$folder" >log 2>&1) || status=$?
 	if ((status != 0)); then sed 's/\x1b\[[0-9;]*m//g' "$staging/log" | grep -E '^(WARNING|ERROR|Error|Aborted|[A-Za-z.]+Error)' >&2 || cat "$staging/log" >&2; fi
 	rm -rf "$staging"

@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
-# style.pl: says where files are not as .editorconfig wants them: ends of lines, white space at the end of lines, lines
-# that are too long. Ends with 1 if there is one.
+# style.pl: finds lines that are not as .editorconfig wants them: ends of lines, white space at the end of lines, lines
+# that are too long. Ends with status 1 if there is one.
 #
 #   scripts/lib/style.pl FOLDER
 #
-# Lines of C and C++ end by column 120, a tab counted as four, unless a string keeps them from it: messages stay in one
-# line, so that they can be found. Of Perl only comments are looked at, since test data and SQL in it have long lines.
+# A line of C or C++ has at most 120 columns, a tab counted as four, unless it has a string: messages stay in one line,
+# so that they can be found. In Perl only comments are checked, since test data and SQL have long lines.
 use strict;
 use warnings;
 use open qw(:std :encoding(UTF-8));

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# test-arm64.sh: the suite "arm64" of scripts/test: the core's unit tests, with the golden bytes among them, compiled for a 64-bit ARM
-# processor and run by an emulator. So they say that what is stored there is what is stored here. Sourced by scripts/test.
+# test-arm64.sh: the suite "arm64" of scripts/test. Compiles the core's unit tests, with the golden bytes among them,
+# for a 64-bit ARM processor, and runs them by an emulator. So the tests show that values are stored there as they are
+# here. Sourced by scripts/test.
 # shellcheck disable=SC2154,SC2317
 
 arm64_target=aarch64-linux-gnu
@@ -14,7 +15,8 @@ want_arm64() {
 	want binutils command -v readelf
 }
 
-# The library build of xxHash that the tests compare with, of its header, and GoogleTest of its source: for this processor.
+# Builds, for this processor, the library of xxHash with which the tests compare (from its header), and GoogleTest
+# (from its source).
 arm64_libraries() {
 	local header
 	header=$(g++ -E -x c++ - <<<'#include <xxhash.h>' | sed -n 's/^# [0-9]* "\(.*\/xxhash\.h\)".*/\1/p' | head -n 1)
@@ -52,7 +54,7 @@ arm64() {
 	verdict 'cmake configures the core' as_server cmake -S "$work/src" -B "$arm64/unit" -DCMAKE_TOOLCHAIN_FILE="$arm64/toolchain.cmake" \
 		-DCMAKE_BUILD_TYPE=Release -DSTREAMBLOOM_BENCH=OFF
 	verdict 'the core and its tests compile' as_server cmake --build "$arm64/unit" -j"$(nproc)"
-	# The emulator needs the time of five processors.
+	# The emulator takes about five times the processor time.
 	while IFS= read -r line; do
 		if [[ $line =~ $test ]]; then
 			found=$((found + 1))

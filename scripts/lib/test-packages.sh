@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# test-packages.sh: the suite "packages" of scripts/test: the release and the Debian packages, built, installed and removed as a
-# stranger would. Sourced by scripts/test, whose functions it calls.
+# test-packages.sh: the suite "packages" of scripts/test. Builds the release and the Debian packages, and installs and
+# removes them as a new user would. Sourced by scripts/test, whose functions it calls.
 # shellcheck disable=SC2154,SC2317
 #
-# Each suite of Debian in STREAMBLOOM_SUITES (the one of this machine, if it is not set) gets two fresh systems from the mirror of
-# this machine's apt: one to build in, and a minimal one in which only the finished package is installed. Both are folders
-# in $work. What runs in them sees neither the processes nor, unless it has to fetch packages, the network of this machine.
+# For each suite of Debian in STREAMBLOOM_SUITES (by default this machine's) there are two fresh systems from the
+# mirror of this machine's apt: one to build in, and a minimal one in which only the finished package is installed.
+# Both are folders in $work. Programs in them do not see the processes of this machine, and see its network only to
+# fetch packages.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -15,7 +16,8 @@ want_packaging() {
 	want git command -v git
 }
 
-# in_system ROOT [--net] COMMAND...: runs it there as root; with --net, without a network. Whatever it started ends with it.
+# in_system ROOT [--net] COMMAND...: runs the command as root in the system ROOT; with --net it runs without a network.
+# All processes that it has started end with it.
 in_system() {
 	local root=$1 apart=()
 	shift
@@ -29,7 +31,7 @@ in_system() {
 
 apt_in() { in_system "$1" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 "${@:2}"; }
 
-# make_system ROOT SUITE: a minimal Debian. Lists of a mirror that is some weeks behind will do.
+# make_system ROOT SUITE: makes a minimal Debian. The mirror's lists may be some weeks old.
 make_system() {
 	local root=$1 suite=$2 mirror base=$2
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' | head -n 1)
@@ -37,17 +39,18 @@ make_system() {
 	mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Check-Date "false"' \
 		"$base" "$root" "$mirror" || return
 	if [[ $suite == experimental ]]; then
-		# Only what is PostgreSQL's.
+		# Only PostgreSQL's packages are taken from experimental.
 		printf 'deb %s experimental main\n' "$mirror" >"$root/etc/apt/sources.list.d/experimental.list"
 		printf 'Package: postgresql* libpq* libecpg* libpg*\nPin: release a=experimental\nPin-Priority: 600\n' >"$root/etc/apt/preferences.d/postgresql"
 	fi
-	# No server starts when its package is installed.
+	# Installing a server's package must not start a server.
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	apt_in "$root" update
 }
 
-# build_packages ROOT SUITE: they come to ROOT/packages. The regression tests are run later, on what is installed.
+# build_packages ROOT SUITE: builds the packages into ROOT/packages. The regression tests are run later, on the
+# installed package.
 build_packages() {
 	local root=$1 suite=$2 versions=
 	apt_in "$root" install build-essential debhelper postgresql-server-dev-all libxxhash-dev lintian || return
@@ -65,10 +68,11 @@ installs() {
 	names=$(cd "$1" && compgen -G './packages/*-streambloom_*.deb') && apt_in "$1" install $names
 }
 
-# The pages in a package: none has a link that leads nowhere in the package.
+# Succeeds if no link in the pages of a package leads nowhere in that package.
 pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/postgresql-*-streambloom; }
 
-# types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the packaged page.
+# types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the
+# packaged tutorial.
 types_tutorial() {
 	local root=$1
 	"$here/generate-log" --lines 20000 >"$root/tmp/access.log" || return
@@ -85,7 +89,8 @@ types_tutorial() {
 		pg_ctlcluster "$version" main stop'
 }
 
-# json_log LINES: a made-up log of nginx in JSON lines. Its escapes \x16 are not JSON's, as in real ones.
+# json_log LINES: prints a made-up log of nginx in JSON lines. It has escapes \x16, which are not valid JSON, as in
+# real logs.
 json_log() {
 	"$here/generate-log" --lines "$1" | perl -ne '
 		/^(\S+) \S+ \S+ \[([^]]+)\] "((?:[^"\\]|\\.)*)" (\d+) (\S+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"/ or next;
@@ -93,8 +98,8 @@ json_log() {
 			$2, $1, $3, $4, $5, $6, $7'
 }
 
-# types_json ROOT: a user of the machine makes a role and a database for himself, as docs/logs.md says, types that page with a log in JSON
-# lines, and the tutorial from there on.
+# types_json ROOT: a user of the machine gets a role and a database, as docs/logs.md says, types that page with a log
+# in JSON lines, and then the tutorial.
 types_json() {
 	local root=$1
 	in_system "$root" sh -euc 'id newcomer 2>/dev/null || useradd -m newcomer; chmod 700 /home/newcomer' || return
@@ -121,7 +126,7 @@ types_json() {
 		pg_ctlcluster "$version" main stop'
 }
 
-# rest_of ROOT: what is left of the package, but for what was brought here.
+# rest_of ROOT: fails if the removed package has left anything, apart from the files that this suite has put there.
 rest_of() {
 	local left
 	left=$(find "$1" -xdev \( -path "$1/packages" -o -path "$1/proc" -o -path "$1/dev" \) -prune -o -iname '*streambloom*' -print)
@@ -131,16 +136,17 @@ rest_of() {
 
 removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" && rest_of "$1"; }
 
-# packaged_tests ROOT: debian/tests, as a distribution runs them.
+# packaged_tests ROOT: runs debian/tests as a distribution does.
 packaged_tests() {
 	unshare --mount --pid --fork --kill-child bash -c '
 		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
-		# The folder that $TMPDIR names is not there in the other system.
+		# The other system does not have the folder that $TMPDIR names.
 		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
-# The steps of the public workflow, with one short suite of tests. The checkout is a clone, which is another user's as it is there.
+# Runs the steps of the public workflow, with one short suite of tests. As in the workflow, the checkout is a clone
+# that belongs to another user.
 workflow_runs() {
 	local root=$1 version
 	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
@@ -162,7 +168,7 @@ one_suite() {
 	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
 	verdict "$name: a clean system is made" make_system "$clean" "$name"
 	cp -r "$build/packages" "$clean/packages"
-	# All that follows needs the package.
+	# All checks from here on need the package.
 	local began=$SECONDS
 	verdict "$name: the package installs in a clean system" installs "$clean"
 	verdict "$name: a new user loads a log in JSON lines as docs/logs.md says, and gets answers" types_json "$clean"
@@ -178,7 +184,8 @@ one_suite() {
 	fi
 }
 
-# A clone has what the release leaves out (.gitattributes): dpkg-source must not take that for a change of the sources.
+# A clone has files that the release leaves out (.gitattributes). dpkg-source must not take that for a change of the
+# sources.
 clone_makes_source_package() {
 	git -c safe.directory='*' clone -q "$repository" "$work/clone" && git config --file "$work/gitconfig" safe.directory '*' \
 		&& GIT_CONFIG_GLOBAL=$work/gitconfig "$work/clone/scripts/make-packages" --source "$work/clone-packages" \

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# test-site.sh: the suite "site" of scripts/test: builds the documentation's site, and looks at it with headless Chromium. Sourced by
-# scripts/test, whose functions it calls.
+# test-site.sh: the suite "site" of scripts/test. Builds the documentation's site, and looks at it with headless
+# Chromium. Sourced by scripts/test, whose functions it calls.
 # shellcheck disable=SC2154,SC2317
 
 want_browser() {
@@ -10,7 +10,8 @@ want_browser() {
 	want poppler-utils command -v pdftotext
 }
 
-# Each page of docs/ and of the results is in the navigation; of the suite "checks". Others are reached by links.
+# Each page of docs/ and each page of results must be in the navigation. (The suite "checks" calls this.) Other pages
+# are reached by links.
 pages_are_listed() {
 	local page listed
 	listed=$(sed 's/index-method\.md/index.md/' "$repository/docs/site/mkdocs.yml")
@@ -30,7 +31,7 @@ site() {
 	verdict 'the site is built, and no page has a link that leads nowhere' build_site "$work/site"
 	if [[ ! -e $work/site/index.html ]]; then return; fi
 	chmod -R a+rX "$work/site"
-	# A check is a line; what is wrong is below it, indented.
+	# Each check is a line; if something is wrong, it is on indented lines below.
 	while IFS= read -r line; do
 		case $line in
 		'ok '*) ok "${line#ok }" ;;

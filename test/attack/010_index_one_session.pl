@@ -1,8 +1,6 @@
-# Random relations of every kind with bf indexes on random columns, random changes, and random queries: each query has
-# the same rows with the indexes, ChunkSkip and chunk_scan() as without all of them. One session. Short here; for
-# longer, by hand:
-#
-# (in the environment of scripts/test)
+# One session makes random relations of every kind with bf indexes on random columns, random changes, and random
+# queries. Each query must have the same rows with the indexes, ChunkSkip and chunk_scan() as without all of them. The
+# test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/010_index_one_session.pl
 #
@@ -39,7 +37,7 @@ my $prepared_transactions = $db->sql('SHOW max_prepared_transactions') > 0;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Policies whose conditions are neither leakproof nor cheap, and one by a column that has an index.
+# Policies whose conditions are neither leakproof nor cheap, and a policy with a condition on an indexed column.
 sub row_level_security
 {
 	my ($relation) = @_;
@@ -51,7 +49,7 @@ sub row_level_security
 		pick('id % 3 > 0', "length(pad) > 10 OR $sql IS NULL", "$sql = " . DifferSchema::thing_literal($relation, $thing) . ' OR k = 1', "pad::text <> 'xxx'") . ') WITH CHECK (true)');
 }
 
-# A cursor that is older than the changes after it.
+# A cursor that was opened before some changes, and is read after them.
 sub old_cursor
 {
 	my ($session, $relation) = @_;
@@ -92,14 +90,14 @@ sub old_cursor
 	$run->act($session, 'ROLLBACK', $hold ? 'ROLLBACK; CLOSE ALL' : 'ROLLBACK');
 }
 
-# chunk_scan() with a summary table that is as new as the rows.
+# chunk_scan() with a summary table that is made of the current rows.
 sub summaries
 {
 	my ($session, $relation) = @_;
 	my $name = $relation->{name};
 	my $column = pick(@{$relation->{columns}});
 	my $of = chance(0.4) ? "SELECT heap AS chunk, bf_of(index) AS f FROM differ.indexes('$name')" : "SELECT tableoid::regclass AS chunk, bf_agg($column->{name}" . pick('', ', 1000', ', 100, 0.2') . ") AS f FROM $name GROUP BY 1";
-	# What bf_of() gives is of the first column of each index.
+	# bf_of() returns filters of the first column of each index.
 	if ($of =~ /bf_of/)
 	{
 		my ($n) = (($column->{name}) =~ /(.*)/);
@@ -120,7 +118,7 @@ sub summaries
 	$run->act($session, 'summaries', "DROP TABLE IF EXISTS ${name}_summary");
 }
 
-# A transaction with savepoints, and questions in the middle.
+# A transaction with savepoints, and with questions in the middle.
 sub transaction
 {
 	my ($session, $relation, $ask) = @_;
@@ -147,7 +145,7 @@ sub transaction
 		my ($state) = $run->act($session, 'PREPARE TRANSACTION', "PREPARE TRANSACTION $name");
 		if ($state eq '00000')
 		{
-			# Its locks may be in the way.
+			# The locks of the prepared transaction may be in the way.
 			$run->act($session, 'lock_timeout', "SET lock_timeout = '50ms'");
 			$ask->(3);
 			$run->act($session, 'COMMIT PREPARED', pick('COMMIT', 'COMMIT', 'ROLLBACK') . " PREPARED $name");
@@ -214,7 +212,8 @@ sub one_schema
 		last if $run->full || $session->{lost} || time() > $run->{deadline};
 		my $relation = pick(@{$schema->{relations}});
 		my $kind = rand();
-		# The cursor of a foreign table opens the one of the other server when it is read first.
+		# A cursor over a foreign table opens its cursor on the other server only when it is first read, so it would
+		# see the changes.
 		if ($kind < 0.12 && $relation->{kind} ne 'foreign') { old_cursor($session, $relation); }
 		elsif ($kind < 0.18) { summaries($session, $relation); }
 		elsif ($kind < 0.38 && $relation->{kind} ne 'foreign') { transaction($session, $relation, sub { $ask->(@_) }); }
@@ -238,13 +237,13 @@ sub one_schema
 	}
 	$run->compare($session, map { DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}) if !$run->full;
 	$run->act($session, 'bf_index_check', "SELECT differ.each('$_->{name}', 'SELECT bf_index_check(%L)')") foreach @{$schema->{relations}};
-	# Not in the history, and not with the session that may hold locks.
+	# This is not in the history, and not done by the session that may hold locks.
 	$run->wait_for_server if $session->{lost};
 	$run->close_session($session);
 	$db->sql("SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database() \\gexec\nDROP SCHEMA $schema->{name} CASCADE");
 }
 
-# From the beginning of the test, so that the short mode ends within 60 s.
+# Counted from the beginning of the test ($^T), so that the short mode ends within 60 s.
 $run->{deadline} = $^T + $seconds;
 my $number = 0;
 one_schema(++$number) while !$run->full && (time() < $run->{deadline} || $number < 3);

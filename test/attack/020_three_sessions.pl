@@ -1,11 +1,12 @@
-# Three sessions at once on random relations with bf indexes: one writes, one changes tables, partitions and indexes,
-# one reads, at all isolation levels. In each snapshot a query has the same rows with the indexes as without; single
-# statements see every row of a state that was committed; of two SERIALIZABLE transactions that write what the other one
-# looked for in vain, one fails. Short here; for longer, by hand, in the environment of scripts/test:
+# Three sessions work at once on random relations with bf indexes, at all isolation levels: one writes, one changes
+# tables, partitions and indexes, one reads. In each snapshot a query must have the same rows with the indexes as
+# without. A single statement must see every row of a committed state. If each of two SERIALIZABLE transactions writes
+# what the other one has looked for in vain, one of them must fail. The test is short; for longer, in the environment
+# of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/020_three_sessions.pl
 #
-# The seed settles what each session does, not how they interleave.
+# The seed settles what each session does, but not how the sessions interleave.
 use strict;
 use warnings;
 
@@ -33,7 +34,7 @@ my @kinds = ('plain', 'unlogged', 'partitioned', 'partitioned', 'partitioned', '
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Each of two transactions looks for a value, finds what it finds, and writes a row with the other's value.
+# Two transactions: each looks for a value, and writes a row with the value that the other one looks for.
 sub write_skew
 {
 	my ($one, $two, $relation, $number) = @_;
@@ -68,7 +69,7 @@ sub write_skew
 		my $write = chance(0.7) ? "INSERT INTO $target (id, k, $column->{name}) VALUES (1, $k, $literals[1 - $n]) RETURNING 'written'"
 			: "UPDATE $target SET $column->{name} = $literals[1 - $n] WHERE ctid = (SELECT ctid FROM $target WHERE id % 2 = $n LIMIT 1) RETURNING 'written'";
 		my ($state, undef, $answer) = $run->act(($one, $two)[$n], 'write', $write);
-		# An UPDATE may find nothing to change.
+		# An UPDATE may find no row to change.
 		push @states, $state eq '00000' && $answer !~ /written/ ? 'no row' : $state;
 	}
 	push @states, map { ($run->act($_, 'COMMIT', 'COMMIT'))[0] } $one, $two;
@@ -80,7 +81,8 @@ sub write_skew
 	$run->fail_with($one, "both transactions committed, having read$rows: @states") if !$refused && !grep { $_ ne '00000' } @states;
 }
 
-# A snapshot that is older than a deletion which the summaries leave out: of these ranges bf_of() has to refuse.
+# A snapshot that is older than a deletion. The summaries leave the deleted rows out, so bf_of() must refuse to answer
+# for their ranges.
 sub old_snapshot
 {
 	my ($one, $two, $relation) = @_;
@@ -125,12 +127,12 @@ sub one_schema
 	$db->sql("DROP SCHEMA $schema->{name} CASCADE") if !$run->full;
 }
 
-# From the beginning of the test, so that the short mode ends within 60 s.
+# Counted from the beginning of the test ($^T), so that the short mode ends within 60 s.
 my $deadline = $^T + $seconds;
 my $length = $seconds > 100 ? 8 : 5;
 my $number = 0;
 my $longest = 0;
-# Another one if there is time for it, should it take as long as the longest up to now.
+# Another schema is begun if there is time for it, assuming that it takes as long as the longest one so far.
 while (!$run->full && ($number < 2 || time() + $longest < $deadline))
 {
 	my $began = time();

@@ -1,15 +1,15 @@
-# A hot standby answers from random relations with bf indexes while the primary writes to them and changes them.
-# Snapshots of the standby stay open across the primary's work; in each of them a query has the same rows with the
-# indexes as without. The primary writes with wal_consistency_checking, so the standby compares each page of an index
-# that it replays with the primary's. In the end the standby is promoted, its indexes are checked, and writes go on.
-# Short here; for longer, by hand, in the environment of scripts/test:
+# A hot standby answers queries on random relations with bf indexes, while the primary writes to these and changes
+# them. Snapshots of the standby stay open while the primary works. In each of them a query must have the same rows
+# with the indexes as without. The primary writes with wal_consistency_checking, so the standby compares each index
+# page that it replays with the primary's page. In the end the standby is promoted, its indexes are checked, and writes
+# go on. The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl
 #
-# There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for
-# older snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and
-# deleted during CREATE INDEX CONCURRENTLY is missing in either; such builds are made only if STREAMBLOOM_CONCURRENTLY
-# is set.
+# There are no B-tree indexes here. A B-tree that the primary builds leaves out rows that are dead on the primary. The
+# standby uses it for older snapshots too, and these snapshots miss such rows. A bf index has its horizon against this.
+# A row that is committed and deleted during CREATE INDEX CONCURRENTLY is missing in both kinds of index, so such
+# builds are made only if STREAMBLOOM_CONCURRENTLY is set.
 use strict;
 use warnings;
 
@@ -25,10 +25,10 @@ use Time::HiRes qw(time sleep);
 
 StreambloomTap::require_cluster();
 StreambloomTap::start_own_cluster();
-# All but heap and heap2, whose check gives a false alarm without this extension too (README.md has the statements): in
-# a row that its own transaction inserted and then deleted in a savepoint that was rolled back, HEAP_COMBOCID stays,
-# SELECT ... FOR UPDATE keeps it, the replay of this clears it, and after VACUUM (FREEZE) the check compares it. The
-# extension writes no heap pages.
+# All resource managers except heap and heap2, whose check gives a false alarm even without this extension (README.md
+# has the statements). A transaction inserts a row, and deletes it in a savepoint that is rolled back; the flag
+# HEAP_COMBOCID stays in the row. SELECT ... FOR UPDATE keeps the flag on the primary, but its replay clears it. After
+# VACUUM (FREEZE) the check compares the flag. The extension writes no heap pages.
 my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
 StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
 	wal_consistency_checking => $checked, max_locks_per_transaction => 512, synchronous_commit => 'off');
@@ -40,7 +40,7 @@ diag("seed $seed");
 srand($seed);
 
 my $run = DifferRun->new(database => $db->name, name => '030', seed => $seed);
-# Readers of the standby are cancelled where replay has waited long enough for them.
+# Readers on the standby are cancelled when replay has waited for them for two seconds.
 my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '2s', max_standby_archive_delay => '2s', autovacuum => 'off');
 my @kinds = ('plain', 'plain', 'partitioned', 'partitioned', 'sub-partitioned', 'sub-partitioned', 'inherited', 'materialized');
 
@@ -54,15 +54,14 @@ sub standby_sql
 	return $db->sql($sql);
 }
 
-# Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some
-# without.
+# Old snapshots on the standby: all questions are asked in one of them. Some take locks at the beginning, some do not.
 sub standby_reader
 {
 	my ($run, $schema, $session, $go_on) = @_;
-	# A session that was ended has not read the last question.
+	# If the session was ended, the last question was not read.
 	no warnings 'io';
 
-	# 57P01 and 40001 are what a conflict with recovery gives; a session that was ended is opened again.
+	# 57P01 and 40001 are the errors of a conflict with recovery. A session that was ended is opened again.
 	$run->{expected} = qr/^(?:40|55P03|25P02|57P01|57014|lost)/;
 	$run->{before} = 1;
 	while ($go_on->())
@@ -73,7 +72,7 @@ sub standby_reader
 			$run->count('sessions that were ended');
 			$run->close_session($session);
 			my $party = $session->{party};
-			# The new one may be ended before it has begun.
+			# The new session may be ended before it has begun.
 			$session = undef;
 			$session = eval { $run->session($party, port => $port) } while !$session && $go_on->();
 			last if !$session;
@@ -95,8 +94,9 @@ sub standby_reader
 	}
 }
 
-# The records of the extension that the primary wrote from one place of its WAL on (of the last 256 MB, which are still
-# there), and those of them that have a page without the image with which a standby compares what it has replayed.
+# Counts the records that the extension has written since this place of the primary's WAL (in the last 256 MB, which
+# are still there). Adds those that have a page without its image to @not_compared: a standby cannot compare such a
+# page after the replay.
 my ($records, @not_compared) = (0);
 
 sub records_since
@@ -152,12 +152,14 @@ sub one_schema
 	return;
 }
 
-# From the beginning of the test, so that the short mode ends within 60 s; the promotion is still to come then.
+# Counted from the beginning of the test ($^T), so that the short mode ends within 60 s. The promotion comes after the
+# deadline.
 my $deadline = $^T + $seconds;
 my $length = $seconds > 100 ? 15 : 8;
 my $number = 0;
 my $longest = 0;
-# Another one if there is time for it, should it take as long as the longest up to now, and for the promotion.
+# Another schema is begun if there is time for it and for the promotion, assuming that it takes as long as the longest
+# one so far.
 while (!$run->failures && ($number < 2 || time() + $longest + 5 < $deadline))
 {
 	my $began = time();
@@ -170,7 +172,7 @@ subtest 'it becomes the primary' => sub {
 	my $schema = DifferSchema->new(number => $number + 1, kinds => ['plain', 'partitioned', 'sub-partitioned']);
 	my $one = $run->session('one');
 	$run->act($one, 'make', $_) foreach $schema->create;
-	# A transaction that was prepared before the promotion, and an index whose range was being summarized.
+	# A transaction that inserts rows is prepared before the promotion, and committed after it.
 	my ($relation) = @{$schema->{relations}};
 	$run->act($one, 'prepare', join ";\n", 'BEGIN', DifferSchema::insert($relation, 50, one => 1), "PREPARE TRANSACTION 'over'");
 	$db->catch_up;

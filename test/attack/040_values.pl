@@ -1,16 +1,17 @@
-# Values, everything with everything: random histories of filters beside the exact answers that SQL computes. (The core
-# alone, millions of counts in seconds, is tried by test/attack/values*.cpp.)
+# Random histories of values, compared with the exact answers that SQL computes. (test/attack/values*.cpp tests the
+# core alone, with millions of counts in seconds.)
 #
-# tbf: a history draws its parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot
-# items, size), builds one to three filters in different ways (aggregates in any order, parallel, over a window, hit by
-# hit, array by array), merges them with weights or without, and then does a few random things to the result: decay,
-# other layouts, hits added late and early, removed, weights, merging with itself and with larger filters. After each
-# step: no item has less than its exact decayed sum, the list of hot items keeps its bounds, the value survives bytea
-# and both layouts. bf: never a miss after any adding, uniting, intersecting and folding; the same bytes in any order,
-# by workers, over a window. sbf, ibf, abf: the same bytes and flags for the same items, by aggregates, arrays, one by
-# one, and in two parts.
+# tbf: a history draws parameters at random: half-life, epoch, layout, minimum increase, recurring minimum, a list of
+# hot items, size. It builds one to three filters in different ways: by aggregates in any order, in parallel, over a
+# window, hit by hit, array by array. It merges them, with weights or without. Then it does a few random things to the
+# result: decay, another layout, late and early hits, removed hits, weights, a merge with itself or with a larger
+# filter. After each step no item may have less than its exact decayed sum, the list of hot items must keep its bounds,
+# and the value must survive a cast to bytea and both layouts.
+# bf: no item is missed after any adding, uniting, intersecting and folding. The bytes are the same in any order, by
+# workers, and over a window.
+# sbf, ibf, abf: the same items give the same bytes and flags, by aggregates, by arrays, one by one, and in two parts.
 #
-# (in the environment of scripts/test)
+# The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl
 #
@@ -33,17 +34,18 @@ my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 my $db = StreambloomTap->new('040');
 $db->sql(<<'SQL');
 CREATE UNLOGGED TABLE input (n int, part int, item int, us bigint, weight float8); -- us: microseconds since 2000
-CREATE UNLOGGED TABLE hit (item int, us bigint, weight float8); -- what the filter is to hold
+CREATE UNLOGGED TABLE hit (item int, us bigint, weight float8); -- the hits that the filter should hold
 CREATE TABLE problem (history text, what text);
 CREATE TABLE done (step text);
-CREATE TABLE compared (what text, n bigint); -- how often what was compared
+CREATE TABLE compared (what text, n bigint); -- how often each kind of comparison was made
 
 CREATE FUNCTION pick(VARIADIC choices text[]) RETURNS text LANGUAGE sql AS 'SELECT choices[1 + floor(random() * cardinality(choices))::int]';
 CREATE FUNCTION at(us bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	$$ SELECT '2000-01-01 UTC'::timestamptz + us / 86400000000 * interval '24 hours' + us % 86400000000 * interval '1 microsecond' $$;
 CREATE FUNCTION epoch_start(us bigint, epoch bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT (us / epoch - CASE WHEN us % epoch < 0 THEN 1 ELSE 0 END) * epoch';
--- what a hit still counts; sums of hits beyond 1,000 half-lives are not looked at
+-- The factor by which a hit has decayed at the time asked. It is at least 2^-1000: sums of older hits are not
+-- compared.
 CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 ELSE power(2::float8, greatest(-1000, (epoch_start(hit, epoch) - epoch_start(asked, epoch))::float8 / half_life)) END';
 
@@ -85,7 +87,7 @@ DECLARE
 	epoch bigint := 0;
 	option text;
 	top int := 0;
-	rounding float8 := 1e-9; -- the list of hot items counts in 2^-40 hits; what this has lost is weighted with the rest
+	rounding float8 := 1e-9; -- what the list may lose: it counts in 2^-40 hits, and later weights multiply losses
 	expected bigint;
 	like_this tbf;
 	-- the stream
@@ -121,7 +123,7 @@ BEGIN
 	END IF;
 	like_this := tbf_empty(expected, 0.01, half_life_asked, epoch_asked, pick('extensible', 'flat'), option = 'minimum increase', option = 'recurring minimum', top);
 
-	-- some times as many items as a filter keeps sums of before it goes over to cells
+	-- sometimes as many items as make a filter go over from sums of items to sums of cells
 	items := pick('1', '3', '50', '50', '200', '3000', '9000');
 	hits := items * (1 + floor(random() * 2));
 	span := pick('0', '1', '20', '40', '70', '300')::bigint * CASE half_life WHEN 0 THEN 86400000000 ELSE half_life END;
@@ -131,7 +133,7 @@ BEGIN
 			CASE weights WHEN '1' THEN 1 WHEN 'fractions' THEN random() * 5 WHEN 'large' THEN floor(random() * 1e6) WHEN 'zeros' THEN floor(random() * 2)
 				ELSE power(10::float8, -12 * random()) END
 		FROM generate_series(1, hits) n;
-	IF random() < 0.5 THEN -- hits come in the order of their times
+	IF random() < 0.5 THEN -- hits come in order of time
 		UPDATE input SET n = s.n FROM (SELECT ctid AS row, row_number() OVER (ORDER BY us) AS n FROM input) s WHERE input.ctid = s.row;
 	END IF;
 	history := format('%s: %s, half-life %s, epoch %s, top %s, %s, told %s items; %s hits of %s items in %s, weights %s;', seed, option, half_life_asked,
@@ -156,10 +158,10 @@ BEGIN
 			SET LOCAL max_parallel_workers_per_gather = 3;
 			EXECUTE format('SELECT tbf_agg_like(item, at(us), %L, weight) FROM input WHERE part = %s', like_this, k) INTO f;
 			SET LOCAL max_parallel_workers_per_gather = 0;
-		WHEN 'window' THEN -- the final function runs in between, on a state that goes on
+		WHEN 'window' THEN -- the final function runs in between, and the state is used further
 			SELECT all_of_it INTO f FROM (SELECT n, tbf_agg_in_order(item, at(us), like_this, weight) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 77 FOLLOWING) AS all_of_it
 				FROM input WHERE part = k OFFSET 0) s ORDER BY n DESC LIMIT 1;
-		WHEN 'one by one' THEN -- the last of them
+		WHEN 'one by one' THEN -- the hits with n <= 40, after an aggregate of the others
 			SELECT tbf_agg_in_order(item, at(us), like_this, weight ORDER BY n) INTO f FROM input WHERE part = k AND n > 40;
 			f := coalesce(f, like_this);
 			FOR r IN SELECT * FROM input WHERE part = k AND n <= 40 ORDER BY n LOOP
@@ -243,7 +245,7 @@ BEGIN
 				f := f + tbf_add(tbf_empty(expected * pick('1', '4', '16')::int, 0.01, half_life_asked, epoch_asked, pick('flat', 'extensible'), option = 'minimum increase', false, top), 8, at(newest));
 				INSERT INTO hit VALUES (8, newest, 1);
 			END CASE;
-		EXCEPTION -- not every filter can do everything; then it is as it was
+		EXCEPTION -- not every filter can do every step; then the filter stays as it was
 			WHEN object_not_in_prerequisite_state OR numeric_value_out_of_range OR invalid_parameter_value THEN
 				history := history || ' (' || SQLERRM || ')';
 				CONTINUE;
@@ -255,7 +257,7 @@ BEGIN
 END $$;
 SQL
 
-# bf, sbf and ibf.
+# The histories of bf.
 $db->sql(<<'SQL');
 CREATE PROCEDURE bf_history(seed int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -329,7 +331,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The steps of sbf and ibf, and of an abf that counts items: what each of the ways says of the same items, byte by byte and flag by flag.
+-- The steps of sbf and ibf, and of an abf that counts items. All ways of adding the same items must give the same
+-- bytes and the same flags.
 CREATE PROCEDURE stable_history(seed int) LANGUAGE plpgsql AS $$
 DECLARE
 	type text;
@@ -368,13 +371,13 @@ BEGIN
 		EXECUTE 'SELECT bytea(' || format(one, g::text, r.item, r.weight) || ')' INTO g;
 	END LOOP;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'one by one gives other bytes than the aggregate' WHERE f IS DISTINCT FROM g;
-	-- as an array; its flags are those of the window function
+	-- as an array; the flags are the same as those of the window function
 	EXECUTE format('SELECT bytea((c).updated), (c).duplicates FROM (SELECT %s_check_add(%s, array_agg(item ORDER BY n)%s) AS c FROM input) s', type, empty,
 		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g, flags;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'an array gives other bytes than the aggregate' WHERE f IS DISTINCT FROM g;
 	EXECUTE format('SELECT array_agg(d ORDER BY n) = $1 FROM (SELECT n, %s_duplicate(item%s, %s) OVER (ORDER BY n) AS d FROM input) s', type, importance, empty) INTO r USING flags;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'the window function has other flags' WHERE r IS DISTINCT FROM ROW(true);
-	-- in two parts, the second of which goes on from what the first stored
+	-- in two parts; the second part goes on from the value that the first one stored
 	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, like_this) INTO g;
 	EXECUTE format('SELECT bytea(%1$s_add_all(%2$L, array_agg(item ORDER BY n)%3$s)) FROM input WHERE n > 20', type, g::text,
 		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g;
@@ -384,7 +387,7 @@ BEGIN
 END $$;
 SQL
 
-# Rounds of histories, of all sorts, until the time is over.
+# Rounds of histories of all kinds, until the time is over.
 my $began = time();
 my ($rounds, $failed) = (0, 0);
 my $session = PsqlSession->new($db->name);

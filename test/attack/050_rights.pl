@@ -1,18 +1,15 @@
 # Rights: what a role may do and learn by way of the extension, and whose code runs with whose rights.
 #
-# 1. Code of the caller never runs with another role's rights: a schema first in the search_path has functions and
-# operators
-#    of the names and argument types of all of pg_catalog's; each says with whose rights it runs.
-# 2. Code in an index belongs to the table's owner. Whoever summarizes, checks, vacuums or builds, it runs with the
-# owner's
-#    rights, in a security-restricted operation, and leaves no setting behind.
-# 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is
-# listed. 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the
-# same whether
+# 1. Code of the caller never runs with another role's rights. A schema that is first in the search_path has functions
+#    and operators with the names and argument types of all those of pg_catalog; each says with whose rights it runs.
+# 2. Code in an index belongs to the table's owner. Whoever summarizes, checks, vacuums or builds the index, this code
+#    runs with the owner's rights, in a security-restricted operation, and leaves no setting behind.
+# 3. Each function that takes a relation refuses a role without the right for it. A new function fails the test until it
+#    is listed here.
+# 4. Nothing answers for rows that row-level security or a security-barrier view hides, and EXPLAIN is the same whether
 #    a hidden value exists or not.
-# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none looks names
-# up where its caller
-#    says; and roll-ups in sessions with a hostile search_path.
+# 5. The catalogue: no function is leakproof, none runs with its owner's rights, none looks names up in the caller's
+#    search_path. And roll-ups in sessions with a hostile search_path.
 use strict;
 use warnings;
 
@@ -39,7 +36,7 @@ sub as_role
 	return ($out, $err);
 }
 
-# The first SQLSTATE of an error among what psql wrote; 00000 without one.
+# The SQLSTATE of the first error in what psql wrote; 00000 if there is none.
 sub state_of
 {
 	my ($err) = @_;
@@ -63,7 +60,7 @@ CREATE TABLE app.words_1 PARTITION OF app.words FOR VALUES FROM (0) TO (10000);
 CREATE TABLE app.words_2 PARTITION OF app.words FOR VALUES FROM (10000) TO (100000);
 CREATE INDEX words_bf ON app.words USING bf (app.norm_sql(w), app.norm_pl(w), v) WITH (pages_per_range = 1, autosummarize = on)
 	WHERE app.is_wanted(v);
--- without a predicate: under a hostile path that would leave all rows out
+-- without a predicate: under a hostile path it would leave all rows out
 CREATE INDEX words_auto ON app.words USING bf (app.norm_pl(w)) WITH (pages_per_range = 1, autosummarize = on);
 CREATE INDEX words_plain ON app.words USING bf (v, w) WITH (pages_per_range = 1);
 INSERT INTO app.words SELECT i, 'word ' || i FROM generate_series(0, 19999) i;
@@ -73,8 +70,8 @@ RESET SESSION AUTHORIZATION;
 SQL
 $db->sql('GRANT MAINTAIN ON app.words, app.words_1, app.words_2 TO rights_keeper') if $version >= 17;
 
-# Functions and operators like all those of pg_catalog that can be copied. Each is right about nothing, and says who it
-# is.
+# Copies of all functions and operators of pg_catalog that can be copied. Each one returns a wrong result, and says
+# with whose rights it runs.
 my $twins = $db->sql(<<'SQL');
 CREATE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -122,7 +119,7 @@ like($twins, qr/^[12]\d{3} [4-9]\d\d$/, 'most of what pg_catalog has can be hija
 
 my $hostile = "SET search_path = eve, pg_catalog, public;\n";
 
-# The trap works: a role that uses the schema, with rights that are not its own, is told.
+# The trap works: it tells when a role that uses the hostile schema runs it with the rights of another role.
 my (undef, $trapped) = as_role('owner', "$hostile SELECT app.norm_pl('x'::text);");
 like($trapped, qr/eve: .* runs with the rights of rights_owner/, 'the hostile schema tells when it runs with the rights of the owner');
 
@@ -150,7 +147,7 @@ my @calls = (
 );
 foreach my $role (qw(none reader writer keeper))
 {
-	# VACUUM, ANALYZE and REINDEX of the server itself run expressions under the caller's path before PostgreSQL 17
+	# before PostgreSQL 17 the server's own VACUUM, ANALYZE and REINDEX run expressions under the caller's search_path
 	my @told;
 	foreach my $call (@calls)
 	{
@@ -162,10 +159,10 @@ foreach my $role (qw(none reader writer keeper))
 	is(join("\n", @told), '', "$role: no code of the caller runs with another role's rights");
 }
 
-# Whoever has the right to keep the index, or all rights, has the path by accident: the owner's expressions do not see
-# it either. (The rows of an INSERT, of a query and of ANALYZE are evaluated by the server, as those of every other
-# index. So the rows that were inserted above stand in the index with what the writer's own functions made of them,
-# until it is built anew.)
+# A role that has the right to keep the index, or has all rights, may have the hostile path by accident: the owner's
+# expressions do not see it either. (The server evaluates the expressions in an INSERT, a query and ANALYZE, as for
+# every other index. So for the rows that were inserted above, the index has what the writer's own functions returned,
+# until it is rebuilt.)
 $db->sql('REINDEX TABLE app.words_1');
 foreach my $role (qw(owner postgres))
 {
@@ -213,7 +210,7 @@ SQL
 sub evil_leaves_nothing
 {
 	my ($name, $sql) = @_;
-	# the settings before and after, in one session
+	# the settings before and after, in the same session
 	my $shown = "SELECT 'shown ' || current_user || ' ' || session_user || ' ' || current_setting('search_path') || ' ' || current_setting('work_mem') || "
 		. "' ' || count(*) FROM pg_class WHERE relname = 'evil_temp';\n";
 	my ($out, $err) = as_role('postgres', "SET search_path = public;\n$shown$sql\n$shown");
@@ -250,14 +247,14 @@ evil_leaves_nothing("its error in $_->[0] leaves nothing either", "DO \$\$ BEGIN
 
 # ------------------------------------------------------- 3. functions that take a relation
 
-# What each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer (INSERT), keeper
-# (MAINTAIN, from 17 on), owner.
+# The SQLSTATE that each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer
+# (INSERT), keeper (MAINTAIN, from PostgreSQL 17 on), owner.
 my $keeper = $version >= 17 ? '00000' : '42501';
 my $index = "'app.words_2_v_w_idx'";
 my %expected = (
 	'bf_index_check(regclass)' => ["SELECT bf_index_check($index)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_index_stats(regclass)' => ["SELECT * FROM bf_index_stats($index)", '42501', '00000', '42501', '42501', '00000'],
-	# NULL for who may not look, and not an error
+	# a role that may not look gets NULL, and no error of the function
 	'bf_index_overview(regclass)' => ["SELECT 1 / ((bf_index_overview($index)).state IS NOT NULL)::int", '22012', '00000', '22012', '22012', '00000'],
 	'bf_index_advise(regclass,text,integer)' => ["SELECT * FROM bf_index_advise('app.words_2', (SELECT attname::text FROM pg_attribute WHERE attrelid = 'app.words_2'::regclass AND attnum = 1))", '42501', '00000', '42501', '42501', '00000'],
 	'bf_index_advise(regclass,text[],integer)' => ["SELECT * FROM bf_index_advise('app.words_2')", '42501', '00000', '42501', '42501', '00000'],
@@ -270,8 +267,8 @@ my %expected = (
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_explain' => ["SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 );
-# The roll-up of the owner, which the reader may read. What only helps other functions has the rights of its caller,
-# too.
+# The roll-up of the owner, which the reader may read. Functions that only help other functions have the rights of
+# their caller, too.
 $db->sql(<<'SQL');
 SET SESSION AUTHORIZATION rights_owner;
 CREATE TABLE app.hits (at timestamptz, url text, site text);
@@ -335,8 +332,8 @@ foreach my $function (sort keys %expected)
 	is("@got", "@states", "$function: none, SELECT, INSERT, MAINTAIN, owner");
 }
 
-# A role without the right takes no lock that others would feel: it is refused while another session holds the strongest
-# one.
+# A role without the right takes no lock that would disturb others: it is refused even while another session holds the
+# strongest lock.
 {
 	my $holder = PsqlSession->new($db->name);
 	$holder->sql('BEGIN; LOCK TABLE app.words_2 IN ACCESS EXCLUSIVE MODE');
@@ -350,9 +347,9 @@ foreach my $function (sort keys %expected)
 	$holder->close;
 }
 
-# ------------------------------------------------------------- 4. what is hidden stays so
+# ------------------------------------------------------------- 4. hidden rows stay hidden
 
-# Each column has the values 0 to 999 in all partitions; the hidden value is in one row that the policy hides.
+# Each column has the values 0 to 999 in all partitions. The hidden value is in one row, which the policy hides.
 my %types = (
 	int => ['int', 'i', 1], bigint => ['bigint', 'i', 1], text => ['text', "'t' || i", 1], uuid => ['uuid', 'md5(i::text)::uuid', 1],
 	numeric => ['numeric', 'i + 0.5', 0], jsonb => ['jsonb', "jsonb_build_object('k', i)", 0], array => ['int[]', 'ARRAY[i, i]', 0],
@@ -388,7 +385,7 @@ $db->sql('ALTER TABLE app.secret_3 FORCE ROW LEVEL SECURITY');
 is(state_of((as_role('owner', "SELECT bf_index_check('$secret_index');"))[1]), '0A000', 'the owner under forced row-level security may not');
 $db->sql('ALTER TABLE app.secret_3 NO FORCE ROW LEVEL SECURITY');
 
-# EXPLAIN of a hidden value and of one that does not exist, with the values taken out.
+# EXPLAIN of queries for a value, with the value replaced by VALUE.
 my $absent = -815;
 sub explained
 {
@@ -404,7 +401,7 @@ sub explained
 	$out =~ s/\Q$literal\E/VALUE/g;
 	(my $bare = $literal) =~ s/^'|'$//g;
 	$out =~ s/\Q$bare\E/VALUE/g;
-	$out =~ s/\Q$value\E/VALUE/g;	# within arrays and documents, where it is quoted otherwise
+	$out =~ s/\Q$value\E/VALUE/g;	# also within arrays and documents, where quotes differ
 	return $out;
 }
 my $seen_skip = 0;
@@ -422,14 +419,14 @@ foreach my $relation (qw(app.secret app.barrier))
 			next if $types{$name}[2];
 			$hidden = explained('ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF', $relation, $name, -4711, $setting);
 			$none = explained('ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF', $relation, $name, $absent, $setting);
-			# what the server's own nodes say of rows that a filter removed is not ours
+			# the server's own nodes tell how many rows a filter removed; the extension cannot help that
 			s/^.*Rows Removed by.*\n//mg, s/^\s*Buffers:.*\n//mg foreach $hidden, $none;
 			push @differ, "EXPLAIN ANALYZE of $name ($setting):\n$hidden\nbeside:\n$none" if $hidden ne $none;
 		}
 	}
 	is(join("\n", @differ[0 .. ($#differ > 1 ? 1 : $#differ)]), '', "$relation: EXPLAIN does not tell whether a hidden value exists");
 }
-# It can tell where nothing is hidden: the test sees what it looks for.
+# Without hidden rows EXPLAIN does differ: the test can see what it looks for.
 $db->sql('GRANT SELECT ON app.secret_copy TO rights_reader');
 isnt(explained('COSTS OFF', 'app.secret_copy', 'int', -4711, ''), explained('COSTS OFF', 'app.secret_copy', 'int', $absent, ''),
 	'without row-level security EXPLAIN does tell');
@@ -446,16 +443,16 @@ cmp_ok($db->sql("SELECT count(*) FROM $members"), '>', 150, 'the catalogue has t
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.proleakproof"), '', 'none is leakproof: each can raise an error that shows its argument');
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.prosecdef"), '', 'none runs with the rights of its owner');
 
-# What is written in a language that looks names up when it runs looks them up in pg_catalog, or has them looked up
-# already.
+# Functions in a language that looks names up when it runs must look them up in pg_catalog, or have bodies in which the
+# names are already resolved.
 my $open = "l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))";
 my @looks_up = sort split /\n/, $db->sql("SELECT replace(p.oid::regprocedure::text, ' ', '') FROM $members WHERE $open");
 my @by_hand = sort 'tbf_rollup_count(regclass,anycompatible,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anycompatible,timestampwithtimezone,timestampwithtimezone,jsonb)',
 	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
 is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
 
-# A schema whose functions and operators tell whenever they run, whoever calls them, stands first; and relations of the
-# session hide those of pg_catalog.
+# First in the search_path is a schema whose functions and operators say so whenever they run, whoever calls them.
+# Relations of the session hide those of pg_catalog.
 $db->sql(<<'SQL');
 CREATE OR REPLACE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -480,7 +477,7 @@ foreach my $path ('eve, pg_catalog, public', 'pg_temp, eve, pg_catalog, public')
 	is(join("\n", @told), '', "roll-ups do not look into the search_path $path");
 }
 
-# The expressions of a roll-up are its owner's code: nobody else runs them, not even a superuser.
+# The expressions of a roll-up are code of its owner. Nobody else runs them, not even a superuser.
 $db->sql(<<'SQL');
 SET SESSION AUTHORIZATION rights_mallory;
 CREATE TABLE evil.hits (at timestamptz, v int);

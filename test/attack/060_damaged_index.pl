@@ -1,8 +1,8 @@
 # Indexes that are damaged at random: words, bits and stretches of the meta page, of directory pages and of the
-# beginnings of filter pages; pages that are missing, empty, garbage, or in each other's place. Every call answers with
-# the right rows or with XX002 (index_corrupted), nothing crashes, takes gigabytes, or makes the file grow, and REINDEX
-# mends it. Damage among the bits of a filter's lines is not tried: nothing can tell it from the right bits. For longer,
-# by hand, in the environment of scripts/test:
+# beginnings of filter pages; pages that are missing, empty, garbage, or in each other's place. Every call must answer
+# with the right rows or with XX002 (index_corrupted). Nothing may crash, take gigabytes, or make the file grow, and
+# REINDEX must mend the index. The bits of a filter's lines are not damaged, because nothing can tell wrong bits from
+# right ones. For longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/060_damaged_index.pl
 #
@@ -17,8 +17,8 @@ use DamagedIndex;
 use StreambloomTap;
 use Test::More;
 
-my $short = 30; # seconds; a round that is under way then takes some more
-my $tables = 20; # of a round
+my $short = 30; # seconds; the round that has begun then takes some more
+my $tables = 20; # tables in a round
 my $page = 8192;
 
 StreambloomTap::require_cluster();
@@ -37,9 +37,9 @@ sub read_pages
 
 sub number { return Attack::one_of((0xffffffff) x 4, (0x7fffffff) x 2, 0, 1, 2, 3, 126, 127, 0x80000000, 0xfffffffe, int(rand(300)), int(rand(2**32))); }
 
-# Where something is read from a page that is not a bit of a filter: the header (without the place in WAL, and the
-# checksum), and the beginning of the content; of the meta page the parameters, the directory, and the entries of the
-# first groups.
+# An offset on a page at which something other than the bits of a filter is read. On all pages: the header (without the
+# place in WAL and the checksum), and the beginning of the content. On the meta page also the parameters, the
+# directory, and the entries of the first groups.
 sub offset
 {
 	my ($content) = @_;
@@ -49,13 +49,13 @@ sub offset
 	return 24 + int(rand(32)) if $magic eq 'BfFl';
 	return 24 + int(rand(400)) if $magic ne 'BfIx';
 	my $directory = 24 + 120 + 24 * unpack('S', substr($content, 24 + 6, 2));
-	return 24 + 16 + int(rand(48)) if Attack::chance(0.3); # publications, and how many pages, entries and groups there are
+	return 24 + 16 + int(rand(48)) if Attack::chance(0.3); # publications; the numbers of pages, entries and groups
 	return 24 + int(rand(96)) if Attack::chance(0.2);
 	return $directory + int(rand(16)) if Attack::chance(0.15);
 	return $directory + 2000 + int(rand(Attack::one_of(48, 48, 48, 3000)));
 }
 
-# Damages pages in one way; returns what it did, and whether the core itself looks at that.
+# Ways to damage pages. Each returns what it did, and whether PostgreSQL itself checks the damaged bytes.
 my %ways = (
 	word => sub {
 		my ($pages, $n) = @_;
@@ -112,8 +112,8 @@ my %ways = (
 	},
 );
 
-# 32 columns and 3,800 ranges, so that some of the groups of ranges are on a directory page.
-# As in test/tap/024_damaged_index.pl: more entries than the meta page has room for.
+# 32 columns and 3,800 ranges, as in test/tap/024_damaged_index.pl. The index has more entries of groups than the meta
+# page has room for, so some are on a directory page.
 sub make_large
 {
 	my ($i) = @_;
@@ -124,13 +124,14 @@ sub make_large
 		. "CREATE INDEX t${i}_bf ON t$i USING bf ($names) WITH (pages_per_range = 1, false_positive_rate = 0.000001, levels = 1);\n";
 }
 
-# One round: tables, a damage to each, and all calls. Returns how many were noticed, and adds to the failures.
+# One round: makes tables, damages each index, and makes all calls. Returns how many damages were noticed, and adds to
+# the failures.
 my (@failures, %times, %noticed);
 sub round
 {
 	my ($number) = @_;
 	my $large = $number * 1000;
-	my $is_large = $number % 3 == 1; # the first one
+	my $is_large = $number % 3 == 1; # its first table is large
 	my @names = map { $large + $_ } 0 .. $tables - 1;
 	$db->sql(join '', map { $is_large && $_ == $large ? make_large($_) : DamagedIndex::make_table($_) } @names);
 	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } @names);
@@ -160,7 +161,7 @@ sub round
 		next if !@wrong;
 		push @failures, "round $number, table $i: $text: " . join('; ', @wrong);
 		diag($failures[-1]);
-		# It may be that the server is gone.
+		# The server may have crashed.
 		my ($code) = StreambloomTap::psql($db->name, 'SELECT 1');
 		StreambloomTap::restart_own_cluster() if $code != 0;
 	}

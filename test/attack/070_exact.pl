@@ -1,15 +1,16 @@
-# Small filters, which hold their items themselves, beside exact answers: random histories of self-sized tbf and bf
-# around the limit of their exact form (65,536 items), mixed with filters that have counters or lines.
+# Random histories of small filters that hold their items themselves, compared with exact answers. They are self-sized
+# tbf and bf with about as many items as the exact form takes (65,536), mixed with filters that have counters or lines.
 #
-# tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with its own hits. A history builds
-# them in different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without, scales,
-# decays, changes their layout, takes hits out, and stores them as they are, compressed, in line. After each step: no
-# item has less than its exact sum; in an exact filter none has more than that and the documented rounding, no other
-# item has anything, and cardinality and inner product are those of SQL; the order of merging and workers leave the same
-# bytes. bf: the same with unions and intersections: an item is never missed, an exact filter holds no other, and it has
-# the bytes of bf_agg() over its items.
+# tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with hits of its own. A history
+# builds them in different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without,
+# scales and decays them, changes their layout, takes hits out, and stores them as they are, compressed, and in line.
+# After each step no item may have less than its exact sum. In an exact filter no item may have more than that and the
+# documented rounding, no other item may have anything, and cardinality and inner product must be those of SQL. The
+# bytes must not depend on the order of merging, nor on workers.
+# bf: the same with unions and intersections. An item is never missed; an exact filter holds no other item, and has the
+# same bytes as bf_agg() over its items.
 #
-# (in the environment of scripts/test)
+# The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/070_exact.pl
 #
@@ -32,10 +33,10 @@ my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 
 my $db = StreambloomTap->new('070');
 $db->sql(<<'SQL');
-CREATE TABLE slot (s int PRIMARY KEY, f tbf, compressed tbf, inline tbf, err float8); -- err: how much too high a count may be
+CREATE TABLE slot (s int PRIMARY KEY, f tbf, compressed tbf, inline tbf, err float8); -- err: by how much a count may be too high
 ALTER TABLE slot ALTER compressed SET STORAGE extended, ALTER inline SET STORAGE main;
 ALTER TABLE slot SET (parallel_workers = 3);
-CREATE UNLOGGED TABLE hit (s int, item int, us bigint, weight float8, slop float8); -- slop: the rounding of the hit
+CREATE UNLOGGED TABLE hit (s int, item int, us bigint, weight float8, slop float8); -- slop: how much rounding may add to this hit
 CREATE UNLOGGED TABLE truth (item int, exact float8, slop float8);
 CREATE TABLE problem (history text, what text);
 CREATE TABLE done (step text);
@@ -48,7 +49,7 @@ CREATE FUNCTION epoch_start(us bigint, epoch bigint) RETURNS bigint LANGUAGE sql
 	'SELECT (us / epoch - CASE WHEN us % epoch < 0 THEN 1 ELSE 0 END) * epoch';
 CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 ELSE power(2::float8, greatest(-1000, (epoch_start(hit, epoch) - epoch_start(asked, epoch))::float8 / half_life)) END';
--- how many items: around the borders of blocks, and of the exact form
+-- a number of items, often at a limit of the blocks or of the exact form
 CREATE FUNCTION some_items() RETURNS int LANGUAGE sql AS $$
 	SELECT CASE WHEN random() < 0.02 THEN pick('65534', '65535', '65536', '65537', '40000') ELSE pick('1', '2', '3', '31', '32', '33', '63', '64', '65', '127', '128', '200', '1000', '3000') END::int $$;
 
@@ -80,12 +81,12 @@ BEGIN
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s < %s', asked, item, c, exact) FROM slot, truth, tbf_count(f, item, at(asked)) c
 		WHERE s = of_slot AND exact > 1e-280 AND NOT c BETWEEN exact * (1 - 1e-12) AND 1.7e308 LIMIT 3;
-		-- each look-up in a compressed value decompresses it from its beginning
+		-- only some items: each look-up in a compressed value decompresses it from its beginning
 		INSERT INTO problem
 		SELECT history, format('item %s counts otherwise in another storage', item) FROM slot, truth
 		WHERE s = of_slot AND item % CASE WHEN info.bytes < 1000000 THEN 7 ELSE 9973 END = 0 AND (tbf_count(f, item, at(asked)) <> tbf_count(compressed, item, at(asked)) OR tbf_count(f, item, at(asked)) <> tbf_count(inline, item, at(asked))) LIMIT 3;
 		CONTINUE WHEN info.layout <> 'exact' OR i > 1 OR NOT tight;
-		-- only now, when nothing is scaled up: not too high either
+		-- at i = 1 nothing is scaled up, so a count must not be too high either
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s, which is more than %s and %s', asked, item, c, exact, t.slop + row.err) FROM slot, truth t, tbf_count(f, item, at(asked)) c
 		WHERE s = of_slot AND c > exact * (1 + 1e-9) + t.slop + row.err LIMIT 3;
@@ -116,7 +117,7 @@ DECLARE
 	half_life bigint := 0;
 	epoch bigint := 0;
 	rate float8;
-	unit float8; -- what a count is rounded to, each time it is stored
+	unit float8; -- the unit to which a count is rounded each time it is stored
 	top int := 0;
 	mi boolean;
 	weights text;
@@ -186,7 +187,7 @@ BEGIN
 				IF mi AND way NOT IN ('arrays', 'one by one', 'window') OR step = 'told' THEN
 					way := 'in order';
 				END IF;
-				IF way = 'agg' AND (top > 0 OR g <> tbf_empty(NULL, rate, half_life_asked, epoch_asked)) THEN -- it cannot be told of these
+				IF way = 'agg' AND (top > 0 OR g <> tbf_empty(NULL, rate, half_life_asked, epoch_asked)) THEN -- tbf_agg() has no arguments for these
 					way := 'like';
 				END IF;
 				e := unit;
@@ -221,7 +222,7 @@ BEGIN
 					SELECT count(*) INTO n FROM (SELECT DISTINCT item % 5 FROM hit WHERE s = a) s;
 					SELECT x INTO f FROM (SELECT grouping(k) AS whole, tbf_agg_like(item, at(us), g, weight) AS x FROM (SELECT item % 5 AS k, * FROM hit WHERE s = a) s GROUP BY ROLLUP (k)) s WHERE whole = 1;
 				END CASE;
-				-- how it was built leaves no trace
+				-- the bytes do not depend on how the filter was built
 				IF NOT mi AND step <> 'told' AND (half_life = 0 OR way IN ('agg', 'like', 'parallel', 'window', 'arrays', 'groups')) AND (SELECT count(DISTINCT item) FROM hit WHERE s = a) <= 65536 THEN
 					INSERT INTO compared VALUES ('tbf: bytes', 1);
 					INSERT INTO problem SELECT history, way || ' gives other bytes than the aggregate' WHERE f <> (SELECT tbf_agg_like(item, at(us), g, weight ORDER BY random()) FROM hit WHERE s = a);
@@ -251,7 +252,7 @@ BEGIN
 				INSERT INTO problem SELECT history, 'workers leave a trace' WHERE f <> g;
 				EXECUTE CASE step WHEN 'agg' THEN 'SELECT tbf_merge_agg(f) OVER (ORDER BY s DESC) FROM slot ORDER BY s LIMIT 1' ELSE format('SELECT tbf_merge_agg(f, %s::float8 * (1 + s)) OVER (ORDER BY s DESC) FROM slot ORDER BY s LIMIT 1', w) END INTO g;
 				INSERT INTO problem SELECT history, 'a window leaves a trace' WHERE f <> g;
-				-- undecayed and exact: as one aggregate over all rows
+				-- without decay and exact: the same bytes as one aggregate over all rows
 				CREATE TEMP TABLE united ON COMMIT DROP AS SELECT a AS s, item, us, weight * w * CASE step WHEN 'agg' THEN 1 ELSE 1 + s END AS weight, slop * greatest(w * (1 + s), 1) * 1.001 + CASE step WHEN 'agg' THEN 0 ELSE weight * w * (1 + s) / 4096 END AS slop FROM hit WHERE w > 0;
 				DELETE FROM hit WHERE s = a;
 				INSERT INTO hit SELECT * FROM united;
@@ -283,7 +284,7 @@ BEGIN
 				FOR r IN SELECT ctid AS row, * FROM hit WHERE s = a ORDER BY random() LIMIT CASE step WHEN 'remove' THEN 1 ELSE 40 END LOOP
 					f := tbf_remove(f, r.item, at(r.us), r.weight);
 					e := e + unit;
-					-- of a hit up to a unit may stay
+					-- up to a unit of a hit may stay in the filter
 					UPDATE hit SET weight = 0 WHERE ctid = r.row;
 				END LOOP;
 				IF half_life = 0 AND unit = 0 THEN
@@ -344,7 +345,7 @@ BEGIN
 		a := floor(random() * 4);
 		b := (a + 1 + floor(random() * 3)::int) % 4;
 		n := pick('1', '2', '10', '31', '32', '64', '65', '127', '128', '129', '256', '257', '300', '1000')::int;
-		IF random() < 0.02 THEN -- around the border of the exact form
+		IF random() < 0.02 THEN -- around the limit of the exact form
 			n := pick('30000', '65535', '65536', '65537', '70000')::int;
 		END IF;
 		first := pick('0', '0', '5', '40', '1000');
@@ -384,7 +385,7 @@ BEGIN
 				INSERT INTO problem SELECT history, 'an intersection with an exact filter is exact' WHERE (bf_info(g)).layout <> layout;
 				IF (bf_info(f)).layout = 'exact' AND (bf_info(other.f)).layout = 'exact' THEN
 					DELETE FROM member m WHERE s = a AND NOT EXISTS (SELECT FROM member o WHERE o.s = b AND o.item = m.item);
-				ELSE -- it may hold some more
+				ELSE -- the result may hold some more items
 					DELETE FROM member m WHERE s = a AND NOT g @> item;
 					INSERT INTO member SELECT a, o.item FROM member o WHERE o.s = b AND g @> o.item ON CONFLICT DO NOTHING;
 				END IF;

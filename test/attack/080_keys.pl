@@ -1,15 +1,15 @@
-# Indexes on keys inside values (lines of text by grams, jsonb, tsvector, arrays): random values, random conditions of
-# every operator of these classes, random changes. Each condition has the same rows with the indexes as by a sequential
-# scan, under random combinations of the planner's switches, in plain and in partitioned tables.
+# Indexes on keys inside values: lines of text by grams, jsonb, tsvector, arrays. Values, changes and conditions are
+# random, with every operator of these classes. Each condition must have the same rows with the indexes as by a
+# sequential scan, under random combinations of the planner's switches, in plain and in partitioned tables.
 #
-# (in the environment of scripts/test)
+# The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl
 #
-# STREAMBLOOM_ONLY=grams looks only at lines of text and what is made of them. STREAMBLOOM_METHOD=gin runs the same with
-# GIN indexes (of pg_trgm for lines, without letters of which it does not know all cases): what is found there is a
-# mistake of this test, or of PostgreSQL. A failure leaves a history that psql can run again
-# (test/attack/lib/DifferRun.pm). The seed settles every statement.
+# STREAMBLOOM_ONLY=grams asks only about lines of text and about values made of lines. STREAMBLOOM_METHOD=gin runs the
+# same with GIN indexes. (For lines these are pg_trgm's, and words with letters of which it does not know all cases are
+# left out.) A difference that is found with GIN is a mistake of this test, or of PostgreSQL. A failure leaves a
+# history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
 use strict;
 use warnings;
 use utf8;
@@ -46,8 +46,8 @@ KeysValues::add_any_case() if $bf;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# One answer under one combination of switches, and one question under several. Answers are digests of the rows'
-# numbers.
+# A function that answers under one combination of switches, and one that compares a question under several
+# combinations. An answer is a digest of the numbers of the rows.
 my $functions = <<'SQL';
 CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE FUNCTION answer(switches text, query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -61,7 +61,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- '=', the rows and what the plans have; or what differs. Of errors only the state must be the same, or the index has spared it.
+-- Returns '=', the number of rows and what the plan has, or what differs. If both ways end with an error, only the
+-- SQLSTATE must be the same. An error without the indexes alone is right too: the indexes have spared it.
 CREATE FUNCTION compare(number int, query text, plain_switches text, plain_query text, look bool, VARIADIC switches text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plain CONSTANT text := answer(plain_switches, plain_query);
@@ -104,7 +105,7 @@ sub switched
 }
 
 my $plain_switches = join('; ', map { "SET LOCAL $switches[$_] = " . ($_ == 0 ? 'on' : 'off') } 0 .. $#switches) . '; SET LOCAL ' . sprintf($parallel, 0);
-# All combinations of switches, in an order of its own each time it is used up.
+# All combinations of switches, shuffled anew each time they are used up.
 my @combinations;
 
 sub combination
@@ -127,7 +128,7 @@ my %thing = (
 my @things = grep { ($lines || !$thing{$_}{lines}) && ($bf || !$thing{$_}{plain}) && (!$only_grams || $thing{$_}{lines}) } sort keys %thing;
 
 my $relations = 0;
-# Tall tables have some hundred ranges, so that their indexes have a second level.
+# Tall tables have some hundred ranges, so their indexes have a second level.
 my $tall;
 
 sub index_element
@@ -172,7 +173,7 @@ sub new_relation
 		foreach my $i (0 .. $self->{partitions} - 1)
 		{
 			my $bounds = {range => "FROM ($i" . '00) TO (' . ($i + 1) . '00)', hash => "WITH (modulus $self->{partitions}, remainder $i)", list => "IN ($i)"}->{$self->{by}};
-			# Columns in another order.
+			# A partition whose columns are in another order.
 			push @sql, chance(0.25) ? ("CREATE TABLE ${name}_p$i (nums numeric[], other int, line text, doc jsonb, names text[] COLLATE nocase, words tsvector, ints int[], tags text[], n int, t text, id int)$filled",
 				"ALTER TABLE ${name}_p$i DROP other", "ALTER TABLE $name ATTACH PARTITION ${name}_p$i FOR VALUES $bounds") : "CREATE TABLE ${name}_p$i PARTITION OF $name FOR VALUES $bounds$filled";
 		}
@@ -205,7 +206,7 @@ sub change
 	return ('insert that is undone', 'BEGIN; ' . rows_sql($self, 10) . '; ROLLBACK') if $kind < 0.29;
 	if ($kind < 0.45)
 	{
-		# What is new in old pages is asked for at once.
+		# Changes rows in old pages, and asks for the new values at once.
 		my ($line, $doc, $ints) = (KeysValues::literal(KeysValues::line($self->{rows})), KeysValues::literal(KeysValues::doc($self->{rows})), KeysValues::literal(KeysValues::list('ints', $self->{rows})));
 		my ($set, @conditions) = @{pick(["line = $line", "line = $line", "lower(line) = lower($line)", "to_tsvector('simple', line) @@ plainto_tsquery('simple', $line)", "string_to_array(line, ' ') @> string_to_array($line, ' ')"],
 			["doc = $doc", "doc @> ${doc}::jsonb", "doc -> 'a' @> ${doc}::jsonb -> 'a'"], ["ints = $ints", "ints @> ${ints}::int[]", "ints && ${ints}::int[]"], ['n = n + 1'], ['words = ' . KeysValues::literal(KeysValues::words($self->{rows}))],
@@ -236,7 +237,7 @@ sub change
 sub condition
 {
 	my ($self) = @_;
-	# mostly on what has an index
+	# mostly about things that have an index
 	return KeysValues::condition(chance(0.9) ? pick(@{$self->{things}}) : pick(@things));
 }
 
@@ -249,7 +250,7 @@ sub conditions
 	return chance(0.3) ? "($where) AND " . pick('n % 2 = 0', 'line IS NOT NULL', 'id > 100', 'id > 200', "id < $self->{rows} / 2") : $where;
 }
 
-# chunk_scan() with the operator of a condition.
+# chunk_scan() takes the operator of a condition by its name.
 my %operators = (LIKE => '~~', ILIKE => '~~*');
 my $chunk_scan = $bf && $db->sql("SELECT count(*) FROM pg_proc WHERE proname = 'chunk_scan' AND 'operator' = ANY (proargnames)");
 
@@ -269,8 +270,8 @@ sub chunk_scan_question
 	return;
 }
 
-# The operand of one condition as a value that is known only when the query runs: from a row, or of a prepared
-# statement.
+# The operand of a condition becomes a value that is known only when the query runs: it comes from a row, or is a
+# parameter of a prepared statement.
 my $prepared = 0;
 
 sub question
@@ -309,7 +310,7 @@ sub ask
 	my @questions = ((map { {kind => 'rows', query => "SELECT id FROM $self->{name} WHERE $_"} } @conditions), map { question($self) } 1 .. $count);
 	my (@sql, @switches_of);
 	return if $session->{lost} || $run->full;
-	# A set of questions is one transaction. What is prepared is prepared before, with generic plans.
+	# A set of questions is one transaction. Statements are prepared before it, with generic plans.
 	my @before = map { $_->{before} ? encode_utf8($_->{before}) : () } @questions;
 	$run->act($session, 'PREPARE', $_) foreach @before;
 	foreach my $number (0 .. $#questions)
@@ -320,7 +321,7 @@ sub ask
 		my $query = $q->{query};
 		if ($q->{prepared})
 		{
-			# The plan is made under the first switches.
+			# The plan is made under the first combination of switches.
 			my $expected = "SELECT compare_prepared($number, " . join(', ', map { DifferRun::quote($_) } $q->{prepared}, $query, $plain_switches, $first) . ')';
 			push @sql, $expected;
 			push @switches_of, 1;
@@ -364,7 +365,8 @@ sub ask
 }
 
 $functions .= <<'SQL';
--- The same for a prepared statement, whose plan is generic: it is made under the switches, and its answer is the digest.
+-- The same for a prepared statement with a generic plan. The plan is made under the switches, and the statement
+-- returns the digest.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine text;
@@ -400,7 +402,7 @@ sub one_relation
 	$run->begin_history();
 	$run->{starts}{one} = "$extensions;\n$functions$start";
 	KeysValues::forget();
-	# Some tables have rows with so many keys that filters have several pages.
+	# In some tables rows have so many keys that a filter takes several pages.
 	$KeysValues::wide = pick(1, 1, 30);
 	my $act = sub { my ($what, $sql) = @_; return $run->act($session, $what, encode_utf8($sql)); };
 
@@ -447,7 +449,7 @@ sub one_relation
 $db->sql("$extensions;\n$functions");
 if ($bf)
 {
-	# Keys of such texts are other ones although the texts are equal.
+	# Under this collation equal texts may have different keys.
 	$db->sql('CREATE TABLE nocase (names text[] COLLATE nocase, name text COLLATE nocase)');
 	is($db->sqlstate("CREATE INDEX ON nocase USING bf ($_)"), '0A000', "USING bf ($_) is refused under a nondeterministic collation") foreach 'names', 'name gram_ops';
 }

@@ -1,12 +1,12 @@
 # Joins that skip: random joins of random tables have the same rows with JoinKeys and JoinSkip as without
 # (streambloom.enable_join_skip).
 #
-# Types, NULLs, keys of other types, collations, expressions; inner, outer, semi and anti joins, stars; LATERAL,
-# sub-plans, recursion; tables of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements
-# that write; row-level security; prepared statements with generic plans, and changes of tables and indexes between
-# their executions; SERIALIZABLE.
+# The joins vary in their types, NULLs, keys of other types, collations and expressions. There are inner, outer, semi
+# and anti joins, and stars; LATERAL, sub-plans, recursion; tables of several batches; cursors that are older than
+# changes, LIMIT, FOR UPDATE, statements that write; row-level security; prepared statements with generic plans, and
+# changes of tables and indexes between their executions; SERIALIZABLE.
 #
-# (in the environment of scripts/test)
+# The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/090_joins.pl
 #
@@ -41,7 +41,7 @@ CREATE FUNCTION indexes(relation regclass) RETURNS TABLE (index regclass, heap r
 	SELECT indexrelid::regclass, indrelid::regclass FROM (SELECT relid FROM pg_partition_tree(relation) UNION SELECT relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 	WHERE amname = 'bf' AND relkind = 'i' ORDER BY 1
 $$;
--- The answer of a statement, which leaves nothing behind.
+-- The answer of a statement; what the statement changes is undone.
 CREATE FUNCTION answer(statement text, join_skip text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text;
@@ -70,7 +70,8 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN -3 ELSE -1 END;
 END
 $$;
--- "=", the rows and the pages that were skipped; or what differs. The plain statement is the same unless one is prepared.
+-- Returns "=", the number of rows and the number of pages that were skipped, or what differs. plain_statement is the
+-- same as statement, unless that executes a prepared one.
 CREATE FUNCTION compare(number int, statement text, plain_statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine CONSTANT text := answer(statement, 'on');
@@ -125,7 +126,7 @@ SQL
 my %count;
 my @problems;
 
-# A busy machine takes longer, but compares enough to find what a run on an idle one finds.
+# A busy machine gets more time, so that it compares enough to find what an idle one finds.
 sub goes_on
 {
 	return @problems < 4 && (Attack::seconds_left(40) > 0 || ($count{comparisons} // 0) < 1500 && ($count{rounds} // 0) < 40);
@@ -173,8 +174,8 @@ sub ask
 		$count{'comparisons that skipped pages'}++ if $pages > 0;
 		$count{"skipped: $q->{kind}"}++ if $pages > 0;
 	}
-	# A join of large results may take longer than the timeout on a busy machine: then it must take as long without the
-	# nodes.
+	# A join of large results may take longer than the timeout on a busy machine. Then the join without the nodes must
+	# take as long.
 	if ($state eq '57014' && $answered < @questions)
 	{
 		my $q = $questions[$answered];
@@ -250,6 +251,6 @@ diag(join ', ', map { "$_: $count{$_}" } sort keys %count);
 diag(sprintf 'pages were skipped in %.0f %% of the comparisons', 100 * $share);
 ok(!@problems, 'random joins have the same rows with the nodes as without') or diag(join "\n\n", @problems);
 cmp_ok($count{comparisons} // 0, '>=', 500, 'enough was compared');
-# The first few rounds of a slow machine may be of schemas in which less can be skipped than in most.
+# On a slow machine there are only a few rounds, and in their schemas less may be skipped than in most.
 cmp_ok($share, '>=', Attack::is_long() ? 0.3 : 0.2, 'pages were skipped often enough');
 done_testing();

@@ -1,9 +1,8 @@
-# Plain queries over partitioned tables with the node PartitionScan: each has the same rows with the node and without.
-# Random tables with tens of partitions (other columns, missing indexes, two levels), random queries (joins, subqueries,
-# aggregates, LIMIT, prepared statements of both kinds), random changes between them (rows, partitions, indexes,
-# columns). One session.
-#
-# (in the environment of scripts/test)
+# Plain queries over partitioned tables have the same rows with the node PartitionScan as without. The tables are
+# random, with tens of partitions (columns in another order, missing indexes, two levels). The queries are random:
+# joins, subqueries, aggregates, LIMIT, prepared statements with both kinds of plans. Between them there are random
+# changes of rows, partitions, indexes and columns. There is one session. The test is short; for longer, in the
+# environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/092_partition_scan.pl
 #
@@ -33,7 +32,7 @@ my $run = DifferRun->new(database => $db->name, name => '092', seed => $seed);
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# One answer: a digest of the rows. The counts of the node are added to those of the session.
+# An answer is a digest of the rows. What EXPLAIN counts for the node is added to the counts of the session.
 my $functions = <<'SQL';
 CREATE TABLE looked (plans int, node int, asked int, skipped int);
 INSERT INTO looked VALUES (0, 0, 0, 0);
@@ -48,7 +47,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- The same of a prepared statement, whose rows come one by one.
+-- The same for a prepared statement, whose rows come one by one.
 CREATE FUNCTION answer_of_prepared(switches text, statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -65,7 +64,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- '=' and the number of rows, or what differs. `look` adds to the counts what EXPLAIN ANALYZE says.
+-- Returns '=' and the number of rows, or what differs. If `look` is set, the counts of EXPLAIN ANALYZE are added to
+-- those of the session.
 CREATE FUNCTION compare(number int, switches text, off text, query text, look bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	prepared CONSTANT bool := query LIKE 'EXECUTE%';
@@ -89,7 +89,7 @@ BEGIN
 END
 $$;
 SQL
-# A column has the name of a variable.
+# The column "asked" has the same name as a variable of the function, so it needs the table's name.
 $functions =~ s/SET asked = asked \+ (.*?) WHERE node = 1;/SET asked = looked.asked + $1;/;
 $functions =~ s/SET skipped = skipped \+ (.*?) WHERE node = 1;/SET skipped = looked.skipped + $1;/;
 
@@ -179,7 +179,7 @@ sub change
 
 # -------------------------------------------------------------------------- queries
 
-# A condition that indexes may answer; $t is the alias of the table, $value of what it is compared with.
+# A condition that indexes may answer; $t is the alias of the table, $value the value to compare with.
 sub asked
 {
 	my ($self, $t, $value) = @_;
@@ -264,7 +264,7 @@ sub switches
 		'; SET LOCAL plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan');
 }
 
-# Asks so many questions in one round trip.
+# Asks this many questions in one round trip.
 sub ask
 {
 	my ($session, $self, $count) = @_;
@@ -279,7 +279,7 @@ sub ask
 			my $statement = $query;
 			my $n = 0;
 			my @values;
-			# some of the values become parameters
+			# some of the constants become parameters
 			$statement =~ s/\.a = (-?\d+)\b(?!\))/push @values, $1; '.a = $' . ++$n/e if chance(0.9);
 			push @sql, 'PREPARE p' . (++$self->{prepared}) . ($n ? ' (' . join(', ', ('bigint') x $n) . ')' : '') . " AS $statement";
 			$query = "EXECUTE p$self->{prepared}" . ($n ? ' (' . join(', ', @values) . ')' : '');
@@ -287,7 +287,7 @@ sub ask
 		}
 		elsif ($self->{kept} && chance(0.1))
 		{
-			# one that was prepared before the last changes
+			# a statement that was prepared before the last changes
 			my ($name, $n) = @{pick(@{$self->{kept}})};
 			$query = "EXECUTE p$name" . ($n ? ' (' . join(', ', map { value_of_a($self) } 1 .. $n) . ')' : '');
 		}
@@ -313,7 +313,7 @@ sub ask
 			$run->count('plans with the node') if $3 eq '1';
 		}
 	}
-	# A statement cannot be prepared if a column is gone.
+	# A statement whose column is gone cannot be prepared.
 	$run->fail_with($session, "a comparison ended with $state $message") if $state eq 'lost' || $state =~ /^XX/;
 }
 

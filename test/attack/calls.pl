@@ -1,7 +1,7 @@
-# Every function, operator, aggregate and cast of the extension is called with arguments from a list for each type, in
-# many forms, under a statement_timeout of one second. A call fails if it ends with an error of class XX, ends the
-# server process, heeds the timeout more than half a second late, or takes more memory than it may. README.md tells how
-# to run it for long and what to do with a failure.
+# Calls every function, operator, aggregate and cast of the extension with arguments from a list for each type, in many
+# forms, under a statement_timeout of one second. A call fails if it ends with an error of class XX, ends the server
+# process, obeys the timeout more than half a second late, or takes too much memory. README.md tells how to run the
+# test for longer, and what to do with a failure.
 use strict;
 use warnings;
 
@@ -17,22 +17,22 @@ use List::Util;
 use StreambloomTap;
 use Test::More;
 
-# Megabytes that one call may take beyond what a new session has: merging tbf filters of the largest size takes 8 bytes
-# for each of 2^27 counters (docs/limits.md), and its arguments.
+# Megabytes that one call may take beyond the memory of a new session. The largest need: merging tbf filters of the
+# largest size takes 8 bytes for each of 2^27 counters (docs/limits.md), and the memory of the arguments.
 my $memory = 1300;
 
-my $short = 50; # seconds; what is under way then takes some more
+my $short = 50; # seconds; the calls that have begun then take some more
 our $batch = 500; # calls that are sent together
-our $at_least = 3000; # calls in all
-our $heavy_share = 0.2; # of the time goes to calls with large values
-our $share = 0.02; # of the time may go to one callable
-our $nesting = 0.15; # arguments that are calls themselves
-our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones, or after one that takes very long in the short mode
+our $at_least = 3000; # calls that a run must make
+our $heavy_share = 0.2; # the share of the time for calls with large values
+our $share = 0.02; # the share of the time that one callable may take
+our $nesting = 0.15; # the probability that an argument is itself a call
+our $enough = 3; # failures after which a callable is no longer called; 20 times as many if they are errors of class XX, which are quick; in the short mode one is enough if it ignores the timeout
 
 StreambloomTap::require_cluster();
 Attack::limit_memory(5 * 1024);
 StreambloomTap::start_own_cluster();
-# Errors are what this test makes; the log has the crashes.
+# The test makes errors on purpose, so the log does not have them; it has the crashes.
 StreambloomTap::restart_own_cluster(log_min_messages => 'log', log_min_error_statement => 'panic', restart_after_crash => 'on', max_parallel_workers_per_gather => 2,
 	wal_level => 'minimal', max_wal_senders => 0);
 
@@ -43,7 +43,7 @@ $db->sql(StreambloomTap::read_file("$FindBin::Bin/calls/$_.sql")) foreach 'relat
 my $catalogue = Calls::Catalogue->new($db, 'streambloom');
 my $arguments = Calls::Arguments->new($db);
 Calls::Mutations::add_to($arguments, $db, 40);
-# After a crash the server is back soon.
+# After a checkpoint the server is back soon if it crashes.
 $db->sql('CHECKPOINT');
 
 types_are_known($catalogue, $arguments);
@@ -55,14 +55,14 @@ cmp_ok($calls, '>=', $at_least, 'there was time for many calls');
 report(@failures);
 done_testing();
 
-# Seconds in which calls can be made. A machine may be so busy that the short mode needs more for a tolerable number.
+# The seconds that are left for calls. On a busy machine the short mode gets more time, until it has made enough calls.
 sub time_left
 {
 	my ($calls) = @_;
 	return Attack::seconds_left($calls < $at_least ? 2 * $short : $short);
 }
 
-# One test: there is a list for each type that a function takes.
+# One test: each type that a function takes has a list of arguments.
 sub types_are_known
 {
 	my ($catalogue, $arguments) = @_;
@@ -73,11 +73,11 @@ sub types_are_known
 		diag(map { "no list for $_, which is taken by " . join(', ', @{$users->{$_}}) . "\n" } @unknown);
 }
 
-# Makes calls for as long as there is time; returns how many, and the failures, each with kind, label and sql.
+# Makes calls for as long as there is time. Returns their number and the failures, each with kind, label and sql.
 sub attack
 {
 	my ($catalogue, $arguments, $caller, $time_left) = @_;
-	# What has an argument of type internal is refused by the parser: a few calls show that.
+	# The parser refuses arguments of type internal: a few calls show that.
 	my @targets = map { {callable => $_, calls => 0, seconds => 0, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
 		grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
 	foreach my $target (@targets)
@@ -91,7 +91,7 @@ sub attack
 	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
 	my $told = $began;
 
-	# These come as soon as everything was called once.
+	# These are made as soon as everything was called once.
 	my @long = Attack::shuffled(long_calls(@targets));
 	my $next_batch = sub
 	{
@@ -102,7 +102,8 @@ sub attack
 		{
 			push @batch, grep { !$_->{target}{is_bad} } splice @long, 0, 3;
 		}
-		# Large values come by themselves: what takes too much memory is looked for among few calls.
+		# Calls with large values are sent in small batches. If a batch takes too much memory, only these few calls are
+		# repeated alone.
 		elsif (@heavy_targets && $heavy_time < $heavy_share * $passed)
 		{
 			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;
@@ -112,10 +113,11 @@ sub attack
 		my $tries = @batch ? 0 : 10 * $batch;
 		while ($tries-- > 0 && @batch < $batch && @targets)
 		{
-			# Formulas are quick, and only certain extremes together make their loops long: they come more often.
+			# Formulas are called more often. They are quick, and only certain combinations of extremes make their
+			# loops long.
 			@queue = Attack::shuffled(@targets, (grep { $_->{is_formula} } @targets) x 5) if !@queue;
 			my $target = shift @queue;
-			# What has taken more than its share of the time waits.
+			# A callable that has taken more than its share of the time has to wait.
 			next if $target->{is_bad} || ($target->{calls} > $target->{soon} && $target->{seconds} > $share * ($passed + 10));
 			$target->{calls}++;
 			push @batch, {target => $target, sql => $target->{next}->()};
@@ -125,7 +127,7 @@ sub attack
 	my @next = $next_batch->();
 	while ($time_left->($calls) > 0)
 	{
-		# While the server makes some calls, those that come next are prepared.
+		# While the server makes these calls, the next ones are prepared.
 		my @batch = grep { !$_->{target}{is_bad} } @next;
 		my @suspects = $caller->run(\@batch, sub { @next = $next_batch->() });
 		$calls += @batch;
@@ -147,9 +149,9 @@ sub attack
 			next if !$failure && $call->{suspect} =~ /^timeout|memory/;
 			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql});
 			next if $failure && $failure->{kind} eq 'memory' && is_due_to_copies($caller, $call->{sql}, $failure->{growth});
-			# Others before it may be to blame.
+			# The call did nothing wrong when it was alone: calls before it may be the cause.
 			$failure //= {%$call, kind => "$call->{suspect}, but not alone"};
-			# The same fault is reported once. Faults that take long to show are not looked for again and again.
+			# The same fault is reported once. A callable whose faults take long to show is not called again and again.
 			my $what = "$label $failure->{kind} " . ($failure->{message} // '') =~ s/\d+/N/gr;
 			my ($count, $flag) = $call->{is_heavy} ? ('heavy_faults', 'is_slow') : ('faults', 'is_bad');
 			$call->{target}{$flag} = 1 if ++$call->{target}{$count} >= ($failure->{state} =~ /^XX/ ? 20 : 1) * $enough || ($failure->{state} eq 'deaf' && !Attack::is_long());
@@ -165,7 +167,8 @@ sub attack
 	return ($calls, @failures);
 }
 
-# Calls that take seconds unless their loops look for interrupts. Random ones with large values are few in a short run.
+# Calls that take seconds if their loops do not look for interrupts. In a short run, there are few random calls with
+# large values.
 sub long_calls
 {
 	my (@targets) = @_;
@@ -184,9 +187,9 @@ sub long_calls
 	return map { {target => $target_of{$_} // die("there is no $_\n"), is_heavy => 1, sql => $sql_of{$_}} } sort keys %sql_of;
 }
 
-# A function that gives the calls of one callable, one by one: its ordinary ones, all pairs of the worst numbers, each
-# value of each argument with ordinary others, each value of each argument with each value of each other one, and random
-# ones. In a list, after the number of those that should come soon.
+# Returns the number of calls that should come soon, and a function that returns the calls of one callable, one by one.
+# First come the ordinary calls and all pairs of the worst numbers. Then come each value of an argument with ordinary
+# other arguments, each pair of values of two arguments, and random calls.
 sub first_calls
 {
 	my ($callable, $arguments) = @_;
@@ -196,7 +199,7 @@ sub first_calls
 	my @singles = Attack::shuffled(map { my $place = $_; map { [$place, $_] } 0 .. $#{$lists[$place]} } 0 .. $#types);
 	my (undef, $pairs) = pairs(map { scalar @$_ } @lists);
 	my @worst = map { [$arguments->worst($_)] } @types;
-	# Functions with more arguments have defaults for the others.
+	# If there are more arguments, the others have defaults.
 	my ($count, $worst_pairs) = pairs(map { scalar @$_ } @worst[0 .. ($#worst < 4 ? $#worst : 4)]);
 	my @first = @ordinary;
 
@@ -222,7 +225,7 @@ sub first_calls
 		}
 		else
 		{
-			# Mostly two that are not ordinary, so that the others do not hide what the two do together.
+			# Mostly two arguments that are not ordinary, because more of them would hide what these two do together.
 			my @places = Attack::shuffled(0 .. $#types);
 			splice @places, Attack::one_of(2, 2, 2, 3, scalar @places) if @places > 2;
 			$chosen[$_] = any_value($arguments, $types[$_], 0) foreach @places;
@@ -231,9 +234,9 @@ sub first_calls
 	};
 }
 
-# The number of all pairs of values in two places of several, and a function that gives them as place, value, place,
-# value, each pair once, in an order that looks random and begins elsewhere for each seed: steps without a common
-# divisor with the number.
+# Given the numbers of values in several places, returns the number of all pairs of values in two places, and a
+# function that returns each pair once, as place, value, place, value. The order looks random and begins elsewhere for
+# each seed: it goes on in steps that have no common divisor with the number of pairs.
 sub pairs
 {
 	my @sizes = @_;
@@ -267,7 +270,7 @@ sub divisor
 	return $one;
 }
 
-# Values of one type for the further rows of a column.
+# Returns values of one type for the further rows of a column.
 sub more
 {
 	my ($arguments, $type, $count) = @_;
@@ -275,7 +278,7 @@ sub more
 	return $arguments->column($type, $count);
 }
 
-# A value of a type: from its list, or what a function returns.
+# Returns a value of a type: an expression of its list, or a call that returns the type.
 sub any_value
 {
 	my ($arguments, $type, $depth) = @_;
@@ -291,9 +294,9 @@ sub any_value
 	return $maker->{kind} eq 'aggregate' ? "(SELECT $call)" : $call;
 }
 
-# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are
-# slow, and so are its casts of the rows of a column to one type: it looks for no cancel while it casts the elements of
-# an array.
+# Returns whether the large arguments of a call fail in the same way without the call. Some functions of the server
+# that make them are slow. So is the server's cast of the rows of a column to one type: while it casts the elements of
+# an array it does not look for a cancel.
 sub is_due_to_arguments
 {
 	my ($caller, $arguments, $sql) = @_;
@@ -304,8 +307,8 @@ sub is_due_to_arguments
 		'SELECT ' . join(', ', map { "$_ IS NULL" } @large), $rows ? "SELECT count(v) FROM $rows" : ();
 }
 
-# PL/pgSQL has a large result four times: in both variables, as it came, and as the copy that is about to be assigned.
-# Does the call alone take as little as that allows?
+# PL/pgSQL holds a large result four times: in both variables, as it came, and as the copy that will be assigned.
+# Returns whether four times the memory of the call alone is enough for this.
 sub is_due_to_copies
 {
 	my ($caller, $sql, $growth) = @_;
@@ -315,7 +318,7 @@ sub is_due_to_copies
 	return $caller->verdict($alone) eq '' && $growth <= 4 * $alone->{growth} + (64 << 20);
 }
 
-# A call with a large value for at least one argument.
+# Returns a call with a large value for at least one argument.
 sub heavy_call
 {
 	my ($callable, $arguments) = @_;
@@ -331,7 +334,7 @@ sub heavy_call
 	return Calls::Forms::statement($callable, \@chosen, $more, 1);
 }
 
-# One test for each failure, and the last that there were none; one that each callable was called with success.
+# One test for each failure, one that there were none, and one that each callable was called with success.
 sub report
 {
 	my @failures = @_;
@@ -353,7 +356,7 @@ sub report
 	is(join("\n", @never), '', 'everything that SQL can call was called with success');
 }
 
-# The same with functions of which each has a fault: all are found, and a type without a list too.
+# Runs the test with functions that each have a fault. All faults must be found, and a type without a list too.
 sub self_check
 {
 	my $db = StreambloomTap->new('calls_self_check');

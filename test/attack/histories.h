@@ -1,5 +1,5 @@
 /*
- * histories.h: runs random histories of filters until the time is over, from a seed.
+ * histories.h: runs random histories of filters, from a seed, until the time is over.
  */
 #ifndef STREAMBLOOM_TEST_HISTORIES_H
 #define STREAMBLOOM_TEST_HISTORIES_H
@@ -17,7 +17,7 @@ inline double setting(const char *name, double otherwise)
 	return given != nullptr && *given != 0 ? std::atof(given) : otherwise;
 }
 
-/* Histories of one kind, until its quarter of the time is over; how many comparisons they made. */
+/* Runs histories of one kind for a quarter of the time. Expects that they make at least `least` comparisons. */
 template <typename History>
 void run_histories(const char *what, uint64_t least, History history)
 {

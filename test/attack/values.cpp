@@ -1,12 +1,12 @@
 /*
- * values.cpp: random histories of filters against models that share no code with the core.
+ * values.cpp: random histories of filters, compared with models that share no code with the core.
  *
- * sbf and ibf are simulated cell by cell, as the papers and docs/format.md describe a step (Deng, Rafiei 2006;
- * Bhoraskar et al. 2013): after every batch of steps the flags, the cells, the generator and the whole value must be
- * the same, byte by byte. A bf is compared with the set of its items.
+ * sbf and ibf are simulated cell by cell, as the papers (Deng, Rafiei 2006; Bhoraskar et al. 2013) and docs/format.md
+ * describe a step. After every batch of steps the flags, the cells, the generator and the whole value must be the
+ * same, byte by byte. A bf is compared with the set of its items.
  *
- * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all of them run together (3 if not set): those
- * of this file, of values_tbf.cpp and of values_abf.cpp. A run that has compared too little has failed.
+ * STREAMBLOOM_SEED chooses the histories. STREAMBLOOM_SECONDS is how long the histories of this file, of
+ * values_tbf.cpp and of values_abf.cpp run together (3 if not set). A run that has compared too little has failed.
  */
 #include "bf_builder_support.h"
 #include "histories.h"
@@ -21,7 +21,7 @@ namespace {
 
 /* ------------------------------------------------------------------ sbf, ibf */
 
-/* A simulator after the papers: an array of small numbers, a generator, no bits. */
+/* A simulation written from the papers: an array of small numbers and a generator, but no packed bits. */
 class Simulator
 {
   public:
@@ -112,7 +112,7 @@ class Simulator
 	uint64_t state_;
 };
 
-/* The value that an importance sets, as the paper's f and docs/format.md have it. */
+/* The value that an importance sets, by the f of the paper and of docs/format.md. */
 unsigned value_of(int scheme, unsigned max, double low, double high, double importance)
 {
 	if (scheme == SB_STABLE)
@@ -136,7 +136,7 @@ struct Simulated
 
 	uint64_t compare() const
 	{
-		/* the cells in their bits, written anew */
+		/* packs the cells of the simulation into bits */
 		std::vector<unsigned char> packed(cells.size());
 		for (uint32_t i = 0; i < filter.cell_count; i++)
 			for (unsigned bit = 0; bit < filter.bits; bit++)
@@ -198,7 +198,7 @@ void stable_history(Random &random, uint64_t *compared)
 		Simulated &one = filters[below(random, 2)];
 		switch (below(random, 8))
 		{
-			case 0: /* a proxy's filter comes: the larger of each two cells */
+			case 0: /* the filter of another proxy is united: each cell becomes the larger of the two */
 			{
 				Simulated &other = filters[&one == &filters[0] ? 1 : 0];
 				sb_stable joined;
@@ -212,9 +212,9 @@ void stable_history(Random &random, uint64_t *compared)
 				one.steps += other.steps;
 				break;
 			}
-			case 1: /* time goes by without items */
+			case 1: /* decay without items */
 			{
-				/* not beyond the last cell: from there on no number need be drawn */
+				/* stops when all cells are zero: from then on the core need not draw numbers */
 				for (uint64_t steps = below(random, 30); steps > 0 && !one.simulator.nothing_left(); steps--)
 				{
 					(void)sb_stable_decay(&one.filter, one.cells.data(), 1);
@@ -313,7 +313,7 @@ void bf_history(Random &random, uint64_t *compared)
 				one = both;
 				break;
 			}
-			case 2: /* folds, and may be widened again by the next union */
+			case 2: /* folds; the next union may widen it again */
 			{
 				int halvings = static_cast<int>(below(random, 4));
 				uint32_t before = one.bf.line_count;
@@ -322,7 +322,7 @@ void bf_history(Random &random, uint64_t *compared)
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
 				break;
 			}
-			case 3: /* its items in two builders, one of which travels from a worker: the same as in one */
+			case 3: /* its items go to two builders, one of which is sent: the same bytes as in one builder */
 			{
 				Memory memory;
 				sb_bf plan = one.bf;
@@ -342,7 +342,7 @@ void bf_history(Random &random, uint64_t *compared)
 				ASSERT_TRUE(same_bytes(leader.result().value(), all.value()));
 				break;
 			}
-			default: /* items, in one order and in another, one by one and many at once: the same bytes */
+			default: /* items in one order and in another, one by one and many at once: the same bytes */
 			{
 				std::vector<uint64_t> items;
 				for (uint64_t i = 1 + below(random, 300); i > 0; i--)

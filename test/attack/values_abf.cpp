@@ -1,6 +1,7 @@
 /*
- * values_abf.cpp: random histories of abf against a model that shares no code with the core: a list of all items with
- * their positions. From it follow what must be found, by the promise, and each bit of each slice, by docs/format.md.
+ * values_abf.cpp: random histories of abf, compared with a model that shares no code with the core: a list of all
+ * items with their positions. The promise tells from it which items must be found, and docs/format.md tells each bit
+ * of each slice.
  */
 #include "abf_support.h"
 #include "histories.h"
@@ -22,7 +23,7 @@ struct Modelled
 {
 	Abf filter;
 	std::vector<Arrival> arrivals;
-	int64_t moved_to = INT64_MIN; /* a generation */
+	int64_t moved_to = INT64_MIN; /* the generation to which the clock was moved */
 };
 
 int64_t floor_of(int64_t a, int64_t b)
@@ -37,7 +38,7 @@ uint64_t mixed(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The whole value, from all items that ever came. */
+/* The whole value, computed from all items that ever came. */
 Bytes expected_value(const Modelled &one)
 {
 	const sb_abf &p = one.filter.parameters;
@@ -133,7 +134,7 @@ void abf_history(Random &random, uint64_t *compared)
 			one.filter.add_all(hashes.data(), times.data(), count, flags.get());
 			for (uint64_t i = 0; i < count; i++)
 			{
-				/* the clock is at the filter's newest item, and by items at the next one */
+				/* the clock is at the filter's newest item; in a filter by items, at the next item */
 				const int64_t clock = by_time ?
 										  std::max({newest, times[i],
 													one.moved_to == INT64_MIN ? INT64_MIN :

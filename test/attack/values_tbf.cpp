@@ -1,6 +1,7 @@
 /*
- * values_tbf.cpp: random histories of tbf. The counts are compared with the sums of the hits, which the model keeps one
- * by one: never below, and above by no more than rounding where an item has a cell of its own.
+ * values_tbf.cpp: random histories of tbf. The model keeps each hit, and counts are compared with sums of hits. A
+ * count is never below the sum. If an item has a cell of its own, its count is above the sum by no more than
+ * rounding.
  */
 #include "histories.h"
 #include "tbf_support.h"
@@ -17,10 +18,10 @@ struct Counted
 {
 	Tbf filter;
 	std::vector<Hit> hits;
-	long double rounded = 0; /* by how much an item may have been rounded up: in hits at the time 0 */
+	long double rounded = 0; /* by how much an item may have been rounded up, in hits at time 0 */
 };
 
-/* One unit of this filter, at its base, in hits at the time 0. */
+/* One unit of this filter at its base, in hits at time 0. */
 long double unit_of(const Tbf &filter)
 {
 	return exp2l(static_cast<long double>(filter.parameters.base) - filter.parameters.unit_bits);
@@ -74,7 +75,7 @@ class TbfHistory
 		return tbf;
 	}
 
-	/* An aggregate over hits: in one process, and by workers that take rows as they come. */
+	/* An aggregate over hits: in one process, or by workers that take rows as they come. */
 	Counted built(int doublings = -1)
 	{
 		Counted made;
@@ -123,7 +124,7 @@ class TbfHistory
 			case 1:
 				one.filter = one.filter.relaid();
 				return "in the other layout";
-			case 2: /* with another one, of another size and base; the order of merging makes no difference */
+			case 2: /* merged with a filter of another size and base; the order makes no difference */
 			{
 				Counted other = built();
 				Tbf sum = joined(one.filter, other.filter);
@@ -133,7 +134,7 @@ class TbfHistory
 				one.rounded += other.rounded + unit_of(sum);
 				return "merged";
 			}
-			case 3: /* with itself */
+			case 3: /* merged with itself */
 				one.filter = joined(one.filter, one.filter);
 				for (Hit &hit : one.hits)
 					hit.weight *= 2;
@@ -150,7 +151,7 @@ class TbfHistory
 				one.rounded = one.rounded * by * 1.001L + unit_of(one.filter);
 				return "weighted";
 			}
-			case 5: /* a hit comes late, or early */
+			case 5: /* a late or an early hit */
 			{
 				Hit late = hit();
 				if (half_life_ != 0)
@@ -168,7 +169,7 @@ class TbfHistory
 		}
 	}
 
-	/* A hit that is added and taken out again; without decay, of whole hits, to the same bytes. */
+	/* Adds a hit and takes it out again. Without decay, whole hits must lead back to the same bytes. */
 	const char *there_and_back(Counted &one)
 	{
 		if (raises_ || sb_tbf_slack(&one.filter.parameters) != 0)
@@ -206,14 +207,14 @@ class TbfHistory
 		const sb_tbf &tbf = one.filter.parameters;
 		ASSERT_TRUE(readable(one.filter)) << how;
 
-		/* which cells are whose */
+		/* which items use which cells */
 		std::set<uint64_t> present;
 		for (const Hit &hit : one.hits)
 			present.insert(hit.hash);
 		std::map<uint64_t, unsigned> users;
 		/*
-		 * As the smallest part had them that was merged into it: there, what are several cells now were one. A cell
-		 * that an item has twice counts its hits twice.
+		 * Cells are those of the smallest filter that was merged into this one: several cells of today were one cell
+		 * there. If two of an item's cells were one, this cell counted its hits twice.
 		 */
 		const uint64_t smallest = sb_tbf_cells(&tbf) >> tbf.widened;
 		auto cells_of_item = [&](uint64_t hash)

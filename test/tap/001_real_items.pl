@@ -1,6 +1,6 @@
-# bf on real items: 5.3 million disk block numbers and the 25 thousand URLs of a blog's log. No item is ever missed,
-# whichever way the filter was built; the measured false-positive rate is the one that was asked for; the size is what
-# docs/bf.md promises. (w106: CloudPhysics trace, see SOURCES.md of the data.)
+# bf on real items: 5.3 million disk block numbers, and the 25 thousand URLs of a blog's log. No item is ever missed,
+# whichever way the filter was built. The measured false-positive rate is the one that was asked for. The size is what
+# docs/bf.md promises. (w106 is a CloudPhysics trace, see SOURCES.md of the data.)
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ my $db = StreambloomTap->new('001');
 my $serial = StreambloomTap::parallel(0);
 my $parallel = StreambloomTap::parallel(2);
 
-# A rate is asked for; 4 sigma above it a measured one is too high.
+# The rates that are asked for. A measured rate is too high if it is more than 4 sigma above.
 my @rates = (0.1, 0.01, 0.001, 0.0001);
 my $sigmas = 4;
 
@@ -35,7 +35,7 @@ CREATE UNIQUE INDEX ON distinct_ids (n);
 ALTER TABLE ids SET (parallel_workers = 2);
 ALTER TABLE urls SET (parallel_workers = 2);
 
--- absent items as a user would ask for them: near those that are there, and anywhere
+-- absent items as a user would ask for them: near present ones, and anywhere
 CREATE UNLOGGED TABLE absent_ids AS
 	SELECT id FROM (
 		SELECT id + step AS id FROM distinct_ids, (VALUES (-2), (-1), (1), (2), (4096), (1 << 20), (1 << 29)) s(step)
@@ -52,7 +52,7 @@ CREATE UNLOGGED TABLE absent_urls AS
 	EXCEPT SELECT url FROM distinct_urls;
 ANALYZE;
 
--- In functions the filter is a parameter and lies in memory, not in a table.
+-- In a function the filter is a parameter, so it is in memory and not in a table.
 CREATE FUNCTION missed_ids(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
 	'BEGIN RETURN (SELECT count(*) FROM distinct_ids WHERE (f @> id) IS NOT TRUE); END';
 CREATE FUNCTION missed_urls(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
@@ -79,7 +79,7 @@ subtest 'the data are the ones that SOURCES.md describes' => sub {
 	cmp_ok($absent_urls, '>', 150000, 'absent URLs');
 };
 
-# Ways to build one filter of all items; each is a query that gives a bf.
+# Ways to build one filter of all items; each is a query that returns a bf.
 sub ways
 {
 	my ($table, $item, $count) = @_;
@@ -162,7 +162,8 @@ SQL
 	$db->sql('DROP TABLE large, large_parallel');
 };
 
-# The mean rate of several filters, and its standard error: what they scatter by, and not less than sampling alone.
+# The mean rate of several filters, and its standard error. That is computed from their scatter, but is at least the
+# error of sampling.
 sub mean_and_error
 {
 	my ($rate, $absent, @false) = @_;
@@ -176,7 +177,8 @@ sub mean_and_error
 	return ($mean, sqrt(($scatter > $sampling ? $scatter : $sampling) / @false));
 }
 
-# For each of ten disjoint parts of the items and all of them together: false positives, bits against the optimum.
+# For each of ten disjoint parts of the items, and for all of them together: false positives, and bits relative to the
+# optimum.
 sub measure
 {
 	my ($table, $item, $rate, $arguments) = @_;

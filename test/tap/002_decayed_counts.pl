@@ -1,6 +1,7 @@
-# tbf on a real access log: the count of every URL and every host beside the exact decayed count that SQL computes.
-# A count is never below the exact one: for several half-lives and none, in any order of rows, merged, decayed, added
-# to later, and asked at times before and after the newest hit. What it is above is reported.
+# tbf on a real access log: the count of every URL and every host is compared with the exact decayed count that SQL
+# computes. A count is never below the exact one. This is tested for several half-lives and for none, with rows in any
+# order, with filters that were merged, decayed, or added to later, at times before and after the newest hit. The test
+# reports how far counts are above.
 use strict;
 use warnings;
 
@@ -37,15 +38,16 @@ ALTER TABLE hits SET (parallel_workers = 2);
 ALTER TABLE hits_shuffled SET (parallel_workers = 2);
 CREATE VIEW days AS SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM hits;
 
--- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), E(t) = floor(t / T) with t in whole microseconds since
--- 2000-01-01 UTC; all of it integers but for the last division and power. Half-life 0: no decay.
+-- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), where E(t) = floor(t / T), with t in whole microseconds
+-- since 2000-01-01 UTC. Only the last division and the power are not in integers. A half-life of 0 means no decay.
 CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END'; -- no time here is before 2000
+	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END'; -- all times here are after 2000
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 WHEN epochs > 96 * 1000 THEN 0 -- where hardly a double would hold it
 		ELSE 2::float8 ^ (-(epochs * (half_life / 96))::float8 / half_life) END';
 
--- The exact counts at the newest hit; at another moment they are those times 2^-(distance), the same for all items.
+-- The exact counts at the newest hit. At another time they are these counts times 2^-distance, the same factor for all
+-- items.
 CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8);
 CREATE INDEX ON exact (stream, half_life);
 CREATE UNLOGGED TABLE asked (half_life bigint, moment text, at timestamptz, scale float8);
@@ -64,15 +66,16 @@ BEGIN
 	ANALYZE exact;
 END $$;
 
--- Every count of a filter beside the exact one. under: below by more than what the doubles of this very query may
--- have lost. close: not above by more than a unit, the slack and 0.1 %, where the moment is not before the newest hit. (In an exact filter the
--- slack, which is at least 1/4096 of a hit once hits have fallen out, is as much as a unit.)
+-- Compares every count of a filter with the exact one. under: counts that are too low by more than the rounding of the
+-- doubles in this query. close: counts that are at most a unit, the slack and 0.1 % too high; this is promised only
+-- for times that are not before the newest hit. (In an exact filter the slack may be as much as a unit: once hits have
+-- fallen out, it is at least 1/4096 of a hit.)
 CREATE FUNCTION compare(stored tbf, stream text, half_life bigint)
 RETURNS TABLE (moment text, items bigint, under bigint, example text, close float8, mean float8, p99 float8, most float8)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
-	f tbf := bytea(stored)::tbf; -- in memory, so that 25 thousand look-ups do not read slices
+	f tbf := bytea(stored)::tbf; -- in memory, so that 25 thousand look-ups do not read slices from the table
 	unit float8 := CASE half_life WHEN 0 THEN 0 ELSE (SELECT i.unit + slack FROM tbf_info(f) i) END;
 BEGIN
 	RETURN QUERY
@@ -130,7 +133,7 @@ foreach my $half_life (sort keys %half_lives)
 	ask_at($half_life, 'four months later', '2016-07-28 18:59:20 UTC') if $half_life ne '1 hour';
 	ask_at($half_life, 'two days later', '2016-03-30 20:11:12.131415 UTC') if $half_life eq '1 hour';
 	ask_at($half_life, 'three days before the newest hit', '2016-03-25 18:59:20 UTC');
-	# counts of a time more than a thousand half-lives before the filter's are refused
+	# counts at a time more than a thousand half-lives before the filter's are refused
 	ask_at($half_life, 'long before the newest hit', $half_life eq '1 hour' ? '2016-03-15 UTC' : "$oldest UTC");
 }
 foreach my $half_life (sort keys %half_lives)
@@ -203,7 +206,7 @@ foreach my $half_life ('none', '1 hour', '6 hours', '7 days', '60 days')
 		my ($item, $items) = @$_;
 		my $interval = interval($half_life);
 
-		next if $half_life eq '1 hour' && $item eq 'url'; # it is here for its 900 half-lives: hosts will do
+		next if $half_life eq '1 hour' && $item eq 'url'; # hosts are enough for this half-life, of which the log has 900
 		my %sizes = ('self-sized' => "$item, at, $interval", 'told n' => "$item, at, $interval, 1, $items, 0.01");
 
 		subtest "half-life $half_life, ${item}s: one pass" => sub {
@@ -306,7 +309,7 @@ SQL
 	}
 }
 
-# A filter that lives: all hits of a day come at once, at the day's last moment, to what was stored before.
+# A stored filter to which all hits of a day are added at once, at the last moment of the day.
 $db->sql(<<'SQL');
 CREATE TABLE daily AS SELECT url, day, max(at) OVER (PARTITION BY day) AS at FROM days;
 ALTER TABLE daily ADD microseconds bigint;
@@ -372,8 +375,8 @@ foreach my $half_life ('none', '7 days')
 	};
 }
 
-# A merge keeps the older base where it can; hits that lie too far behind for it become slack. All ways in which the
-# two may lie to each other and to the planes of 16 half-lives.
+# A merge keeps the older base if it can; hits that are too old for the result become slack. The test tries all
+# distances between the two filters, and all positions in the planes of 16 half-lives.
 subtest 'a thousand hits, and one of another item many half-lives later' => sub {
 	my @cases = $db->rows(<<'SQL');
 SELECT distance, count(*), count(*) FILTER (WHERE added BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE),

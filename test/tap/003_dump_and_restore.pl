@@ -1,5 +1,6 @@
-# Values survive pg_dump and COPY byte for byte, and answer the same afterwards: also for items whose types got other
-# object numbers in the new database. What cannot answer rightly any more, text in another encoding, says so.
+# Values survive pg_dump and COPY byte for byte, and give the same answers afterwards, even if the types of their items
+# have got other OIDs in the new database. A value that cannot answer rightly any more (text in another encoding) raises
+# an error.
 use strict;
 use warnings;
 
@@ -15,7 +16,8 @@ my $new = StreambloomTap->new('003_new', bare => 1, options => "TEMPLATE templat
 my $has_citext = $old->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
 my $scratch = StreambloomTap::scratch();
 
-# Items of many types, each with a filter of both kinds. name, type, expression over i, and one that is absent.
+# Items of many types, with a filter of both kinds for each: name, type, an expression over i, and an item that is
+# absent.
 my @types = (
 	['integers', 'bigint', 'i * 7919'],
 	['texts', 'text', "'page ' || i"],
@@ -93,7 +95,7 @@ sub digest
 	return %digest;
 }
 
-# Answers for present and absent items, so that a restored filter can be compared with what the old one said.
+# The answers for present and absent items. Those of the restored filters must be the same as those of the old ones.
 sub answers
 {
 	my ($database, $name) = @_;
@@ -135,7 +137,7 @@ sub restored_answers_are_right
 subtest 'pg_dump | psql into a database where other objects were made first' => sub {
 	plan skip_all => "pg_dump cannot dump this server: $err" if !$dumped;
 
-	# the object numbers of types will differ; and other types have the same names
+	# makes the OIDs of types differ, and creates other types of the same names
 	$new->sql('CREATE SCHEMA before; CREATE TYPE before.pair AS (x float8); CREATE DOMAIN before.code AS int; ' .
 			'CREATE TABLE before.nested (y numeric)');
 	my ($restored, $out, $errors) = $new->try($dump);

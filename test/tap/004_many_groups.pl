@@ -1,5 +1,5 @@
-# A hundred thousand groups with a few items each, and one with twenty million: what an aggregate's state takes; and a
-# million calls in one query: nothing is left behind.
+# How much memory the state of an aggregate takes: in a hundred thousand groups of a few items each, and in one group of
+# twenty million. And a million calls in one query leave no memory behind.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ StreambloomTap::require_cluster();
 my $db = StreambloomTap->new('004');
 my $groups = 100_000;
 
-# Rows of the groups: 4 distinct items each, some of them twice.
+# Rows of the groups: each group has 4 distinct items, some of them twice.
 $db->sql(<<"SQL");
 CREATE UNLOGGED TABLE visits AS
 	SELECT g, (g * 31 + i % 4) AS item, '2024-05-01 UTC'::timestamptz + i * interval '5 hours' AS at
@@ -21,11 +21,11 @@ CREATE UNLOGGED TABLE visits AS
 CREATE UNLOGGED TABLE dense AS SELECT g, i AS item, '2024-05-01 UTC'::timestamptz + i * interval '1 hour' AS at
 	FROM generate_series(1, 2000) g, generate_series(1, 200) i;
 ANALYZE;
--- The bytes of all memory contexts of this backend, asked for while a query runs. The argument keeps it from being
--- called before there is a row.
+-- The bytes of all memory contexts of this backend. It is asked while a query runs; the argument prevents a call
+-- before there is a row.
 CREATE FUNCTION memory_now(text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS
 	'BEGIN RETURN (SELECT sum(total_bytes) FROM pg_backend_memory_contexts); END';
--- The largest resident size this backend has had, in kilobytes; NULL where the system does not tell.
+-- The largest resident size that this backend has had, in kilobytes; NULL if the system does not tell.
 CREATE FUNCTION peak_now(text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS \$\$
 BEGIN
 	RETURN substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)');
@@ -38,7 +38,8 @@ my $settings = <<'SQL';
 SET max_parallel_workers_per_gather = 0; SET work_mem = '2GB'; SET enable_sort = off; SET jit = off;
 SQL
 
-# Bytes of memory a group while all states are there: a hashed aggregate, of which the first row is looked at.
+# The bytes of memory per group while all states exist: they are measured at the first row that a hashed aggregate
+# returns.
 sub bytes_of_group
 {
 	my ($aggregate, $count, $table) = @_;
@@ -129,7 +130,7 @@ subtest 'memory of one filter with 20 million items' => sub {
 	}
 };
 
-# Peak memory after a warm run of a tenth and after a run of a million calls, in one session.
+# The peak memory of a session after a run of 100,000 calls, and after one of a million calls.
 sub growth
 {
 	my ($query) = @_;

@@ -1,5 +1,5 @@
-# A look-up in a stored filter of megabytes reads its header and the slices that hold the item's cells, not the whole
-# value; and it answers what the same filter answers in memory, also where the column is compressed.
+# A look-up in a stored filter of several megabytes reads its header and the slices that hold the item's cells, not the
+# whole value. It answers what the same filter answers in memory, also if the column is compressed.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ StreambloomTap::require_cluster();
 
 my $db = StreambloomTap->new('005');
 
-# 300 thousand items in filters that are made for millions: 10 MB and several.
+# 300 thousand items in filters that have room for millions: they take 10 MB and several.
 $db->sql(<<'SQL');
 CREATE TABLE stored (name text PRIMARY KEY, b bf, t tbf);
 INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', '7 days', 1, 600000, 0.01)
@@ -25,7 +25,7 @@ INSERT INTO stored SELECT 'wide', NULL, tbf_layout(tbf_agg(i, '2024-05-01 UTC', 
 VACUUM ANALYZE stored;
 SQL
 
-# Pages that a query touches, after it ran twice so that the catalogue's pages do not count.
+# The number of pages that a query reads. The query has run twice before, so the pages of the catalogue do not count.
 sub pages
 {
 	my ($query) = @_;
@@ -74,7 +74,7 @@ subtest 'pages that a look-up touches' => sub {
 			foreach (@$all)
 			{
 				my ($type, $expression) = @$_;
-				my $limit = $type eq 'bf' ? 8 : 20; # the row's own, and three for each slice: header and line
+				my $limit = $type eq 'bf' ? 8 : 20; # the page of the row, and three for each slice: header and line
 				my $pages = pages("SELECT $expression " . of($name));
 				cmp_ok($pages, '<=', $limit, "$name: $expression touches at most $limit pages");
 				$most->{$type} = $pages if $pages > $most->{$type};
@@ -99,14 +99,15 @@ subtest 'pages that a look-up touches' => sub {
 		is(pages("SELECT count(*) FROM stored, generate_series(1, 1000) i WHERE name = 'integers' AND ($expression OR i < 0)"), $once,
 			"$expression, a thousand times in a query, touches what it touches once");
 	}
-	# filters in turn, more of their cells than there is memory for: the same answers
+	# filters in turn, whose cells take more than the memory that is allowed: the answers are the same
 	is($db->sql("SET work_mem = '64kB'; SET enable_material = off; SELECT count(*), count(*) FILTER (WHERE b \@> i AND t \@> i) FROM generate_series(1, 2000) i, stored WHERE name = 'integers'"),
 		'2000|2000', 'none missed with little memory');
 };
 
-# The same answers as from a filter in memory: a PL/pgSQL variable that went through bytea.
+# The answers are the same as those of a filter in memory, which is a PL/pgSQL variable that was cast to bytea and
+# back.
 $db->sql(<<'SQL');
--- How many answers differ; NULL if there was nothing to compare. (The wide one is a tbf only.)
+-- The number of answers that differ; NULL if there was nothing to compare. (The wide filter is a tbf only.)
 CREATE FUNCTION differences(which text, step int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	memory_b bf := (SELECT bf(bytea(b)) FROM stored WHERE name = which);
@@ -131,7 +132,7 @@ SQL
 
 sub answers_are_right
 {
-	my ($how, $step) = @_; # a look-up in a compressed value unpacks all that lies before it
+	my ($how, $step) = @_; # steps are large for compressed values, because each look-up decompresses all that lies before its slice
 	foreach my $name ('integers', 'texts', 'wide')
 	{
 		is($db->sql("SELECT differences('$name', $step)"), 0, "$how, $name: the same answers as in memory");

@@ -1,6 +1,6 @@
-# Nothing from outside is trusted: tens of thousands of seeded mutations of valid values come in as text, as bytea and
-# as binary; whatever is accepted is read by every function and operator. Every refusal is an error of class 22 (42804
-# for kinds that do not agree, 54000 for sizes beyond the limit, 55000 where hits cannot be removed), and the server
+# Values from outside are not trusted. Tens of thousands of mutations of valid values, from a seed, come in as text, as
+# bytea and as binary. Every function and operator reads those that are accepted. Every refusal is an error of class 22
+# (or 42804 if kinds do not agree, 54000 for sizes beyond the limit, 55000 if hits cannot be removed), and the server
 # stays up.
 use strict;
 use warnings;
@@ -14,9 +14,10 @@ StreambloomTap::require_cluster();
 
 my $db = StreambloomTap->new('006');
 my $rounds = $ENV{STREAMBLOOM_TAP_MUTATIONS} // 24000; # of each type
-my $round = 2000;                                       # mutations a statement
+my $round = 2000;                                       # mutations in one statement
 
-# A crash of a backend empties unlogged tables and keeps the postmaster; a crash of that one changes its start.
+# How the test notices a crash: if a backend crashes, unlogged tables are emptied; if the postmaster crashes, its start
+# time changes.
 $db->sql('CREATE UNLOGGED TABLE alive AS SELECT 1 AS row');
 my $started = $db->sql('SELECT pg_postmaster_start_time()');
 
@@ -86,7 +87,7 @@ INSERT INTO valid (type, value)
 CREATE TABLE outcomes (type text, how text, state text, count bigint, PRIMARY KEY (type, how, state));
 CREATE TABLE problems (type text, what text, state text, message text, value bytea, other bytea);
 
--- Eight little-endian bytes of a number that stands at some border.
+-- Eight little-endian bytes of a number at some limit.
 CREATE FUNCTION odd_number() RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	borders bigint[] := ARRAY[0, 1, -1, 2, 16, 17, 64, 4096, 65535, 65536, 2147483647, 2147483648, 4294967295, 4294967296, 1 << 27,
@@ -110,7 +111,7 @@ BEGIN
 	RETURN bytes;
 END $$;
 
--- Little-endian number of some bytes of a value.
+-- The little-endian number in some bytes of a value.
 CREATE FUNCTION field(value bytea, at int, width int) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	number bigint := 0;
@@ -121,7 +122,7 @@ BEGIN
 	RETURN number;
 END $$;
 
--- Another payload of exactly this length: zeros, ones, or a repeated odd number.
+-- Another payload of this length: zeros, ones, or a repeated odd number.
 CREATE FUNCTION payload(size int) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	pattern bytea := CASE floor(random() * 4) WHEN 0 THEN '\x00' WHEN 1 THEN '\x01' WHEN 2 THEN '\xff' ELSE odd_number() END;
@@ -129,7 +130,8 @@ BEGIN
 	RETURN substring(decode(repeat(encode(pattern, 'hex'), size / length(pattern) + 1), 'hex') FROM 1 FOR size);
 END $$;
 
--- A header whose shape is another but agrees with the length: the checks behind that of the length are reached.
+-- A header with another shape that agrees with the length, so that the checks behind the check of the length are
+-- reached.
 CREATE FUNCTION reshape(kind text, value bytea) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	number int;
@@ -164,16 +166,16 @@ BEGIN
 			substring(substring(value FROM 129) || payload(number) FROM 1 FOR number) END;
 	END IF;
 	IF kind = 'abf' THEN
-		bits := 1 + floor(random() * 16)::int; -- times 64, of a slice in a block
+		bits := 1 + floor(random() * 16)::int; -- 64-bit words of a slice in a block
 		number := 1 + floor(random() * 4)::int; -- hashes
 		cells := 1 + floor(random() * 6)::int; -- generations
 		value := overlay(value PLACING '\x0100000000000000'::bytea FROM 41); -- one block
 		value := set_byte(set_byte(set_byte(set_byte(value, 44, bits * 64 & 255), 45, bits * 64 >> 8), 46, number), 47, cells);
-		value := set_byte(value, 4, 3); -- by time, filled
+		value := set_byte(value, 4, 3); -- by time, and not empty
 		RETURN substring(value FROM 1 FOR 128) || CASE WHEN random() < 0.5 THEN payload(bits * 8 * (number + cells)) ELSE
 			substring(substring(value FROM 129) || payload(bits * 8 * (number + cells)) FROM 1 FOR bits * 8 * (number + cells)) END;
 	END IF;
-	-- a flat one with nothing behind its counters
+	-- a flat filter that ends with its counters
 	value := overlay(set_byte(set_byte(set_byte(value, 47, 0), 52, 0), 53, 0) PLACING '\x0000000000000000'::bytea FROM 121);
 	bits := 8 << floor(random() * 4)::int;
 	cells := 64 << floor(random() * 7)::int;
@@ -188,7 +190,7 @@ BEGIN
 	value := set_byte(value, 50, floor(random() * 7)::int);
 	value := substring(value FROM 1 FOR 128) || payload(cells * number * bits / 8);
 	IF random() < 0.5 THEN
-		-- few large counters and zeros: then the width of the cells is the narrowest
+		-- zeros and few large counters: the width of the cells must be the narrowest possible
 		value := substring(value FROM 1 FOR 128) || decode(repeat('00', cells * number * bits / 8), 'hex');
 		FOR i IN 1 .. 3 LOOP
 			value := set_byte(value, 128 + floor(random() * cells * number)::int * bits / 8 + bits / 8 - 1, 1 + floor(random() * 63)::int);
@@ -223,10 +225,10 @@ BEGIN
 				value := substring(value FROM 1 FOR floor(random() * length(value))::int);
 			WHEN 7 THEN
 				value := value || payload(floor(random() * 130)::int);
-			WHEN 8 THEN -- the beginning of one and the end of another
+			WHEN 8 THEN -- the beginning of one value and the end of another
 				at := floor(random() * least(length(value), length(other)))::int;
 				value := substring(other FROM 1 FOR at) || substring(value FROM at + 1);
-			WHEN 9 THEN -- what follows the header
+			WHEN 9 THEN -- the bytes behind the header
 				value := set_byte(value, header + floor(random() * (length(value) - header))::int, floor(random() * 256)::int);
 			ELSE
 				value := reshape(kind, value);
@@ -236,15 +238,16 @@ BEGIN
 END $$;
 SQL
 
-# Is the total at least what the largest counter holds? Only the whole of a filter's history could tell more.
+# Returns whether the total is at least as large as the largest counter. Only the history of a filter could tell more.
 $db->sql('CREATE FUNCTION honest(f tbf) RETURNS boolean LANGUAGE sql IMMUTABLE AS ' .
 		"'SELECT (tbf_info(f)).total >= (SELECT max(hits_from) FROM tbf_histogram(f) WHERE cells > 0)'");
 
-# A count, a rate, a number of items: finite and not negative. (NaN is greater than everything, so >= 0 alone holds for
-# it.)
+# Returns whether x can be a count, a rate or a number of items: finite and not negative. (x >= 0 is not enough: NaN is
+# greater than every number.)
 $db->sql("CREATE FUNCTION is_number(x float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT coalesce(x >= 0 AND x < ''infinity'', false)'");
 
-# Each use is a block of its own in one PL/pgSQL function, so that an error in one does not hide the next.
+# Makes one PL/pgSQL function in which each use is a block of its own, so that an error in one use does not hide the
+# next.
 sub user_function
 {
 	my ($type, @uses) = @_;
@@ -314,7 +317,8 @@ user_function('tbf',
 	['tbf_add of nothing', "is_number(tbf_count(tbf_add(v, 7, $times[0], 0), 7, $times[0]))", 1],
 	(map { ["tbf_add of $_", "tbf_add(v, $_, $times[0]) IS NULL"] } @some_items[1, 2]),
 	['tbf_add_all', "tbf_count(tbf_add_all(v, ARRAY[7, NULL, 8, 7], $times[0]), 7, $times[0]) BETWEEN 2 AND 1.7e308", 1],
-	# a count that no double holds is the smallest double; a total that is a lie makes what a merge drops a lie
+	# a count that is too small for a double becomes the smallest double; if the total is wrong, so is what a merge may
+	# drop
 	['v + v', "NOT honest(v) OR tbf_count(v + v, 7, $times[0]) >= 2 * tbf_count(v, 7, $times[0]) * (1 - 1e-9) - 1e-300", 1],
 	['v + o', "NOT (honest(v) AND honest(o)) OR tbf_count(v + o, 7, $times[0]) >= (tbf_count(v, 7, $times[0]) + tbf_count(o, 7, $times[0])) * (1 - 1e-9) - 1e-300", 1],
 	['v + o is o + v', '(v + o) = (o + v)', 1],
@@ -345,7 +349,7 @@ user_function('tbf',
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
 );
 
-# Of both stable types; how an item is added differs.
+# For both stable types; only adding an item differs.
 foreach my $type ('sbf', 'ibf')
 {
 	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
@@ -375,9 +379,9 @@ foreach my $type ('sbf', 'ibf')
 	);
 }
 
-# The clock of a filter by time is at the begin of its newest generation, or near 2024; adding to one that counts items
-# needs no time. The filters are columns w and p here: as constants they would be united, or added to, by the planner,
-# whatever a CASE says.
+# A filter by time is asked and added to at the beginning of its newest generation, or near 2024; a filter by items
+# needs no time. Filters are the columns w and p here. If they were constants, the planner would unite them or add to
+# them in advance, whatever a CASE says.
 sub of_columns { return "(SELECT $_[0] FROM (SELECT v AS w, o AS p OFFSET 0) c)"; }
 my $timed = '(abf_info(w)).within IS NOT NULL';
 my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";
@@ -441,7 +445,7 @@ BEGIN
 		IF v IS NOT NULL THEN
 			accepted := accepted + 1;
 			PERFORM use_$type(v, coalesce(taken[1 + floor(random() * cardinality(taken))::int], v));
-			-- later mutants meet this one
+			-- later mutants are combined with this one
 			taken[first + 1 + accepted % 30] := v;
 		END IF;
 	END LOOP;
@@ -473,7 +477,7 @@ SQL
 	};
 }
 
-# One test for each thing that went wrong anywhere, and one that nothing did.
+# One test for each thing that went wrong, and one that nothing did.
 sub problems
 {
 	my ($type, $name) = @_;
@@ -504,7 +508,7 @@ subtest 'text that is no value' => sub {
 	server_is_up('text');
 };
 
-# A file of COPY BINARY with one row of one value.
+# A file for COPY BINARY that has one row with one value.
 sub binary_file
 {
 	my ($value) = @_;
@@ -577,7 +581,7 @@ subtest 'arguments that are out of range' => sub {
 	server_is_up('arguments');
 };
 
-# What keeps SQL from calling them is that no SQL can make an internal value, not even a null one.
+# SQL cannot call these functions, because no SQL can make a value of type internal, not even NULL.
 subtest 'functions that only aggregates may call' => sub {
 	my @functions = split /\n/, $db->sql(<<'SQL');
 SELECT format('%s(%s)', proname, (SELECT string_agg(CASE t WHEN 'internal'::regtype THEN 'NULL' WHEN '"any"'::regtype THEN '1' ELSE format('NULL::%s', t::regtype) END, ', ' ORDER BY n)

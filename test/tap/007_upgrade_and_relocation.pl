@@ -1,5 +1,5 @@
-# The extension in another schema, moved, dropped, made by a user who is no superuser, used with an empty search_path;
-# and what upgrades lead to is what a fresh installation gives.
+# The extension is installed in another schema, moved, dropped, created by a user who is no superuser, and used with an
+# empty search_path. And an upgrade leads to the same objects as a fresh installation.
 use strict;
 use warnings;
 
@@ -10,7 +10,7 @@ use Test::More;
 
 StreambloomTap::require_cluster();
 
-# All objects of the extension with their definitions, comments and marks, whatever schema they are in.
+# All objects of the extension with their definitions, comments and properties, in whatever schema they are.
 my $catalogue = <<'SQL';
 SET search_path = '';
 SELECT translate(replace(concat_ws(' ; ', pg_describe_object(d.classid, d.objid, 0),
@@ -41,7 +41,7 @@ sub objects
 	return [sort split /\n/, $db->sql($catalogue)];
 }
 
-# One test: the extension's objects are those of a fresh installation in public.
+# One test: the extension's objects are the same as in a fresh installation in public.
 my $fresh;
 
 sub same_objects
@@ -50,7 +50,7 @@ sub same_objects
 	is_deeply(objects($db), $fresh, $name);
 }
 
-# Uses of everything, with names that carry their schema: OPERATOR() and all.
+# Statements that use everything. All names carry their schema, operators too: OPERATOR().
 sub uses
 {
 	my ($s) = @_;
@@ -152,7 +152,7 @@ subtest 'by a user who may create in the database and is no superuser' => sub {
 	same_objects($db, 'the same objects');
 	everything_works($db, 'mine', "$as_maker SET search_path = '';", 'as the user');
 
-	# another user needs no more than the right to use the schema
+	# another user needs only the right to use the schema
 	$db->sql("$as_maker GRANT USAGE ON SCHEMA mine TO streambloom_tap_other; CREATE TABLE mine.kept AS SELECT mine.bf_agg(i) AS b FROM generate_series(1, 9) i; " .
 			'GRANT SELECT ON mine.kept TO streambloom_tap_other');
 	is($db->sql('SET SESSION AUTHORIZATION streambloom_tap_other; SELECT b OPERATOR(mine.@>) 7 FROM mine.kept'), 't', 'another user asks');
@@ -208,8 +208,8 @@ subtest 'upgrades' => sub {
 	diag(@paths . ' upgrade paths');
 };
 
-# The rehearsal: sql/updates/unreleased has the install script of an early commit, as if that had been a release, and
-# what of an upgrade script has to be written by hand. scripts/generate-upgrade adds the rest.
+# A rehearsal of an upgrade. sql/updates/unreleased has the install script of an early commit, as if it had been
+# released, and the part of an upgrade script that must be written by hand. scripts/generate-upgrade writes the rest.
 subtest 'an upgrade from the install script of an early commit' => sub {
 	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
 	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");
@@ -243,8 +243,8 @@ SQL
 	unlink(@made);
 };
 
-# There may be no release yet. So a version before the current one is made up: it lacks what one piece of sql/install
-# declares, which the upgrade script adds.
+# There may be no release yet. So the test makes up a version before the current one: it lacks the objects of one piece
+# of sql/install, and the upgrade script adds them.
 subtest 'an upgrade from a version that is made up' => sub {
 	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
 	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");
@@ -269,7 +269,7 @@ subtest 'an upgrade from a version that is made up' => sub {
 	everything_works($db, 'public', '', 'upgraded');
 	is($db->sql('SET enable_seqscan = off; SELECT a FROM kept WHERE a = 42; SELECT f @> 42 FROM filters; SELECT count(*) FROM bf_indexes'), "42\nt\n1", 'what was stored before works');
 
-	# A comment, and a column's comment, that are forgotten are seen.
+	# The comparison notices a comment, of a view or of a column, that an upgrade forgets.
 	foreach my $forgotten (qr/^COMMENT ON COLUMN bf_indexes\.advice .*\n/m, qr/^COMMENT ON VIEW .*\n/m, qr/^GRANT .*\n/m, qr/ COST 1000/)
 	{
 		(my $less = $piece) =~ s/$forgotten// or die "no $forgotten in the view";

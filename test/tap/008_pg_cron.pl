@@ -1,6 +1,6 @@
-# Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. What a job has
-# left never undercounts the exact answer of SQL; a run too many changes nothing, and one that was missed is made good
-# by the next, to the byte. pg_cron lives in one database; jobs for another go through cron.schedule_in_database.
+# Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. After a job no
+# count is below the exact answer of SQL. An additional run changes nothing, and after a missed run the next one leaves
+# the same bytes. pg_cron lives in one database; jobs in another database need cron.schedule_in_database.
 use strict;
 use warnings;
 
@@ -13,8 +13,8 @@ StreambloomTap::require_cluster();
 my (undef, $version) = StreambloomTap::psql('postgres', "SELECT default_version FROM pg_available_extensions WHERE name = 'pg_cron'");
 plan skip_all => 'pg_cron is not installed (postgresql-NN-cron of Debian and Ubuntu)' if $version eq '';
 
-# As the manual has it: the database is there; the library is preloaded and told its name; then comes CREATE EXTENSION.
-# By default jobs connect to localhost; here as in many places nothing listens there but the socket.
+# As the manual says: first the database exists, then the library is preloaded and told the database's name, then comes
+# CREATE EXTENSION. By default jobs connect to localhost. Here, as in many places, the server listens only on a socket.
 StreambloomTap::start_own_cluster();
 my $db = StreambloomTap->new('008');
 my $other = StreambloomTap->new('008_other');
@@ -22,14 +22,14 @@ StreambloomTap::restart_own_cluster(
 	shared_preload_libraries => 'pg_cron', 'cron.database_name' => $db->name, 'cron.host' => $ENV{PGHOST});
 $db->sql('CREATE EXTENSION pg_cron');
 
-# Seconds since pg_cron 1.5; before, a minute is the shortest.
+# From pg_cron 1.5 on intervals may be given in seconds; before, a minute is the shortest.
 my $seconds = $db->sqlstate("SELECT cron.schedule('try', '1 second', 'SELECT 1')") eq '00000';
 my $often = $seconds ? '1 second' : '* * * * *';
 my $short = $seconds ? '5 seconds' : '30 seconds';
 $db->sql("SELECT cron.unschedule('try')") if $seconds;
 diag("pg_cron $version, jobs run with '$often'");
 
-# What a job has done: runs that succeeded with a message like this, or failed.
+# A query that counts the runs of a job that succeeded with such a message, or that failed.
 sub runs
 {
 	my ($job, $status, $message) = @_;
@@ -48,7 +48,8 @@ sub wait_for_runs
 	};
 }
 
-# Names of jobs stay known here when a job is unscheduled: cron.job_run_details has only numbers.
+# Schedules a job, and notes its name: cron.job_run_details has only numbers, and forgets names when a job is
+# unscheduled.
 sub schedule
 {
 	my ($job, $when, $command, %option) = @_;
@@ -67,14 +68,14 @@ sub unschedule_all
 
 my $decay = 'UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now())';
 my $decay_always = 'UPDATE short_heat SET f = tbf_decay(f, now())';
-# As docs/operations.md prints it, in one statement: a row that is deleted is one that was counted.
+# The statement that docs/operations.md prints: it deletes exactly the rows that it counts.
 my %recipe = StreambloomTap::recipes('docs/operations.md');
 my ($hourly_table, $roll_up) = $recipe{'roll up and delete'} =~ /^(CREATE TABLE .*?;).*\$\$\n(.*)\$\$/s or die 'no job in the recipe';
 
 # ------------------------------------------------------------- what there is
 
-# 3,000 pages with 1 to 100 hits each, 40 to 75 days old. A few are hot, so that the counters are wide: in the 5
-# half-lives since then they have come down to what a narrower one holds.
+# 3,000 pages with 1 to 100 hits each, 40 to 75 days old. A few pages are hot, so the counters are wide. In the 5
+# half-lives since then the counts have become small enough for narrower counters.
 my $make_heat = <<'SQL';
 CREATE TABLE past AS
 	SELECT 'page ' || i AS url, now() - interval '40 days' - CASE WHEN i % 500 = 0 THEN 0 ELSE i * 7919 % 50000 END * interval '1 minute' AS at,
@@ -86,7 +87,7 @@ CREATE TABLE heat_before AS TABLE heat;
 SQL
 $_->sql($make_heat) foreach $db, $other;
 
-# Hits whose half-life is so short that each run or so has something to do; weights keep them from fading at once.
+# Hits with so short a half-life that nearly each run has something to do. Large weights keep them from fading at once.
 $db->sql(<<"SQL");
 CREATE TABLE jobs (name text, jobid bigint);
 CREATE TABLE short_past AS SELECT 'page ' || i AS url, now() - i * interval '1 millisecond' AS at, 100.0 * i * i AS weight
@@ -95,12 +96,12 @@ CREATE TABLE short_heat AS SELECT tbf_agg(url, at, interval '$short', weight, 30
 CREATE TABLE short_alone AS TABLE short_heat;
 CREATE TABLE hits (url text, at timestamptz);
 $hourly_table
--- Five closed hours, and one that cannot close while this runs.
+-- Five hours that are closed, and one that cannot close during the test.
 INSERT INTO hits SELECT 'page ' || i % (200 * abs(h)), date_trunc('hour', now(), 'UTC') + h * interval '1 hour' + i * interval '1 second'
 	FROM unnest(ARRAY[-5, -4, -3, -2, -1, 3]) h, generate_series(0, 3599) i;
 CREATE TABLE all_hits AS SELECT *, date_trunc('hour', at, 'UTC') AS hour FROM hits;
 
--- By the definition in docs/tbf.md, with an epoch of a 96th of the half-life, in microseconds.
+-- Computed from the definition in docs/tbf.md, with an epoch of 1/96 of the half-life, in microseconds.
 CREATE FUNCTION microseconds(t timestamptz) RETURNS numeric LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT (extract(epoch FROM t) - 946684800) * 1000000\$\$;
 CREATE FUNCTION exact(weight float8, hit timestamptz, at timestamptz, half_life interval) RETURNS float8 LANGUAGE sql IMMUTABLE AS
@@ -156,7 +157,7 @@ $db->sql("INSERT INTO log SELECT now() - i * interval '1 minute', '/late' FROM g
 $db->wait_until('SELECT (SELECT sum(hits) FROM kept) = (SELECT count(*) FROM log)', 'the roll-up to be refreshed');
 wait_for_runs(1, $_, 'failed') foreach 'fade the wrong one', 'fade as a stranger', 'fade as nobody';
 
-# Late hits of an hour that is rolled up, and of one that has had none.
+# Late hits: some in an hour that is rolled up already, some in an hour without hits so far.
 $db->sql(<<'SQL');
 CREATE TEMP TABLE late AS SELECT 'late ' || i AS url, date_trunc('hour', now(), 'UTC') - h * interval '1 hour' + i * interval '1 second' AS at
 	FROM unnest(ARRAY[3, 8]) h, generate_series(0, 99) i;
@@ -169,7 +170,7 @@ wait_for_runs(2, 'fade always', 'succeeded', '^UPDATE 1$');
 $db->wait_until("SELECT count(*) = 3600 FROM hits", 'the late hits to be rolled up');
 unschedule_all();
 
-# The bytes that the last run which had something to do should have left.
+# The time of the last run that changed something: the filters must have the bytes of a decay at that time.
 sub due
 {
 	my ($job) = @_;
@@ -242,7 +243,7 @@ subtest 'a job runs as the role that scheduled it' => sub {
 
 # ------------------------------------------- jobs run as background workers
 
-# With the schedule @reboot a job runs once whenever the server starts.
+# With the schedule @reboot a job runs once each time the server starts.
 $_->sql('UPDATE heat SET f = b.f FROM heat_before b WHERE b.id = heat.id') foreach $db, $other;
 schedule('fade at the start', '@reboot', $decay);
 schedule('fade elsewhere at the start', '@reboot', $decay, database => $other->name);

@@ -1,7 +1,8 @@
-# tbf_top on real data: a web log's URLs and hosts with decay and without, and a shop's requests. For every item L <=
-# exact <= L + error, and error <= W / (c + 1): so every item with a larger share of W is listed. In any order of rows,
-# split and merged in several ways, decayed between, brought in day by day. How far the error stays below its bound is
-# reported, and how many of the ten hottest items the list's first ten are.
+# tbf_top on real data: the URLs and hosts of a web log, with decay and without, and the requests of a shop. For every
+# item L <= exact <= L + error, and error <= W / (c + 1), so every item with a larger share of W is listed. This holds
+# for rows in any order, for lists that were split and merged in several ways, decayed in between, and filled day by
+# day. The test reports how far the error stays below its bound, and how many of the ten hottest items are among the
+# list's first ten.
 use strict;
 use warnings;
 
@@ -23,13 +24,13 @@ $db->load_lines('shop_lines', $shop_file, 'gzip');
 $db->sql(<<'SQL');
 CREATE UNLOGGED TABLE hits AS
 	SELECT n, split_part(line, ' ', 1) AS host,
-		CASE WHEN octet_length(url) <= 256 THEN url ELSE left(url, 100) || md5(url) END AS url, -- a list would cut it
+		CASE WHEN octet_length(url) <= 256 THEN url ELSE left(url, 100) || md5(url) END AS url, -- the list would cut a longer text
 		to_timestamp(substring(line FROM '\[([^]]+)\]'), 'DD/Mon/YYYY:HH24:MI:SS TZHTZM') AS at,
 		coalesce(substring(split_part(line, '"', 3) FROM '^ \d+ (\d+)')::bigint, 0) AS bytes
 	FROM log_lines, split_part(split_part(line, '"', 2), ' ', 2) url ORDER BY n;
 CREATE FUNCTION microseconds(t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT ((extract(epoch FROM t) - 946684800) * 1000000)::bigint';
--- Each stream as (n, item, at, part, weight): parts are days, of the shop's requests 20,000 each.
+-- Each stream as (n, item, at, part, weight). A part is a day; in the shop's requests it has 20,000 rows.
 CREATE UNLOGGED TABLE stream AS
 	SELECT 'url' AS stream, n, url AS item, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date AS part, 1 AS weight FROM hits
 	UNION ALL SELECT 'host', n, host, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date, 1 FROM hits
@@ -51,7 +52,8 @@ CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sq
 CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8);
 CREATE TABLE built (stream text, half_life bigint, c int, way text, f tbf);
 
--- The promise for one filter at one time. scale: what is left then of a hit that weighs 1 at the newest hit.
+-- Tests the promise for one filter at one time. scale: how much a hit that weighed 1 at the newest hit weighs at that
+-- time.
 CREATE FUNCTION promise(stored tbf, stream text, half_life bigint, c int, at timestamptz, scale float8)
 RETURNS TABLE (listed bigint, foreign_items bigint, above bigint, below bigint, missed bigint, widest float8, first_ten bigint)
 LANGUAGE plpgsql STABLE AS $$
@@ -138,7 +140,7 @@ BEGIN
 END \$\$;
 DROP TABLE parts, in_parallel;
 SQL
-			# without its last 300 hits, which then come one time after the other, the newest first
+			# without its last 300 hits, which come afterwards, one at a time, the newest first
 			my $last = "(SELECT max(n) - 300 FROM stream WHERE stream = '$stream')";
 			$db->sql(<<"SQL") if $stream ne 'kilobytes';
 DO \$\$

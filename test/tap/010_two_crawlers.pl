@@ -1,6 +1,6 @@
-# Two workers share one stored sbf: a crawler's frontier (docs/sbf.md). Each batch of links is one statement, which
-# locks the filter's row; whichever comes second sees what the first has remembered. So no link gets into the frontier
-# twice, and no worker's memory is overwritten by the other's.
+# Two workers share one stored sbf, the frontier of a crawler (docs/sbf.md). Each batch of links is one statement, which
+# locks the filter's row. The worker that comes second sees what the first has remembered. So no link gets into the
+# frontier twice, and no worker overwrites what the other has remembered.
 use strict;
 use warnings;
 
@@ -22,7 +22,7 @@ CREATE TABLE frontier (url text NOT NULL, worker int NOT NULL);
 INSERT INTO seen VALUES ('web', sbf_empty(262144, 0.0001));
 SQL
 
-# Both workers meet the same links, in the same order: as many collisions as there can be.
+# Both workers get the same links in the same order, so they collide as often as possible.
 sub worker
 {
 	my ($number) = @_;

@@ -1,5 +1,6 @@
-# A table in shards that postgres_fdw reads (docs/operations.md): with `extensions 'streambloom'` each shard makes its
-# own filter, and the filters travel, not the rows. What they are united to is what one table would have given.
+# A table in shards that postgres_fdw reads (docs/operations.md). With `extensions 'streambloom'` each shard makes its
+# own filter, and the filters travel instead of the rows. Their union is the filter that a single table would have
+# given.
 use strict;
 use warnings;
 
@@ -14,7 +15,7 @@ my $hub = StreambloomTap->new('012');
 plan skip_all => 'postgres_fdw is not installed'
   if !$hub->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'");
 
-# A shard has the requests of two of four sites. Some users and pages come to both shards.
+# A shard has the requests of two of four sites. Some users and pages are on both shards.
 my $rows = 20000;
 my @shards = map { StreambloomTap->new("012_shard_$_") } 0, 1;
 my $requests = <<"SQL";
@@ -48,7 +49,7 @@ sub remote_sql
 	return join "\n", $hub->sql(($settings // '') . "EXPLAIN (VERBOSE, COSTS OFF) $query") =~ /Remote SQL: (.*)/g;
 }
 
-# The filters of the shards, united.
+# The union of the filters of the shards.
 my $users = 'SELECT bf_union_agg(f) FROM (SELECT bf_agg(uid, 10000) AS f FROM requests_0 UNION ALL SELECT bf_agg(uid, 10000) FROM requests_1) s';
 is(() = remote_sql($users) =~ /SELECT \S*bf_agg\(uid, /g, 2, 'bf_agg runs on each shard');
 is($hub->sql("SELECT ($users) = bf_agg(uid, 10000) FROM here"), 't', 'and the union of their filters is the filter of all rows');
@@ -56,14 +57,14 @@ is($hub->sql("SELECT ($users) = bf_agg(uid, 10000) FROM here"), 't', 'and the un
 unlike(remote_sql($plain), qr/bf_agg/, 'without the option the rows travel');
 is($hub->sql("SELECT ($users) = ($plain)"), 't', 'to the same result');
 
-# A GROUP BY the column that says the shard.
+# GROUP BY on the column that determines the shard.
 my $sites = 'SELECT site, bf_agg(url, 1000) AS f FROM requests GROUP BY site';
 my $partitionwise = "SET enable_partitionwise_aggregate = on;\n";
 like(remote_sql($sites, $partitionwise), qr/bf_agg\(url, /, 'a GROUP BY of the shards\' column runs on them');
 is($hub->sql($partitionwise . "SELECT count(*) FROM ($sites) r JOIN (SELECT site, bf_agg(url, 1000) AS f FROM here GROUP BY site) h USING (site)
 	WHERE r.f = h.f"), 4, 'to the filters of each site');
 
-# Hits: the counters of each shard are rounded before they travel, and up. (Ages are in epochs of a 96th of a
+# Hits: the counters of each shard are rounded up before they travel. (Ages are counted in epochs of 1/96 of a
 # half-life.)
 my $hits = "SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) AS f FROM requests_0
 	UNION ALL SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) FROM requests_1) s";
@@ -75,7 +76,7 @@ is($hub->sql("SELECT count(*), count(*) FILTER (WHERE merged BETWEEN exact * 2 ^
 			 FROM here, (VALUES (timestamptz '2026-10-15 UTC'), ('2026-12-01 UTC')) v (time) GROUP BY 1, 2) h) c"),
 	'1994|0|0', 'what they merge to undercounts no page, and is what one table says but for the rounding');
 
-# A look-up in filters that lie on a shard.
+# A look-up in filters that are stored on a shard.
 my $asked = 'SELECT count(*) FROM profiles_0 WHERE users @> 5005::bigint';
 like(remote_sql($asked), qr/\@>/, 'a shard answers @> itself');
 is($hub->sql($asked), $hub->sql('SELECT count(*) FROM (SELECT bf_agg(uid, 10000) AS users FROM here WHERE site < 2 GROUP BY site) s WHERE users @> 5005::bigint'),

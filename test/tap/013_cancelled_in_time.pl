@@ -1,8 +1,8 @@
-# Every operation answers a cancel within half a second, however large its filters are. Each one here would run for
-# seconds; a statement_timeout ends it soon after it has begun.
+# Every operation obeys a cancel within half a second, however large its filters are. Each operation here would run for
+# seconds; a statement_timeout ends it soon after its beginning.
 #
-# What is measured is the processor time that the backend takes, not the time on the clock: on a busy machine the test
-# is no stricter. The bound is twice what is promised.
+# The test measures the processor time of the backend, not the time on the clock, so it is no stricter on a busy
+# machine. The bound is twice what is promised.
 use strict;
 use warnings;
 
@@ -13,15 +13,16 @@ use Test::More;
 
 StreambloomTap::require_cluster();
 
-my $working = 0.4;		# seconds that the operation has before it is cancelled
-my $bound = 1.0;		# seconds of processor time that may follow
+my $working = 0.4;		# seconds for which the operation runs before it is cancelled
+my $bound = 1.0;		# seconds of processor time that it may take after that
 
 my $db = StreambloomTap->new('013');
 plan skip_all => 'the processor time of a backend is read from /proc'
   if $db->sql("SELECT count(*) FROM pg_stat_file('/proc/self/stat', true) WHERE size IS NOT NULL") ne '1';
 
-# What the operations work on is made in the same statement and lies in memory: to read it from a table is work that
-# PostgreSQL can interrupt. Long is an expression of many terms, between which PostgreSQL does not look for interrupts.
+# The operands are made in the same statement and are in memory, because PostgreSQL can interrupt reading them from a
+# table. An operation that is too short is repeated in an expression of many terms: between these PostgreSQL does not
+# look for interrupts.
 my %source = (
 	bits => 'SELECT bf_add(bf_empty(80000000 + n), 1) AS f FROM generate_series(0, 0) n',
 	one_item => 'SELECT bf_add(bf_empty(1000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
@@ -46,7 +47,7 @@ CREATE UNLOGGED TABLE items AS SELECT array_agg(i::bigint) AS a, array_agg(1::fl
 CREATE UNLOGGED TABLE numbers AS SELECT array_agg(i::numeric) AS a FROM generate_series(1, 3000000) i;
 SQL
 
-# A condition that has this expression so many times, and is true if none of them is NULL.
+# A condition that contains the expression `count` times, and is true if it is never NULL.
 sub repeated
 {
 	my ($count, $expression) = @_;
@@ -106,13 +107,13 @@ my @operations = (
 	[ 'tbf_agg', "tbf_agg(i, $at) IS NOT NULL", 'item_rows' ],
 );
 
-# User and system time of this backend in seconds, and the time on the clock.
+# The user and system time of this backend in seconds, and the time on the clock.
 my $times = <<'SQL';
 SELECT (field[12]::bigint + field[13]::bigint) / 100.0 AS processor, extract(epoch FROM clock_timestamp()) AS clock
 FROM string_to_array(substring(pg_read_file('/proc/self/stat') FROM '\) (.*)'), ' ') AS field \gset
 SQL
 
-# First the sources are made alone, which says when the operation will begin.
+# First the operands alone are made: the time that this takes tells when the operation will begin.
 sub session
 {
 	my ($name, $condition, @sources) = @_;
@@ -147,8 +148,8 @@ foreach my $i (0 .. $#answers)
 	note(sprintf('%s: %.2f s, cancelled after %.2f s', $name, $taken, $timeout));
 }
 
-# A variable of PL/pgSQL that is changed in place (from PostgreSQL 18 on) outlives the cancel: it is a valid filter, and
-# has what it had before.
+# A PL/pgSQL variable that is changed in place (from PostgreSQL 18 on) survives the cancel: it is a valid filter that
+# has all its items.
 foreach my $filter ("bf 'bf_empty(3000000)' 'bf_add_all(f, items)' 'bf_contains(f, -7::bigint)'",
 	"tbf 'tbf_empty(1000000)' 'tbf_add_all(f, items, timestamptz ''2026-01-01'')' 'tbf_count(f, -7::bigint, timestamptz ''2026-01-01'') >= 1'",
 	"tbf 'tbf_empty(1000000, half_life => NULL, recurring_minimum => true)' 'tbf_add_all(f, items)' 'tbf_count(f, -7::bigint) >= 1'")

@@ -1,6 +1,6 @@
-# What a function on filters takes beside its result is free again when it returns, not when the row ends: many calls in
-# one row take no more than few. Measured is the most memory that the backend ever had (VmHWM of Linux), each time in a
-# new session.
+# The memory that a function on filters takes beside its result is free when the function returns, not only at the end
+# of the row: many calls in one row take no more than few calls. The test measures the highest memory that a backend
+# ever had (VmHWM of Linux), each time in a new session.
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ CREATE TABLE many AS SELECT i, g + h AS f FROM counts, generate_series(1, 100) i
 CREATE TABLE few AS SELECT tbf_empty(10000) AS f;
 SQL
 
-# Megabytes at most, of a session that does this.
+# The peak memory, in megabytes, of a session that runs this.
 sub peak
 {
 	my ($sql) = @_;
@@ -40,7 +40,7 @@ sub peak
 	return $megabytes;
 }
 
-# With each further term the peak grows by at most so much.
+# One test: the peak grows by at most this many megabytes with each further call.
 sub grows_by_at_most
 {
 	my ($most, $what, $sql_of) = @_;
@@ -59,7 +59,7 @@ sub calls
 
 my $at = "timestamptz '2026-01-01'";
 
-# of a tbf nothing that a megabyte of results does not explain
+# calls on a tbf, whose results have up to a megabyte: the memory is that of the results
 grows_by_at_most(2, 'tbf +', sub { my ($times) = @_; return 'SELECT (' . join(' + ', map { $_ % 2 ? 'g' : 'h' } 1 .. $times) . ') IS NULL FROM counts' });
 foreach my $call ("g * 0.3::float8", "tbf_add(g, 3, $at)", "tbf_add_all(g, ARRAY[1, 2, 3], $at)", "tbf_decay(g, timestamptz '2026-01-20')",
 	"tbf_remove(g, 1, $at)", 'tbf_info(g)', 'tbf_cardinality(g)', 'g = h', "tbf_inner_product(g, h, $at)", "g::bytea::tbf")
@@ -67,7 +67,7 @@ foreach my $call ("g * 0.3::float8", "tbf_add(g, 3, $at)", "tbf_add_all(g, ARRAY
 	grows_by_at_most(2, $call, calls($call, 'counts'));
 }
 
-# what they return has 24 and 20 MB
+# the results of some of these have 24 and 20 MB
 foreach my $call ('bf_cardinality(f)', 'bf_info(f)', 'bf_sketch(f)', 'f = f', 'bf_fold(f)', 'bf_contains_any(f, a)', 'bf_contains_all(f, a)')
 {
 	grows_by_at_most(2, $call, calls($call, 'bits, items'));
@@ -80,7 +80,7 @@ grows_by_at_most(22, $_, calls($_, 'stable, items')) foreach 'sbf_union(f, f)', 
 grows_by_at_most(2, $_, calls($_, 'aged, items')) foreach 'abf_info(f)', 'f = f', 'abf_contains_any(f, a)';
 grows_by_at_most(22, $_, calls($_, 'aged, items')) foreach 'abf_union(f, f)', "abf_decay(f, $at + interval '10 minutes')", "abf_add(f, 2, $at)", "abf_add_all(f, a, $at)";
 
-# Over rows, in aggregates and in loops it is the same.
+# In rows, in aggregates and in loops it is the same.
 sub takes_as_much
 {
 	my ($what, $few_sql, $many_sql) = @_;
@@ -98,8 +98,8 @@ takes_as_much('1,000 rows', map { "SELECT count(f + f) FROM few, generate_series
 takes_as_much('a loop in PL/pgSQL', map { "DO \$\$ DECLARE f tbf := tbf_empty(10000); g tbf := tbf_add(tbf_empty(10000), 1, '2026-01-01');
 	BEGIN FOR i IN 1 .. $_ LOOP f := f + g; END LOOP; END \$\$" } 10, 1000);
 
-# Items spread over a large filter lie in nearly all of its blocks of 4,096 cells, and are few in each: 65,536 of them
-# in 31,000 blocks, whose words would take 1 GB, and whose packed counters take 15 MB.
+# Items that are spread over a large filter lie in nearly all of its blocks of 4,096 cells, with few items in each
+# block. Here 65,536 items lie in 31,000 blocks. Their words would take 1 GB; their packed counters take 15 MB.
 $db->sql(<<'SQL');
 CREATE TABLE keys AS SELECT array_agg(i::bigint) AS a FROM generate_series(1, 65536) i;
 CREATE TABLE spread AS SELECT tbf_add_all(tbf_empty(NULL), a, '2026-01-01') AS exact, tbf_empty(12700000) AS empty FROM keys;

@@ -1,11 +1,11 @@
-# The recipes for roll-ups, as docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run
-# late, twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late, and no
-# day of the log follows for some weeks in the middle, so that old hours are deleted. After each run the hours and the
-# view over both tables are compared with the log: no hit is lost or doubled. Now and then each count is compared with
-# the exact answer of SQL. A made-up log is always taken, and the blog's log if it is there.
+# The recipes for roll-ups that docs/tbf.md and docs/operations.md print, run hour by hour over a whole log. Jobs run
+# late, twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late. In the
+# middle of the log there is a gap of some weeks, so that old hours are deleted. After each run the hours, and the view
+# over both tables, are compared with the log: no hit is lost or doubled. Now and then each count is compared with the
+# exact answer of SQL. A made-up log is always used, and the blog's log if it is there.
 #
-# The clock is the log's: a function now() in a schema that is searched before pg_catalog. So is cron.schedule(), which
-# only notes jobs.
+# The clock follows the log: there is a function now() in a schema that is searched before pg_catalog. cron.schedule()
+# is also such a function; it only notes jobs.
 use strict;
 use warnings;
 
@@ -20,7 +20,7 @@ my %tbf = StreambloomTap::recipes('docs/tbf.md');
 my %jobs = StreambloomTap::recipes('docs/operations.md');
 my %readme = StreambloomTap::recipes('README.md');
 
-# The clock and the scheduler, and how a filter is compared with exact counts.
+# The clock, the scheduler, and procedures that compare a filter with exact counts.
 my $harness = <<'SQL';
 CREATE SCHEMA replay;
 CREATE SCHEMA one_table;
@@ -34,13 +34,14 @@ CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL);
 CREATE INDEX ON access_log (at);
 CREATE TABLE new_hits (at timestamptz NOT NULL, url text NOT NULL);
 
--- The recipe of README.md has a table hourly of its own.
+-- The recipe of README.md has its own table hourly.
 CREATE PROCEDURE replay.search(recipe text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'one_table' THEN 'one_table, public' ELSE 'public' END, false);
 END $$;
 
--- What a query that gives one filter counts, beside a query of exact counts (url, hits, and what rounding may add to them).
+-- Compares the counts in a filter that one query returns with the exact counts of another query (url, hits, and how
+-- much rounding may add to them).
 CREATE PROCEDURE replay.compare(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
 DECLARE
 	filter tbf;
@@ -51,8 +52,9 @@ BEGIN
 		FROM (SELECT *, coalesce(tbf_count($2, url, now()), CASE WHEN hits = 0 THEN 0 END) AS counted FROM (%s) e) c', exact) USING recipe, filter;
 END $$;
 
--- The rows of a query (url, hits, place), of which the ten with the largest place are wanted, beside those of an exact one, which has
--- all. Under: rows that are wrong, and places of the exact ten that are not there.
+-- Compares a query for the ten hottest items (url, hits, place) with a query that returns all items exactly; "place"
+-- is the value by which items are ranked. Under: the number of wrong rows, and of exact places among the first ten
+-- that are missing.
 CREATE PROCEDURE replay.compare_ten(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('INSERT INTO replay.result
@@ -62,12 +64,12 @@ BEGIN
 			+ (SELECT count(*) FROM e10 FULL JOIN t10 USING (n) WHERE (t10.place BETWEEN e10.place * (1 - 1e-12) AND e10.place * 1.0002 + 0.0003) IS NOT TRUE), 0, 0, 0', query, exact) USING recipe;
 END $$;
 
--- All that can be asked, at this moment.
+-- Asks all questions at this moment.
 CREATE PROCEDURE replay.ask(suffix text DEFAULT '') LANGUAGE plpgsql AS $$
 DECLARE
 	asked record;
 	of_hours text := 'SELECT *, date_trunc(''hour'', at, ''UTC'') AS hour FROM access_log';
-	-- the end of the row that a hit is read from: its hour's, or its day's where hours may have been deleted
+	-- the end of the row that a hit is read from: of its hour, or of its day if hours may have been deleted
 	of_rows text := format('SELECT *, CASE WHEN hour < (SELECT max(day) - interval ''840 hours'' FROM public.daily) THEN date_trunc(''day'', at, ''UTC'') + interval ''24 hours''
 		ELSE hour + interval ''1 hour'' END AS until FROM (%s) o', of_hours);
 	age text := 'greatest(extract(epoch FROM now() - (hour + interval ''1 hour''))::float8, 0)';
@@ -106,7 +108,8 @@ BEGIN
 	CALL replay.search('');
 END $$;
 
--- The whole log. A batch is what was written until now, which is an odd minute of each hour.
+-- Replays the whole log. A batch has the rows that were written since the last run; a run is at a changing minute of
+-- each hour.
 CREATE TABLE replay.state (runs int);
 INSERT INTO replay.state VALUES (0);
 CREATE PROCEDURE replay.run(job text) LANGUAGE plpgsql AS $$
@@ -115,8 +118,8 @@ BEGIN
 	EXECUTE (SELECT command FROM cron.job j WHERE j.name = job);
 	CALL replay.search('');
 END $$;
--- After each run: hits of the log that the rows of a table, or those that are read together, lack or have too much, by the URL. Those that
--- are read over the whole log are looked at less often in a long log.
+-- After each run: for each URL, the hits that the rows of a table, or rows that are read together, lack or have too
+-- many, compared with the log. In a long log, queries over the whole log are made less often.
 CREATE TABLE replay.step (at timestamptz, source text, hits bigint, wrong bigint);
 CREATE PROCEDURE replay.look(at_all boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -143,12 +146,12 @@ DECLARE
 	n int := 0;
 BEGIN
 	WHILE hour <= last_hour + interval '1 hour' LOOP
-		-- of a gap of weeks a day is enough
+		-- one day of a gap of weeks is enough
 		IF hour > (SELECT max(written) + interval '1 day' FROM source WHERE written < hour) THEN
 			hour := coalesce((SELECT date_trunc('hour', min(written)) FROM source WHERE written > hour), hour);
 		END IF;
 		PERFORM set_config('replay.now', (hour + batch * 7 % 60 * interval '1 minute')::text, false);
-		-- the first time nothing has been written yet
+		-- in the first run nothing has been written yet
 		IF batch > 0 THEN
 			WITH rows AS (INSERT INTO access_log SELECT at, url FROM source WHERE written > before AND written <= now() RETURNING *)
 			INSERT INTO new_hits SELECT * FROM rows;
@@ -180,7 +183,7 @@ BEGIN
 	CALL replay.run('one_table');
 	CALL replay.run('days');
 	CALL replay.ask();
-	-- and as if the log were an old one
+	-- the same questions, as if the log were an old one
 	PERFORM set_config('replay.now', (SELECT max(at)::text FROM access_log), false);
 	CREATE TABLE replay.last_time AS SELECT now() AS at;
 	CALL replay.ask(', by max(at)');
@@ -196,8 +199,8 @@ sub replay
 
 	$db->sql($harness);
 	$load->($db);
-	# A gap of so many days in the middle. One hit in 20 is committed up to two hours late, a quarter up to twenty
-	# minutes.
+	# The log gets a gap of $gap days in the middle. One hit in 20 is committed up to two hours late, a quarter of them
+	# up to twenty minutes.
 	$db->sql(<<"SQL");
 CREATE TABLE source AS SELECT at, url, at + CASE WHEN late < 0.05 THEN 7199 WHEN late < 0.3 THEN 1200 ELSE 30 END * later * interval '1 second' AS written FROM (
 	SELECT url, at + CASE WHEN at > (min(at) OVER () + (max(at) OVER () - min(at) OVER ()) / 2) THEN interval '$gap days' ELSE interval '0' END AS at, late, later FROM (
@@ -232,7 +235,7 @@ SQL
 		is($wrong, 0, "$source: no hit is lost or doubled") or diag("first at $first");
 	}
 	cmp_ok($db->sql('SELECT (SELECT count(*) FROM one_table.hourly) - (SELECT count(*) FROM hourly)'), '>=', 30, 'old hours were deleted');
-	# the rows are those of one aggregate over their hits, but for the hits since the last run
+	# each row has the bytes of one aggregate over its hits, except for hits that came after the last run
 	is($db->sql("SELECT count(*) FILTER (WHERE h.f IS DISTINCT FROM e.f), count(*) > 100 FROM hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f
 		FROM access_log GROUP BY 1) e USING (hour) WHERE hour >= (SELECT max(day) - interval '840 hours' FROM daily)"), '0|t', 'each hour has the bytes of one aggregate over its hits');
 	is($db->sql("SELECT count(*) FILTER (WHERE d.f IS DISTINCT FROM e.f), count(*) > 5 FROM daily d FULL JOIN (SELECT date_trunc('day', at, 'UTC') AS day, tbf_agg(url, at, NULL) AS f
@@ -241,7 +244,7 @@ SQL
 	my $again = $db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly");
 	$db->sql("$path SET replay.now = '2030-01-01'; CALL replay.run('hours'); CALL replay.run('hours'); CALL replay.run('new hits')");
 	is($db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly"), $again, 'one more run changes nothing');
-	# hits that come much too late: of a day whose hours are there, and of one whose hours are deleted
+	# hits that come much too late: in a day whose hours still exist, and in a day whose hours are deleted
 	foreach my $day ($db->sql("SELECT (max(day) - interval '72 hours')::text FROM daily"), $db->sql("SELECT min(day) + interval '24 hours' FROM daily"))
 	{
 		my $again = $tbf{'make a day anew'} =~ s/'2026-05-02 00:00 UTC'/'$day'::timestamptz/r =~ s/'2026-05-03 00:00 UTC'/'$day'::timestamptz + interval '24 hours'/r;
@@ -294,7 +297,7 @@ subtest 'more than 65,536 items' => sub {
 	}
 };
 
-# One wrong clock must not stop the jobs: what is written after such a hit is counted as before.
+# A hit with a wrong time must not stop the jobs: hits that are written after it are counted as before.
 subtest 'hits from the future' => sub {
 	my $db = StreambloomTap->new('015_future');
 	my ($one_table_table, $one_table_job, $one_table_query) = split /(?<=;)\n\n/, $tbf{'one table'};

@@ -1,5 +1,5 @@
 # The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an adopted operator class. The
-# answers are those of sequential scans, the indexes are used, and a word that is rare reads few pages.
+# answers are the same as by sequential scans, the indexes are used, and a search for a rare word reads few pages.
 use strict;
 use warnings;
 
@@ -14,7 +14,7 @@ my %recipe = StreambloomTap::recipes('docs/searching.md');
 my $db = StreambloomTap->new('017');
 my $extensions = $db->sql("SELECT string_agg(name, ' ') FROM pg_available_extensions WHERE name = 'hstore'") // '';
 
-# Each statement of a recipe has the same rows by the index as without it, and uses it.
+# Each statement of a recipe has the same rows with the index as without it, and uses the index.
 sub same_rows
 {
 	my ($recipe, @counts) = @_;
@@ -36,7 +36,7 @@ subtest 'lines' => sub {
 	same_rows('questions to lines', 1, 1, 1, 1, 1);
 	like($db->sql($recipe{'many partitions'}), qr{\A[^\n]*GET /phpmyadmin/"\z}, 'chunk_scan() finds the row');
 	is($db->sql("SELECT string_agg(chunk::text, ' ') FROM chunk_scan_explain(NULL::log, 'line', '%phpmyadmin%', operator => '~~') WHERE is_read"), 'log_2026_11_22', '... and reads one partition');
-	# The page says what is slow: a few hexadecimal digits by grams. And what is fast.
+	# The page says what is fast and what is slow: a few hexadecimal digits by grams are slow.
 	my $read = sub {
 		my ($pages) = $db->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM log_2026_11_22 WHERE $_[0]") =~ /Heap Blocks: lossy=(\d+)/;
 		return ($pages // 0) / $db->sql("SELECT pg_relation_size('log_2026_11_22') / 8192");
@@ -44,8 +44,8 @@ subtest 'lines' => sub {
 	my $id = $db->sql("SELECT substring(line FROM 'id=(\\w+)') FROM log_2026_11_22 LIMIT 1");
 	cmp_ok($read->("line LIKE '%phpmyadmin%'"), '<=', 0.15, 'a rare word by grams reads few pages');
 	cmp_ok($read->("line LIKE '%" . substr($id, 3, 4) . "%'"), '>=', 0.1, 'a few hexadecimal digits by grams read much of the table');
-	# One word may be unlucky: words that stand in every range set the same bits in all of them. The rate of 1 % is
-	# that of the mean.
+	# A single word may be unlucky: words that occur in every range set the same bits in all of them. The rate of 1 %
+	# is the mean over many words.
 	my $sum = 0;
 	$sum += $read->("to_tsvector('simple', line) @@ 'absent$_'") foreach 1 .. 100;
 	cmp_ok($sum / 100, '<=', 0.015, 'absent words read little, in the mean');

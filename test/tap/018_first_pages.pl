@@ -1,6 +1,6 @@
-# The pages, typed into psql as they are printed, block after block: all of docs/ in the order of its index and
-# README.md into one database, beside a made-up log that has no rows of some days. No block may fail. And the pages that
-# remove everything in the end.
+# Types pages of the documentation into psql as they are printed, block after block: all of docs/, in the order of its
+# index, and README.md into one database, with a made-up log that has no rows on some days. No block may fail. The
+# pages that end with DROP EXTENSION are also typed whole, into databases of their own.
 use strict;
 use warnings;
 
@@ -15,10 +15,10 @@ StreambloomTap::require_cluster();
 
 my $root = abs_path("$FindBin::Bin/../..");
 my $scratch = tempdir(CLEANUP => 1);
-# No hits on 5, 6, 11 and 12 March.
+# There are no hits on 5, 6, 11 and 12 March.
 system("$^X $root/scripts/generate-log --lines 20000 | grep -v '\\[\\(05\\|06\\|11\\|12\\)/Mar' >$scratch/access.log") == 0 or die 'generate-log failed';
 
-# The blocks of a page, as they are printed.
+# The blocks of a page as they are printed.
 sub blocks
 {
 	my ($page) = @_;
@@ -32,7 +32,7 @@ sub blocks
 	};
 }
 
-# Types the blocks into one psql. What is not printed on the page comes before. One test: none of them fails.
+# Types the blocks into one psql; $before is SQL that is not printed on the page. One test: no block fails.
 sub run_page
 {
 	my ($db, $page, $before, @blocks) = @_;
@@ -56,18 +56,18 @@ like($output, qr/^ +surely \| hardly\s*\n[-+ ]+\n t +\| f/m, 'tutorial.md: the f
 like($output, qr/counted_too_low.*\n.*\n +\d+ \| +0 \| +0$/m, 'tutorial.md: the counts are right');
 like($output, qr/Custom Scan \(ChunkSkip\)/, 'tutorial.md: partitions are skipped');
 
-# What the tutorial has made, without its end, is what the other pages begin with.
+# The other pages begin with what the tutorial has made, without its last block.
 my @made = grep { !/DROP EXTENSION/ } @tutorial;
 is(scalar(@made), @tutorial - 1, 'tutorial.md: the last block removes everything');
 run_page(StreambloomTap->new('018_how_to'), 'how-to.md', join("\n", @made), blocks('how-to.md'));
 
-# What a page says that it needs, and does not make: pg_cron, another server, partitions by the month.
+# What pages need but do not make: pg_cron, another server, partitions by month.
 my $cron = <<'SQL';
 CREATE SCHEMA cron;
 CREATE TABLE cron.job_run_details (jobid bigint, runid bigint, database text, username text, status text, return_message text, start_time timestamptz);
 CREATE FUNCTION cron.schedule(name text, schedule text, command text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-	-- pg_cron looks at the command when it runs it; a procedure that commits cannot be run here
+	-- pg_cron checks a command only when it runs it; a procedure that commits cannot be run here
 	IF command NOT LIKE 'CALL tbf_rollup_refresh(%)' THEN
 		EXECUTE command;
 	END IF;
@@ -96,8 +96,7 @@ my %needs = (
 );
 
 my $all = StreambloomTap->new('018_all_pages');
-# This page is typed instead of the tutorial's beginning. (050_logs.pl tries its recipes with the logs that they are
-# for.)
+# This page is typed instead of the tutorial's beginning. (050_logs.pl tries its recipes with the right logs.)
 run_page(StreambloomTap->new('018_logs'), 'logs.md', '', blocks('logs.md'));
 my @pages = grep { $_ !~ /^(tutorial|logs)\.md$/ } StreambloomTap::read_file("$root/docs/README.md") =~ /^- \[[^]]+\]\(([\w-]+\.md)\)/gm;
 opendir my $docs, "$root/docs" or die "docs: $!";
@@ -111,7 +110,8 @@ foreach my $page ('README.md', @pages)
 	run_page($all, $page, $needs{$page} // '', @blocks) if @blocks;
 }
 
-# The log has no rows of some days: of the day after, what-for.md says that it does not know the day before.
+# The log has no rows on some days. For the day after such a day, what-for.md must say that it does not know the day
+# before.
 my ($again) = map { /^(SELECT d\.day.*?of_the_day_before.*?);/ms ? $1 : () } blocks('what-for.md');
 is($all->sql("SELECT count(*) FILTER (WHERE of_the_day_before IS NULL) > 2, count(*) FILTER (WHERE NOT abs(of_the_day_before - exact) <= 10 + exact * 0.05), count(of_the_day_before) > 5 FROM ($again) q, LATERAL
 	(SELECT count(*) AS exact FROM (SELECT DISTINCT host FROM access_log WHERE at::date = q.day) a JOIN (SELECT DISTINCT host FROM access_log WHERE at::date = q.day - 1) b USING (host)) e"),

@@ -1,4 +1,4 @@
-# docs/reference.md is what scripts/generate-reference writes now.
+# docs/reference.md must be what scripts/generate-reference writes now.
 use strict;
 use warnings;
 

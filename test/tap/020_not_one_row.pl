@@ -1,10 +1,11 @@
-# Not one row is lost: writers, summarizers, readers and DDL at once, at random, and each answer with an index is the
-# one without (test/tap/lib/NotOneRow.pm). Short here; for longer, by hand, in the environment of scripts/test:
+# Not one row is lost: writers, summarizers, readers and DDL work at once, at random, and each answer with an index is
+# the same as without (test/tap/lib/NotOneRow.pm). The test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl
 #
-# STREAMBLOOM_METHOD=brin runs the same on BRIN's bloom operator classes. A cluster of its own, so that it is the only
-# one to hold snapshots and may prepare transactions; with STREAMBLOOM_HERE=1 in the cluster that is there.
+# STREAMBLOOM_METHOD=brin runs the same on BRIN's bloom operator classes. The test starts a cluster of its own, because
+# it must be the only one there that holds snapshots, and needs prepared transactions. STREAMBLOOM_HERE=1 uses the
+# running cluster instead.
 use strict;
 use warnings;
 

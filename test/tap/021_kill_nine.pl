@@ -1,9 +1,11 @@
 # The server is killed with signal 9 in the middle of builds, inserts, summarizing, VACUUM and checkpoints, again and
-# again. After each recovery every valid index covers every row, and answers with it are those without.
+# again. After each recovery every valid index covers every row, and answers with it are the same as without.
 #
-# A dozen times here; by hand, in the environment of scripts/test: STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
-# Few shared buffers, so that pages get to disk at any time; commits without a flush, so that the end of the WAL is
-# lost.
+# The test kills a dozen times; for more, in the environment of scripts/test:
+#
+#   STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
+#
+# There are few shared buffers, so pages get to disk at any time. Commits do not flush, so the end of the WAL is lost.
 use strict;
 use warnings;
 
@@ -29,7 +31,7 @@ my $file = StreambloomTap::scratch() . '/rows';
 StreambloomTap::write_file($file, join '', map { "$_\t" . ($_ * 7919 % 3000) . "\tcopied\n" } 1 .. 100);
 $db->sql(<<'SQL');
 CREATE SEQUENCE ids;
--- Summarizers take their time, so that they are hit in the middle.
+-- Makes summarizing slow, so that it is hit in the middle.
 CREATE FUNCTION dawdle(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF random() < coalesce(current_setting('kill_nine.dawdle', true)::float8, 0) THEN
@@ -75,7 +77,7 @@ BEGIN
 		COMMIT;
 		PERFORM bf_desummarize_range(i, (random() * 60)::int) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i, generate_series(1, 4);
 		COMMIT;
-		-- a range of level 1 has all pages of the table here, or nearly all
+		-- a range of level 1 has all pages of the table, or nearly all
 		PERFORM bf_desummarize_range(i, (random() * 200)::int, 1), bf_summarize_range(i, (random() * 200)::int, 1) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i;
 		COMMIT;
 		IF random() < 0.3 THEN
@@ -103,7 +105,7 @@ END
 $$;
 SQL
 
-# What goes on when the server is killed, as SQL that never ends.
+# What is under way when the server is killed: SQL that never ends.
 my %works = (
 	write => "CALL write('insert')",
 	copy => "CALL write('copy')",
@@ -154,7 +156,7 @@ SQL
 		$rows += $_;
 		$indexes++;
 	}
-	# What a build left, and what would make each round longer than the one before.
+	# Drops the indexes that builds have left, and rows that would make each round longer than the one before.
 	my @left = split /\n/, $db->sql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 't'::regclass AND indexrelid::regclass::text !~ '^t_[ab]\$'");
 	$db->sql("DROP INDEX $_") foreach @left;
 	$db->sql("DELETE FROM $_ WHERE ctid >= '(60,0)'; VACUUM $_") foreach 't', 'u';

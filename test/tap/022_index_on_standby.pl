@@ -1,5 +1,5 @@
-# A hot standby answers with the indexes while the primary writes and summarizes. A snapshot on it that is older than
-# what the primary has found dead (and left out of its summaries) still finds every row that it sees.
+# A hot standby answers with the indexes while the primary writes and summarizes. The primary finds rows dead and leaves
+# them out of its summaries. A snapshot on the standby that is older than that still finds every row that it sees.
 use strict;
 use warnings;
 
@@ -19,7 +19,8 @@ my $seconds = $ENV{STREAMBLOOM_SECONDS} // 15;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
 my $db = StreambloomTap->new('022');
 
-# Pages are half full and said to be filled up to the brim, so that nobody prunes them: what is dead stays where it is.
+# The pages are half full, but fillfactor says that they may be filled up, so nobody prunes them: dead rows stay where
+# they are.
 $db->sql(<<'SQL');
 CREATE TABLE old (id int PRIMARY KEY, a bigint, n int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
 INSERT INTO old SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
@@ -30,8 +31,8 @@ CREATE INDEX aborted_a ON aborted USING bf (a) WITH (pages_per_range = 1);
 INSERT INTO aborted SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 500) i;
 SELECT bf_summarize_new_values('aborted_a');
 SQL
-# Nobody prunes the catalogs either: the standby would wait for its old snapshots before it replayed that. (Such a slot
-# keeps what is dead in catalogs, and nothing else.)
+# Nobody prunes the catalogs either, because the standby would not replay that before its old snapshots end. (Such a
+# slot keeps dead rows of catalogs, and no others.)
 $db->sql("SELECT pg_create_logical_replication_slot('catalogs', 'pgoutput')");
 my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 
@@ -49,14 +50,14 @@ my @queries = (
 	"SELECT count(*), sum(id) FROM old WHERE a = ANY (ARRAY[10, 1500, 2000, 20000, 1501]::bigint[])",
 	"SELECT count(*) FROM (SELECT a, count(*) AS n FROM old WHERE id % 10 < 5 GROUP BY a) d WHERE n <> (SELECT count(*) FROM old o WHERE o.a = d.a)");
 
-# Answers in the transaction that is open, with the index and without.
+# The answers in the open transaction, with the index and without.
 sub both
 {
 	my ($session) = @_;
 	return map { $session->sql($_ . join ';', @queries) } $indexed, $plain;
 }
 
-# Pages that a query reads by the index.
+# The number of pages that a query reads by the index.
 sub pages
 {
 	my ($where, $condition) = @_;
@@ -69,7 +70,8 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	my $cursor = PsqlSession->new($db->name, port => $port);
 	$cursor->sql("BEGIN; $indexed DECLARE c CURSOR FOR SELECT id FROM old WHERE a = 1500");
-	# Rows that are deleted, that change hot or cold, and that move; each is found by its own key, one to a page.
+	# Rows that are deleted, that change hot or cold, and that move. Each is found by its own key, and lies on a page
+	# of its own.
 	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (150, 151, 1999); UPDATE old SET n = 1 WHERE id = 200; " .
 		'UPDATE old SET a = a + 1 WHERE id IN (1, 2, 2000)');
 	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');
@@ -112,8 +114,8 @@ subtest 'what never committed needs no horizon' => sub {
 	$old->close;
 };
 
-# A row is written while CREATE INDEX CONCURRENTLY reads the table, behind its back, and deleted before it validates the
-# index. Nobody enters it, and on the primary nobody sees it any more.
+# While CREATE INDEX CONCURRENTLY reads the table, a row is written to a page that it has read already. The row is
+# deleted before the index is validated. So nobody enters the row, and on the primary nobody sees it any more.
 subtest 'a snapshot that is older than the validation of an index' => sub {
 	$db->sql(<<'SQL');
 CREATE FUNCTION gated(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
@@ -152,8 +154,9 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# The same with an index that runs no code: bf_index_check() looks at deleted rows too, and knows that this one need not
-# be there. (The builder stands still at a page with an out-of-line value, because the TOAST table's index is locked.)
+# The same with an index that runs no code. bf_index_check() looks at deleted rows too, and knows that this row need
+# not be in the index. (The builder stops at a page with an out-of-line value, because the index of the TOAST table is
+# locked.)
 subtest 'bf_index_check() and what was deleted before the validation' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE checked (id int PRIMARY KEY, a bigint, w text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -183,8 +186,8 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# Nobody keeps summarizers out while bf_index_check() runs on a standby. A row that is deleted, and left out of a new
-# summary, after its page was read is no error. (The check stands still at the first row of the page.)
+# Nothing keeps summarizers out while bf_index_check() runs on a standby. A row may be deleted, and left out of a new
+# summary, after the check has read its page; this is no error. (The check stops at the first row of the page.)
 subtest 'bf_index_check() while ranges are summarized' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE stirred (id int, a bigint) WITH (autovacuum_enabled = off);
@@ -210,10 +213,10 @@ SQL
 	$_->close foreach $gate, $checker;
 };
 
-# Until 15.19, 17.11 and 18.6, a snapshot that is exported on a standby while subtransactions have overflowed lacks the
-# transactions that are running. Who reads with it takes them for aborted, and notes that on the pages of the standby,
-# for ever: rows that they delete stay there, and no index finds them. PostgreSQL alone does that; so it is asked here,
-# of a table without any index.
+# Before 15.19, 17.11 and 18.6, a snapshot that is exported on a standby while subtransactions have overflowed lacks
+# the running transactions. A session that uses it takes these transactions for aborted, and marks this on the pages of
+# the standby, for ever. Rows that they delete then stay there, and no index finds them. PostgreSQL does that even
+# without an index; so this sub tries it with a table that has none.
 sub exports_whole_snapshots
 {
 	my ($writer, $exporter, $importer) = (PsqlSession->new($db->name), map { PsqlSession->new($db->name, port => $port) } 1 .. 2);
@@ -231,7 +234,7 @@ sub exports_whole_snapshots
 	return standby_sql('SELECT count(*) FROM deleted') == 0;
 }
 
-# Now readers on the standby, everybody else on the primary. What is replayed waits for readers that are in its way.
+# Now the readers are on the standby, all others on the primary. The replay waits for readers that are in its way.
 subtest 'at random' => sub {
 	my $exports = exports_whole_snapshots();
 	diag('this PostgreSQL exports snapshots from a standby without the transactions that run: left out') if !$exports;

@@ -1,5 +1,5 @@
-# Indexes where rows come from elsewhere: a logical subscriber whose partitions are indexed while it receives rows, and
-# a dump that is restored. Every row is covered there too, and the indexes are what they were.
+# Indexes of tables that get their rows from elsewhere: a logical subscriber, whose partitions are indexed while it
+# receives rows, and a dump that is restored. Every row is covered there too, and the indexes have the same definitions.
 use strict;
 use warnings;
 
@@ -17,7 +17,8 @@ my $there = StreambloomTap->new('023_there');
 
 my $indexed = 'SET enable_seqscan = off; SET enable_indexscan = off;';
 
-# Every index is whole; every value that is there is found by an index; and one that is not there makes nobody read.
+# Every index is whole; an index finds every value that is there; and for a value that is not there it leaves out
+# nearly all pages.
 sub all_covered
 {
 	my ($db, $table, $name) = @_;
@@ -65,7 +66,7 @@ subtest 'a logical subscriber' => sub {
 		$here->sql("INSERT INTO log SELECT i, 1 + i % 4, i * 7919 % 100000, '/new/' || i FROM generate_series(10000 + $round * 1000, 10500 + $round * 1000) i;" .
 			"UPDATE log SET uid = uid + 1000000 WHERE id % 50 = $round; UPDATE log SET url = url || '!' WHERE id % 60 = $round; DELETE FROM log WHERE id % 70 = $round;" .
 			"UPDATE log SET day = 1 + day % 4 WHERE id % 80 = $round");
-		# Meanwhile
+		# summaries come and go while the rows arrive
 		$there->sql("SELECT bf_summarize_new_values(indexrelid), bf_desummarize_range(indexrelid, $round) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am am ON am.oid = relam WHERE amname = 'bf' AND relkind = 'i'");
 		$there->sql('VACUUM log') if $round % 2 == 0;
 	}

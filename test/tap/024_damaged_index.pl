@@ -1,7 +1,8 @@
-# An index whose meta page, directory or filter pages are damaged, word by word: every call answers with the right rows
-# or with XX002 (index_corrupted), nothing crashes, and the file does not grow with the calls. REINDEX mends it.
+# Damages the meta page, the directory and the filter pages of indexes, word by word. Every call must answer with the
+# right rows or with XX002 (index_corrupted). Nothing may crash, and the file must not grow with the calls. REINDEX
+# must mend the index.
 #
-# The words are written while the server is stopped, each into the index of a table of its own; two further rounds
+# The words are written while the server is stopped, each into the index of a table of its own. Two further subtests
 # damage an index that is large enough for directory pages.
 use strict;
 use warnings;
@@ -24,15 +25,15 @@ DamagedIndex::install($db);
 
 my @values = (0, 1, 0x7fffffff, 0xffffffff, 'random');
 
-# Where to write: [what it is called, offset in the file, whether PostgreSQL itself checks it (page headers: XX001)].
-# The first two words of a page are the place in WAL that it stands for, which concerns the server and not the index.
+# Where to write: [a name, the offset in the file, whether PostgreSQL itself checks this word (page headers: XX001)].
+# The first two words of a page are its place in the WAL. They concern the server, and not the index.
 sub words
 {
 	my ($name, $offset, @numbers) = @_;
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
-# After the page header, the meta page has 120 bytes and 24 for each column, the blocks of 500 directory pages, and
-# entries.
+# Behind the page header the meta page has 120 bytes, 24 bytes for each column, the block numbers of 500 directory
+# pages, and then entries.
 my $entries = 120 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),
@@ -98,8 +99,8 @@ SQL
 	is($grown, 't', '2,000 of them');
 };
 
-# 32 columns, so that 34 entries fill the meta page: the others are on a directory page. Each group of 125 pages has
-# filters of another size than the one before, so each has an entry.
+# 32 columns, so that 34 entries fill the meta page and the others are on a directory page. The groups, of 125 pages
+# each, have filters of alternating sizes, so each group needs an entry of its own.
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;

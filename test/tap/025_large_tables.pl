@@ -1,5 +1,5 @@
-# Levels above 1, on a table of two gigabytes that take no room on disk: nearly all its pages are holes in the files,
-# which PostgreSQL reads as pages that are still empty. Rows lie at the beginning, in the middle and at the end.
+# Levels above 1, on a table of two gigabytes that takes no room on disk. Nearly all its pages are holes in the files;
+# PostgreSQL reads these as empty pages. Rows are at the beginning, in the middle and at the end.
 use strict;
 use warnings;
 
@@ -33,7 +33,7 @@ END
 $$;
 SQL
 
-# Lengthens the table to so many bytes; the server is stopped meanwhile.
+# Lengthens the table to this many bytes, while the server is stopped.
 sub lengthen
 {
 	my ($bytes) = @_;
@@ -50,7 +50,7 @@ sub lengthen
 	StreambloomTap::restart_own_cluster();
 }
 
-# Rows at the end: an empty page is not in the free space map, so they are written to the last page, and to new ones.
+# Rows at the end. Empty pages are not in the free space map, so the rows are written to the last page and to new ones.
 lengthen($segment + $segment / 4);
 $db->sql("INSERT INTO vast SELECT i, repeat('m', 200) FROM generate_series(1001, 2000) i");
 lengthen(2 * $segment + 37 * 8192);
@@ -78,7 +78,7 @@ sub check
 
 is($places, 3, 'the rows lie in three places');
 $db->sql('VACUUM vast');
-# VACUUM may have cut off what is empty at the end; there is nothing.
+# VACUUM may have cut off the empty pages at the end.
 check('grown', 3, 'an index that has grown');
 $db->sql('CREATE INDEX built ON vast USING bf (id) WITH (pages_per_range = 1)');
 $db->sql('DROP INDEX grown');

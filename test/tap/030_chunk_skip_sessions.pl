@@ -1,6 +1,6 @@
-# Several sessions at once and the node ChunkSkip: rows that change while they are waited for (EvalPlanQual), dangerous
-# structures of SERIALIZABLE transactions over partitions that nobody reads, snapshots that are older than a row,
-# partitions that come and go under a plan.
+# Several sessions at once and the node ChunkSkip: rows that change while another session waits for them
+# (EvalPlanQual); dangerous structures of SERIALIZABLE transactions over partitions that nobody reads; snapshots that
+# are older than a row; partitions that come and go while a plan is kept.
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ VACUUM ANALYZE log, item;
 SQL
 }
 
-# Two sessions with the node switched on or off in the second.
+# Two sessions; in the second one the node is switched on or off.
 sub sessions
 {
 	my ($enabled) = @_;
@@ -41,7 +41,7 @@ sub sessions
 	return @sessions;
 }
 
-# Waits until a session waits for another.
+# Waits until some session waits for another one.
 sub until_blocked
 {
 	StreambloomTap::wait_until($db, <<'SQL', 'a session waits for another');
@@ -49,7 +49,7 @@ SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND
 SQL
 }
 
-# What the second session answers when the first has changed something that it waits for; with the node and without.
+# What the second session answers after it has waited for a change of the first one; with the node and without.
 sub compare
 {
 	my ($name, $change, $question, $expected, $has_node) = @_;
@@ -90,7 +90,7 @@ compare('an update by what is looked up', "UPDATE item SET note = 'new' WHERE id
 compare('a delete', "UPDATE log SET note = 'new' WHERE uid = 5000", 'DELETE FROM log WHERE uid = 5000 RETURNING id, note',
 	qr/^00000 5000\|new$/, 0);
 
-# Each looks for what the other is going to write, finds nothing in any partition, and writes. Only one may commit.
+# Each session looks for what the other one will write, finds it in no partition, and writes. Only one may commit.
 foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FROM chunk_scan(NULL::log, 'uid', %d)")
 {
 	make_tables();
@@ -104,7 +104,7 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 	$_->close foreach $one, $two;
 }
 
-# An old snapshot looks for a row that is gone since, with its range summarized again without it.
+# An old snapshot looks for a row that has been deleted since, and whose range was summarized again without it.
 {
 	make_tables();
 	my ($one, $two) = sessions('on');
@@ -118,7 +118,7 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 	$_->close foreach $one, $two;
 }
 
-# A plan that is kept, while partitions and indexes come and go.
+# A plan is kept while partitions and indexes come and go.
 {
 	make_tables();
 	my ($one, $two) = sessions('on');

@@ -1,5 +1,5 @@
-# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client made by the protocol, and
-# the ids of plan nodes.
+# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client has opened by the
+# protocol; and the ids of plan nodes.
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ BEGIN
 	RETURN false;
 END
 $$;
--- counts the questions to an index
+-- counts how often indexes have been asked
 CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
 SELECT sum(pg_stat_get_xact_numscans(indexrelid)) FROM pg_index WHERE indexrelid::regclass::text LIKE 'log%uid_idx'
 $$;
@@ -39,7 +39,7 @@ my $load = "LOAD 'streambloom'; SET jit = off; SET max_parallel_workers_per_gath
 my $session = ProtocolSession->new($db->name);
 $session->ask($load);
 
-# Opens a portal, fetches a row, and changes it; what each step answers.
+# Opens a portal, fetches a row, and changes that row. Returns the answer of each step.
 sub change_current
 {
 	my ($portal, $query, @values) = @_;
@@ -60,7 +60,7 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		# always: the node PartitionScan, which looks for the same rows
+		# "always" means the node PartitionScan, with the same queries
 		$session->ask('SET streambloom.enable_chunk_skip = ' . ($enabled eq 'on' ? 'on' : 'off') . '; SET streambloom.enable_partition_scan = ' . ($enabled eq 'always' ? 'always' : 'off'));
 		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'off' ? 'f' : 't',
 			"$case: the node is there but for portals");
@@ -81,8 +81,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	}
 }
 
-# Which portals ask the indexes of the partitions that they leave out. Questions that are answered from memory are not
-# counted, so the transactions are SERIALIZABLE, in which nothing is remembered.
+# Which portals ask the indexes of partitions that they leave out. Answers from memory are not counted, so the
+# transactions are SERIALIZABLE: there nothing is remembered.
 {
 	$session->ask('SET streambloom.enable_chunk_skip = on; SET streambloom.enable_partition_scan = off; SET plan_cache_mode = force_custom_plan');
 	my $scans = sub {
@@ -95,19 +95,19 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 		$session->ask('ROLLBACK; DEALLOCATE ALL');
 		return $after - $before;
 	};
-	# Four questions, and one bitmap scan of a partition that is read; without the node four bitmap scans. The
-	# tables are so small that the planner may prefer a sequential scan of the one that was changed.
+	# With the node: four questions, and one bitmap scan of a partition that is read. Without it: four bitmap scans.
+	# The tables are so small that the planner could prefer a sequential scan of the one that was changed.
 	$session->ask('SET enable_seqscan = off');
 	is($scans->('', 'SELECT id FROM log WHERE uid = 5000'), 5, 'a portal without a name has the node')
 		or diag($db->sql('EXPLAIN SELECT id FROM log WHERE uid = 5000'));
 	is($scans->('p', 'SELECT id FROM log WHERE uid = 5000'), 4, 'one with a name has not');
 	is($scans->('p', 'SELECT id FROM log WHERE uid = 5000 ORDER BY id'), 5, 'but where WHERE CURRENT OF is impossible');
-	# a query in a function that is called by a portal with a name
+	# a query in a function, when a portal with a name calls the function
 	$session->ask('CREATE FUNCTION found() RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT id FROM log WHERE uid = 5000; END $$');
 	is($scans->('p', 'SELECT * FROM found()'), 5, 'a function in such a portal has the node');
 }
 
-# Cursors of SQL and of PL/pgSQL, also over queries in texts.
+# Cursors of SQL and of PL/pgSQL, also for queries in strings.
 is(($session->ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM log WHERE uid = 5000; FETCH c'))[0], '5000', 'a declared cursor');
 is(($session->ask("UPDATE log SET note = 'changed' WHERE CURRENT OF c RETURNING id"))[0], '5000', 'and its row');
 $session->ask('ROLLBACK');
@@ -132,7 +132,7 @@ SQL
 }
 $session->close;
 
-# The ids of the nodes of a plan are unique, as what instruments them takes for granted.
+# The ids of the nodes of a plan must be unique, because the instrumentation relies on that.
 foreach my $query ('SELECT id FROM log WHERE uid = 5000',
 	'SELECT (SELECT max(id) FROM log WHERE uid = l.id) FROM log l WHERE uid = (SELECT max(id) FROM log WHERE uid = 5000)')
 {

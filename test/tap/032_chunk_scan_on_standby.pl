@@ -1,5 +1,5 @@
-# chunk_scan on a hot standby: the rows of its snapshot, or 40001 where the primary has truncated or detached a
-# partition since; and unlogged tables are refused, as a plain SELECT refuses them, also if summaries say no.
+# chunk_scan on a hot standby returns the rows of its snapshot, or fails with 40001 if the primary has truncated or
+# detached a partition since. Unlogged tables are refused as by a plain SELECT, even if summaries say no.
 use strict;
 use warnings;
 
@@ -23,8 +23,8 @@ CREATE UNLOGGED TABLE u AS SELECT 7 AS a;
 CREATE INDEX ON u USING bf (a);
 CREATE TABLE s AS SELECT 'u'::regclass AS chunk, bf_agg(a) AS a FROM u;
 SQL
-# The primary keeps what the standby's snapshots see. Otherwise it may prune the catalogue's old rows at any time, and
-# replay waits.
+# The primary keeps the rows that the standby's snapshots see. Otherwise it could prune old rows of the catalogue at
+# any time, and the replay would wait.
 my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 

@@ -1,6 +1,6 @@
-# TimescaleDB in the same database, as its users have it. chunk_scan refuses its hypertables and their chunks, whose
-# rows only its own plans find. Plain queries of them, by way of bf indexes and ChunkSkip, give the answers that they
-# give without; and chunk_scan of other tables works as ever.
+# TimescaleDB in the same database. chunk_scan refuses its hypertables and their chunks, because only TimescaleDB's own
+# plans find their rows. Plain queries on them give the same answers with bf indexes and ChunkSkip as without.
+# chunk_scan of other tables works as ever.
 use strict;
 use warnings;
 
@@ -55,8 +55,8 @@ foreach my $setting ('on', 'off')
 }
 is($db->sql(StreambloomTap::parallel(2) . 'SELECT count(*) FROM hyper WHERE uid = 42'), 1, "a parallel plan");
 
-# Joins, as docs/neighbours.md says: with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write them
-# so that they do not.
+# Joins: docs/neighbours.md says with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write the
+# conditions instead.
 $db->sql('CREATE TABLE suspects AS SELECT unnest(ARRAY[42, 9000, -1]::bigint[]) AS uid; ANALYZE suspects');
 my $hash_joins = 'SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET max_parallel_workers_per_gather = 0; ' .
 	'PREPARE since(timestamptz) AS SELECT uid FROM hyper JOIN suspects USING (uid) WHERE at > $1;';
@@ -86,19 +86,19 @@ is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::d
 is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,
 	'and goes into no parallel plan');
 
-# What is no table of TimescaleDB's is answered for: the version of its catalogue is known.
+# Tables that do not belong to TimescaleDB are answered for: chunk_scan knows the version of TimescaleDB's catalogue.
 $db->sql("CREATE TABLE alone AS SELECT * FROM day; CREATE INDEX ON alone USING bf (uid); CREATE TABLE heir () INHERITS (alone); INSERT INTO heir SELECT * FROM day");
 is($db->sql("SELECT count(*) FROM chunk_scan(NULL::alone, 'uid', 42)"), 2, 'chunk_scan of a table with an inheritance child');
 is($db->sql("SELECT count(*) FROM chunk_scan(NULL::heir, 'uid', 42)"), 1, 'of the child');
 $db->sql('DROP TABLE alone CASCADE');
-# a chunk in another tree
+# a chunk that is also the child of another table
 $db->sql("CREATE TABLE above (at timestamptz NOT NULL, uid bigint, filler text)");
 if ($db->sqlstate("ALTER TABLE $chunk INHERIT above") eq '00000')
 {
 	$db->fails_like("SELECT * FROM chunk_scan(NULL::above, 'uid', 42)", '0A000', qr/belongs to the extension "timescaledb"/, 'a chunk in another tree is refused');
 	$db->sql("ALTER TABLE $chunk NO INHERIT above");
 }
-# A chunk that comes later has the index too, and CALL bf_summarize of the hypertable summarizes those of all chunks.
+# A later chunk has the index too, and CALL bf_summarize of the hypertable summarizes the indexes of all chunks.
 $db->sql("INSERT INTO hyper SELECT timestamptz '2024-02-01 UTC' + i * interval '1 minute', 100000 + i FROM generate_series(0, 1439) i; CALL bf_summarize('hyper')");
 is($db->sql("SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT show_chunks('hyper'))"), 11, 'bf_indexes shows the index of each chunk');
 is($db->sql("SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT show_chunks('hyper')) AND summarized < ranges"), 0, 'all are summarized');
@@ -106,8 +106,8 @@ is($db->sql('SELECT count(*) FROM hyper WHERE uid = 100042'), 1, 'and asked');
 like($db->sql("SELECT advice FROM bf_index_advise('$chunk', '{uid}')"), qr/the table is small/, 'advice on a chunk');
 like($db->sql("SELECT advice FROM bf_index_advise('hyper', '{uid}')"), qr/ask for one of its children/, 'a hypertable has no rows of its own');
 
-# The hits of each bucket in a filter, merged to those of all buckets: as a view that is refreshed, and as a continuous
-# aggregate, which is in the part under another licence.
+# A filter with the hits of each bucket, and the merge of all of them: as a view that is refreshed, and as a continuous
+# aggregate. The latter belongs to the part of TimescaleDB that has another licence.
 my $buckets = "SELECT time_bucket(interval '1 day', at) AS day, tbf_agg(uid, at, interval '7 days', 1, 20000, 0.01) AS f FROM hyper GROUP BY 1";
 my $merged = "SELECT count(*) FROM generate_series(0, 14399, 480) v, (SELECT tbf_merge_agg(f) AS f FROM %s) m WHERE tbf_count(f, v::bigint, '2024-02-02 UTC') > 0";
 
@@ -123,7 +123,7 @@ else
 	like($err, qr/not supported under the current .*license/, 'continuous aggregates are not in this part of TimescaleDB');
 }
 
-# A job that decays stored filters. Its body is tried in any case.
+# A job that decays stored filters. Its body is run even if jobs are not available.
 $db->sql(<<'SQL');
 CREATE TABLE heat AS SELECT 1 AS id, tbf_agg(uid, at, interval '1 day', 1, 20000, 0.01) AS f FROM hyper;
 CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now()); END $$;
@@ -137,7 +137,7 @@ else
 }
 is($db->sql('SELECT f = tbf_decay(f) FROM heat'), 't', 'what the job does is done');
 
-# Compression is in the part under another licence, which distributions leave out.
+# Compression belongs to the part with another licence, which distributions leave out.
 if ($db->sqlstate("ALTER TABLE hyper SET (timescaledb.compress); SELECT compress_chunk(c) FROM show_chunks('hyper') c LIMIT 5") eq '00000')
 {
 	is($db->sql('SELECT count(*) FROM hyper WHERE uid IN (42, 9000, 20000)'), 2, 'plain queries of compressed chunks');

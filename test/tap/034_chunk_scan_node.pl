@@ -1,5 +1,5 @@
-# The node ChunkScan: a million rows take no more memory than few, and no temporary file; nor do many scans by one node.
-# It asks and reads no partition more than LIMIT needs. A cancel in the middle leaves the session as it was.
+# The node ChunkScan: a million rows take no more memory than a few, and no temporary file; nor do many scans by one
+# node. It asks and reads no more partitions than LIMIT needs. A cancel in the middle leaves the session as it was.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ SQL
 
 # ------------------------------------------------------------------------- LIMIT
 
-# What EXPLAIN ANALYZE counts in a query.
+# The counts that EXPLAIN ANALYZE shows for a query.
 sub counts
 {
 	my ($query) = @_;
@@ -39,7 +39,8 @@ is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 1) LIMIT 7000"), '102 ask
 is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 7) WHERE id > 100000 LIMIT 1"), '30 asked, 27 skipped, 3 read, 2 in vain',
 	'a condition leaves rows out');
 
-# More partitions than files can be open; each look but the first passes over most of them without opening them.
+# There are more partitions than files can be open. Each scan but the first passes over most of them without opening
+# them.
 $db->sql(<<'SQL');
 CREATE TABLE many (id int NOT NULL, uid int) PARTITION BY RANGE (id);
 SELECT format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', i, i, i + 1) FROM generate_series(0, current_setting('max_files_per_process')::int) i \gexec
@@ -63,7 +64,7 @@ sub peak
 	return $kilobytes;
 }
 
-# The memory of a session while a query is still running: a cursor that is at its end.
+# The memory of a session while a query still runs: its cursor is at the end.
 sub while_open
 {
 	my ($query) = @_;

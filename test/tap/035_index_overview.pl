@@ -1,5 +1,6 @@
-# The view bf_indexes where it cannot read: damaged indexes are named, and the others are shown; on a standby unlogged
-# indexes are named, the others are shown as on the primary, and commands are said to be for the primary.
+# The view bf_indexes, where it cannot read indexes. Damaged indexes are named, and the others are shown. On a standby
+# unlogged indexes are named, the others are shown as on the primary, and the view says that its commands are for the
+# primary.
 use strict;
 use warnings;
 
@@ -15,7 +16,7 @@ my $db = StreambloomTap->new('035');
 my $data = DamagedIndex::data();
 DamagedIndex::install($db);
 
-# Index 0 stays as it is.
+# Index 0 is not damaged.
 my @damage = (
 	undef,
 	['the meta page', 24 + 4 * 20],

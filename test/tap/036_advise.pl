@@ -1,9 +1,9 @@
-# bf_index_advise() on three real logs: the bytes that it expects of bf indexes and B-trees are within 25 % of those of
-# the indexes that are then made, and the pages of look-ups within a factor of two, for values that are absent, rare and
-# the most frequent one. (A developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block
-# numbers; see SOURCES.md of the data.) The same bytes of GIN indexes and of bf indexes of keys, on the words of a log's
-# agents, on edits and on a shop's orders. A look-up of an absent key reads at most twice the pages that are expected;
-# it can read far fewer.
+# bf_index_advise() on three real logs. The bytes that it expects of bf indexes and B-trees are within 25 % of those of
+# the indexes that are then made. The pages that it expects of look-ups are within a factor of two, for absent values,
+# rare values and the most frequent one. The logs: a developer's blog, 207 thousand lines; an example log, 10 thousand;
+# a million disk block numbers (see SOURCES.md of the data). The same is tested for the bytes of GIN indexes and of bf
+# indexes of keys, on the words of a log's agents, on edits and on a shop's orders. A look-up of an absent key reads at
+# most twice the expected pages; it can read far fewer.
 use strict;
 use warnings;
 
@@ -44,8 +44,8 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::float8 + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::float8;
 END $$;
--- The mean over some values. Rare ones are of the tenth that has the fewest rows; absent ones are of the same type. The table "counts" has
--- the values of the column.
+-- The mean number of pages over some values. Rare values are among the tenth of the values with the fewest rows.
+-- Absent values have the type of the column. The table "counts" has the values of the column.
 CREATE FUNCTION measured(t regclass, name text, kind text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	type text;
@@ -119,7 +119,7 @@ foreach my $table ('edits', 'orders', 'agents')
 		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'bf bytes of keys', bf_bytes, pg_relation_size('said_bf') FROM said WHERE \"column\" = '$column'");
 		my ($rate) = map { $_->[0] } $db->rows(q{SELECT round((current_false_positive_rate / false_positive_rate)::numeric, 2) FROM bf_index_stats('said_bf') WHERE level = 0});
 		ok($rate >= 0.45 && $rate <= 1.1, "$table, $column: the rate of the filters is $rate times the one asked for");
-		# keys that are nowhere
+		# keys that no row has
 		my ($pages) = map { $_->[0] } $db->rows("SELECT avg(pages_of(format('SELECT * FROM $table WHERE $column %s', q))) FROM " .
 				($type eq 'jsonb' ? q[(SELECT format('@> %L::jsonb', jsonb_build_object('page', 'none ' || i)) AS q FROM generate_series(1, 200) i) a] :
 					$type eq 'tsvector' ? q[(SELECT format('@@ %L::tsquery', 'none' || i) AS q FROM generate_series(1, 200) i) a] :
@@ -133,10 +133,11 @@ foreach my $table ('edits', 'orders', 'agents')
 foreach my $row ($db->rows('SELECT log, name, what, round(said::numeric, 1), round(found::numeric, 1), round((said / found)::numeric, 2) FROM result ORDER BY n'))
 {
 	my ($log, $name, $what, $said, $found, $ratio) = @$row;
-	# Filters of keys are often emptier than they may be, and then say yes less often than they were asked to.
+	# A filter of keys is often emptier than planned, and then it says "maybe" less often than expected.
 	my $bound = $what =~ /bytes/ ? 1.25 : $what eq 'pages of an absent key' ? 1000 : 2;
-	# Or more often: a rate is the mean over all keys, and some few of 200 decide their mean. In a table of the orders'
-	# documents alone 199 absent keys read 2 or 3 pages, and one 89: its few bits were among those of frequent keys.
+	# It may also say "maybe" more often: the rate is a mean over all keys, and a few of the 200 keys decide their
+	# mean. For example, among 200 absent keys in a table of the orders' documents, 199 read 2 or 3 pages, and one read
+	# 89: its few bits were also bits of frequent keys.
 	my $least = $what =~ /bytes/ ? 0.75 : $what eq 'pages of an absent key' ? 0.4 : 0.5;
 
 	ok($ratio <= $bound && $ratio >= $least, "$log, $name, $what: said $said, found $found, ratio $ratio");

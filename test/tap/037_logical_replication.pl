@@ -1,6 +1,6 @@
-# Logical replication of tables with filters, with REPLICA IDENTITY FULL and with a key: inserts, updates and deletes
-# arrive, the subscriber's worker raises no error, and the values are the same to the byte. With the identity FULL the
-# subscriber looks for the old row by comparing whole rows, so it needs an equality operator of each column's type.
+# Logical replication of tables with filters, with REPLICA IDENTITY FULL and with a key. Inserts, updates and deletes
+# arrive, the subscriber's worker raises no error, and the values are the same to the byte. With REPLICA IDENTITY FULL
+# the subscriber finds the old row by comparing whole rows, so it needs an equality operator for each column's type.
 use strict;
 use warnings;
 
@@ -24,7 +24,7 @@ ALTER TABLE whole_rows REPLICA IDENTITY FULL;
 CREATE TABLE by_key (LIKE whole_rows, PRIMARY KEY (id));
 SQL
 }
-# Both databases are of one cluster: there CREATE SUBSCRIPTION would wait for itself if it made the slot.
+# Both databases are in one cluster. There CREATE SUBSCRIPTION would wait for itself if it created the slot.
 my $from = $publisher->name;
 $publisher->sql("CREATE PUBLICATION filters FOR TABLE whole_rows, by_key; SELECT pg_create_logical_replication_slot('filters', 'pgoutput')");
 $subscriber->sql("CREATE SUBSCRIPTION filters CONNECTION 'host=$ENV{PGHOST} port=$ENV{PGPORT} user=$ENV{PGUSER} dbname=$from' PUBLICATION filters WITH (create_slot = false, copy_data = false)");
@@ -35,7 +35,7 @@ sub content
 	return $db->sql("SELECT string_agg(concat_ws(':', id, md5(b::bytea), md5(s::bytea), md5(i::bytea), md5(t::bytea)), ' ' ORDER BY id, b) FROM $table");
 }
 
-# The subscriber has what the publisher has, once it has applied all that was written until now. Returns false when the
+# Waits until the subscriber has applied all that was written so far, and compares the tables. Returns false if the
 # worker fails.
 sub arrives
 {

@@ -1,5 +1,5 @@
 # HypoPG beside the library: EXPLAIN of a query over partitions, some of which have a hypothetical index. Such an index
-# has an OID and is in no catalogue.
+# has an OID, but is in no catalogue.
 use strict;
 use warnings;
 
@@ -22,7 +22,7 @@ CREATE INDEX ON log USING bf (uid);
 VACUUM ANALYZE log;
 SQL
 
-# EXPLAIN of the query with these hypothetical indexes: it has the node, and uses the indexes.
+# One test: EXPLAIN of the query with these hypothetical indexes shows the node and the indexes.
 sub explain_with
 {
 	my ($libraries, $indexes, $query, $expected, $name) = @_;
@@ -53,17 +53,17 @@ foreach my $libraries ("LOAD 'streambloom'; LOAD 'hypopg';", "LOAD 'hypopg'; LOA
 	explain_with($libraries, \@of_time, "SELECT (SELECT max(id) FROM log WHERE $hour)", qr/<\d+>btree_log_0_at/, 'in a sub-plan');
 }
 
-# What is executed does not see them.
+# An execution does not see hypothetical indexes.
 is($db->sql("LOAD 'streambloom'; SELECT FROM hypopg_create_index('CREATE INDEX ON log_0 (uid)'); SELECT id FROM log WHERE uid = 5;
 	SELECT id FROM chunk_scan(NULL::log, 'uid', 5)"), "5\n5", 'the rows are found');
 ($_) = $db->try("LOAD 'streambloom'; SELECT FROM hypopg_create_index('CREATE INDEX ON log_0 (uid)'); EXPLAIN SELECT id FROM chunk_scan(NULL::log, 'uid', 5)");
 is($_, 0, 'EXPLAIN of chunk_scan()');
-# A plan that can be read backward stays so with indexes that are there.
+# If the indexes are real, a plan that can be read backward stays so.
 is($db->sql("LOAD 'streambloom'; BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM log WHERE uid IN (5, 70000); FETCH 2 FROM c; FETCH BACKWARD 1 FROM c"),
 	"5\n70000\n5", 'a cursor reads backward');
 
-# A hypothetical index of this kind: HypoPG knows the methods that it lists, and says that bf is none. bf_index_advise()
-# is for that.
+# A hypothetical bf index: HypoPG supports only the access methods that it lists, and refuses bf. Use bf_index_advise()
+# instead.
 my ($code, undef, $err) = $db->try("SELECT FROM hypopg_create_index('CREATE INDEX ON log_0 USING bf (uid)')");
 ok($code != 0 && $err =~ /access method "bf" is not supported/, 'HypoPG refuses USING bf') or diag($err);
 like($db->sql("SELECT count(*) FROM bf_index_advise('log_0')"), qr/^[1-9]/, 'bf_index_advise() says what such an index would be');

@@ -1,9 +1,9 @@
-# Roll-ups that keep themselves (docs/rollups.md), beside the exact answer of SQL at every step: logs whose rows come
-# late, out of order and in batches; refreshes that are killed, that meet, or that come twice; zones whose clocks
-# change; partitions that are detached and dropped; foreign tables; dump and restore. Whatever happens, each hit is
-# counted exactly once, and no count is too low.
+# Roll-ups that keep themselves (docs/rollups.md), compared with the exact answer of SQL at every step: logs whose rows
+# come late, out of order and in batches; refreshes that are killed, that run at once, or that run twice; time zones
+# whose clocks change; partitions that are detached and dropped; foreign tables; dump and restore. Whatever happens,
+# each hit is counted exactly once, and no count is too low.
 #
-# STREAMBLOOM_SEED says which random ones. With STREAMBLOOM_SECONDS of more than 60 the logs are longer.
+# STREAMBLOOM_SEED chooses the random logs. If STREAMBLOOM_SECONDS is more than 60 the logs are longer.
 use strict;
 use warnings;
 
@@ -24,8 +24,8 @@ my $random = $seed / 1000000;
 my $long = ($ENV{STREAMBLOOM_SECONDS} // 0) > 60;
 $db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'");
 
-# What a roll-up and exact SQL say of all hits, in words; '' if they agree. Undecayed counts of filters without counters
-# are exact.
+# Compares a roll-up with exact SQL over all hits. Returns '' if they agree, else the differences in words. Undecayed
+# counts are exact in filters that have no counters.
 $db->sql(<<'SQL');
 CREATE FUNCTION differences(rollup regclass, source text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -44,7 +44,7 @@ BEGIN
 	RETURN coalesce(said, '');
 END $$;
 
--- Bounds of the decayed hits of all items, which do not hold the exact sums.
+-- The items whose bounds of decayed hits do not hold the exact sums.
 CREATE FUNCTION wrong_bounds(rollup regclass, source text, asked timestamptz, weight text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	said text;
@@ -69,8 +69,8 @@ my @decays = ('decay_exponential(age)', "decay_polynomial(age, 1, '1 day')", "de
 
 # ------------------------------------------------------------- logs, replayed
 
-# Rows of the table NAME_all (at, url) are committed up to two hours after their time, in batches of some minutes to two
-# days. The source has them partitioned by the month, so that some can be dropped.
+# The table NAME_all (at, url) has all rows of a log. Each row is committed up to two hours after its time, in batches
+# of some minutes to two days. The source table is partitioned by month, so that partitions can be dropped.
 sub replay
 {
 	my ($name, $tiers, $keep, $zone, $steps) = @_;
@@ -91,7 +91,7 @@ SQL
 	my ($wrong, $checks, $killed) = (0, 0, 0);
 	while ($from lt $last)
 	{
-		# a rare long pause, and often some minutes
+		# rarely a long pause, mostly some minutes
 		my $minutes = rand() < 0.1 ? int(rand(2880)) : 5 + int(rand($steps));
 		my $to = $db->sql("SELECT least('$from'::timestamptz + interval '$minutes minutes', '$last'::timestamptz + interval '2 hours')");
 		$db->sql("INSERT INTO $name SELECT at, url FROM ${name}_all WHERE arrives >= '$from' AND arrives < '$to' ORDER BY md5(url || at)");
@@ -99,7 +99,7 @@ SQL
 		next if rand() < 0.1;
 		if (rand() < 0.3)
 		{
-			# a refresh that is killed after some milliseconds
+			# a refresh is killed after some milliseconds
 			my $victim = PsqlSession->new($db->name);
 			my ($pid) = $victim->ask('SELECT pg_backend_pid()');
 			$victim->send("CALL tbf_rollup_refresh('${name}_heat')");
@@ -131,7 +131,7 @@ SQL
 	is($db->sql("SELECT differences('${name}_heat', '$name')"), '', "$name: all is counted in the end");
 	is($wrong, 0, "$name: each hit is counted once, and bounds hold ($checks refreshes, $killed were killed before)");
 
-	# partitions that were rolled up are detached and dropped: the hits stay, also if all is refreshed
+	# partitions that were rolled up are detached and dropped: their hits stay, even if all is refreshed
 	$db->sql("CREATE TABLE ${name}_copy AS TABLE $name");
 	my @parts = split /\n/, $db->sql("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = '$name'::regclass ORDER BY 1");
 	my $middle = $parts[@parts / 2];
@@ -139,7 +139,7 @@ SQL
 	$db->sql("DROP TABLE $parts[0]") if @parts > 1;
 	$db->sql("CALL tbf_rollup_refresh('${name}_heat', '-infinity', 'infinity')");
 	is($db->sql("SELECT differences('${name}_heat', '${name}_copy')"), '', "$name: what the source has lost stays counted");
-	# and what comes too late is counted by a refresh of that time
+	# rows that come too late are counted by a refresh of their time
 	if (@parts > 2)
 	{
 		$db->sql("INSERT INTO $name SELECT at, '/too/late' FROM ${name}_all WHERE at >= (SELECT min(at) FROM $name) ORDER BY at LIMIT 7");
@@ -193,7 +193,7 @@ subtest 'zones' => sub
 					"INSERT INTO z VALUES (timestamptz '$day UTC' + $i * 2.25 * interval '1 hour', '/x');\nCALL tbf_rollup_refresh('zh');\n";
 				$script .= "SELECT $i, differences('zh', 'z') WHERE differences('zh', 'z') <> '';\n" if $i % 5 == 0;
 			}
-			# days, by the calendar of the zone, before they are folded
+			# the hits of each day, by the calendar of the zone, before the days are folded
 			$script .= "SELECT 'days', count(*) FROM (SELECT (at AT TIME ZONE '$zone')::date AS d, count(*) AS n FROM z GROUP BY 1) e
 				FULL JOIN (SELECT (starts AT TIME ZONE '$zone')::date AS d, sum(hits) AS n FROM zh GROUP BY 1) k USING (d) WHERE e.n IS DISTINCT FROM k.n HAVING count(*) > 0;\n" if $tiers eq '{minute,hour,day}';
 			$script .= "SELECT tbf_rollup_drop('zh') \\g /dev/null\nDROP TABLE z;\n";
@@ -226,7 +226,7 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
--- One snapshot sees each hit once: never less than a reader before has seen, nor more than the source has.
+-- One snapshot sees each hit once: no fewer hits than an earlier reader has seen, and no more than the source has.
 CREATE FUNCTION read_busy() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	seen float8 := 0;
@@ -258,7 +258,7 @@ SQL
 
 # ------------------------------------------------------------- many tenants
 
-# Some thousand groups in a bucket: counted, late rows too, and folded.
+# Some thousand groups in a bucket are counted, with late rows, and folded.
 subtest 'tenants' => sub
 {
 	$db->sql(<<"SQL");
@@ -281,7 +281,7 @@ SQL
 
 # ------------------------------------------------------------- dropped in between
 
-# Sessions wait for locks: until so many do.
+# Waits until this many sessions wait for locks.
 sub until_waiting
 {
 	my ($sessions) = @_;
@@ -297,11 +297,11 @@ subtest 'a roll-up that is dropped while a refresh writes it' => sub
 {
 	$db->sql("CREATE TABLE brief AS SELECT timestamptz '2024-01-01 UTC' + i * interval '1 minute' AS at, '/' || i % 7 AS url FROM generate_series(1, 300) i; CREATE INDEX ON brief (at);
 		SELECT tbf_rollup_create('brief_heat', 'brief', 'url', 'at', condition => 'pg_advisory_xact_lock_shared(39) IS NOT NULL')");
-	# not the first time, which changes the definition before the table
+	# the first refresh, which changes the definition before it locks the table
 	$db->sql("CALL tbf_rollup_refresh('brief_heat')");
 	$db->sql("INSERT INTO brief SELECT max(at) + interval '1 minute', '/new' FROM brief");
 	my ($holder, $refresh, $drop) = map { PsqlSession->new($db->name) } 1 .. 3;
-	# the condition waits, so the refresh stops between the lock of the table and its change of the definition
+	# the condition waits, so the refresh stops after it has locked the table and before it changes the definition
 	$holder->ask('SELECT pg_advisory_lock(39)');
 	$refresh->send("CALL tbf_rollup_refresh('brief_heat')");
 	until_waiting(1);

@@ -1,5 +1,5 @@
-# Joins skip on a hot standby: they have the rows that they have without, of the standby's snapshot, also while the
-# primary writes, vacuums, and changes its indexes; and after the standby was promoted.
+# Joins that skip on a hot standby have the same rows as without skipping, those of the standby's snapshot. This holds
+# while the primary writes, vacuums, and changes its indexes, and after the standby was promoted.
 use strict;
 use warnings;
 
@@ -25,7 +25,7 @@ CREATE TABLE suspects AS SELECT 'h' || i AS host FROM unnest('{7, 8, 251, 9999}'
 CREATE TABLE states AS SELECT 0 AS status;
 VACUUM ANALYZE;
 SQL
-# The primary keeps what the standby's snapshots see.
+# The primary keeps the rows that the standby's snapshots see.
 my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 
@@ -60,7 +60,7 @@ sub rows_of
 my $new = begin($port);
 my $primary = begin($ENV{PGPORT});
 
-# One test: with the nodes the standby has the rows that it has without, and those of the primary.
+# One test: with the nodes the standby returns the same rows as without, and the same as the primary.
 sub compare
 {
 	my ($when) = @_;
@@ -81,10 +81,10 @@ sub pages_skipped
 
 is($new->sql('SELECT pg_is_in_recovery()'), 't', 'this is the standby');
 compare('as they were copied');
-# 4 partitions of 45 pages and more, and 'h7', 'h8' and 'h251' are in two of them.
+# There are 4 partitions of at least 45 pages. The keys 'h7', 'h8' and 'h251' are in two; the other two are skipped.
 cmp_ok(pages_skipped($_), '>=', 90, "$_ skips pages on the standby") foreach sort keys %joins;
 
-# A snapshot and a cursor that are older than all that follows.
+# A snapshot and a cursor that are older than all later changes.
 my $old = begin($port);
 $old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ');
 my %before = rows_of($old, 'on');
@@ -117,7 +117,8 @@ is_deeply({rows_of($old, 'off')}, \%before, 'the same without the nodes');
 is(join(' ', sort split /\n/, "$fetched\n" . $old->sql('SET streambloom.enable_join_skip = on; FETCH ALL FROM c')), $before{'an inner join'}, 'an older cursor');
 $old->sql('COMMIT');
 
-# What takes exclusive locks, for which the standby waits until the old snapshot has gone. The plans that are kept stay.
+# Statements that take exclusive locks. The standby waits for the end of the old snapshot before it replays them. Kept
+# plans stay.
 $db->sql('SELECT bf_summarize_new_values(indexrelid) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam ' .
 		"WHERE amname = 'bf' AND relkind = 'i'");
 compare('ranges that were summarized');

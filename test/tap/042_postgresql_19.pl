@@ -1,4 +1,4 @@
-# What came with PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join;
+# What is new in PostgreSQL 19: REPACK, also while rows are written; aggregates that are computed before a join;
 # pg_plan_advice.
 use strict;
 use warnings;
@@ -15,8 +15,8 @@ plan skip_all => 'PostgreSQL 19 and later' if $version < 190000;
 
 my $db = StreambloomTap->new('042');
 
-# How many values the index finds another number of rows of than there are; and has the check of the index seen all
-# rows?
+# Returns the number of values for which the index finds a wrong number of rows, and whether bf_index_check() has seen
+# all rows.
 sub differences
 {
 	my ($table, $values) = @_;
@@ -112,7 +112,7 @@ SQL
 	$plan = explained("$cheap SET pg_plan_advice.advice = 'GATHER(log)'; $alone");
 	like($plan, qr/Gather.*GATHER\(log\) \/\* matched \*\//s, 'with GATHER(log) it is not') or diag($plan);
 
-	# pg_plan_advice fails at each custom scan in a join that does not scan a table (docs/neighbours.md).
+	# pg_plan_advice fails if a join has a custom scan that does not scan a table (docs/neighbours.md).
 	my $call = "SELECT * FROM chunk_scan(NULL::log, 'uid', 300) c JOIN tag ON page = c.id";
 	like(explained("SET streambloom.enable_chunk_scan = off; EXPLAIN (COSTS OFF, PLAN_ADVICE) $call"), qr/Function Scan.*Generated Plan Advice/s,
 		'advice for chunk_scan() in a join, as a function');

@@ -1,8 +1,8 @@
-# gram_ops in databases whose encoding is not UTF-8: random lines of all of an encoding's characters, and patterns cut
-# out of them. LIKE, ILIKE, ~, ~*, ^@ and = give the rows of a sequential scan, and what lower() makes of a text has the
-# grams of the text.
+# gram_ops in databases whose encoding is not UTF-8. The lines are random, made of all characters of an encoding, and
+# the patterns are cut out of them. LIKE, ILIKE, ~, ~*, ^@ and = must give the rows of a sequential scan, and lower()
+# of a text must have the same grams as the text.
 #
-# STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time, from STREAMBLOOM_SEED on.
+# STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time. STREAMBLOOM_SEED is the first seed.
 use strict;
 use warnings;
 
@@ -15,12 +15,12 @@ StreambloomTap::require_cluster();
 
 my $seconds = $ENV{STREAMBLOOM_SECONDS} || 0;
 my $seed = $ENV{STREAMBLOOM_SEED} || 1;
-# UTF8 is there for the collations that other tests do not use.
+# UTF8 is in the list because of collations that other tests do not use.
 my @encodings = qw(SQL_ASCII LATIN1 LATIN5 LATIN9 WIN1251 WIN1254 WIN1253 KOI8R ISO_8859_7 EUC_JP EUC_KR EUC_CN EUC_TW EUC_JIS_2004 MULE_INTERNAL UTF8);
 
 my $functions = <<'SQL';
 CREATE TABLE letters (c text COLLATE "C");
--- All characters of one to four bytes; of UTF8 a selection, since 041_gram_folding.pl has all of them.
+-- All characters of one to four bytes; in UTF8 only a selection, since 041_gram_folding.pl tests all of them.
 CREATE PROCEDURE make_letters(encoding text) LANGUAGE plpgsql AS $$
 DECLARE
 	bytes bytea;
@@ -40,7 +40,7 @@ BEGIN
 				INSERT INTO letters VALUES (convert_from(bytes, encoding));
 			END IF;
 		EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
-			NULL;	-- no character
+			NULL;	-- these bytes are no character
 		END;
 	END LOOP;
 END
@@ -49,7 +49,7 @@ CREATE FUNCTION random_piece(letters text[], length int) RETURNS text LANGUAGE s
 	SELECT coalesce(string_agg(CASE WHEN random() < 0.5 THEN (ARRAY['i', 'I', 's', 'ss', 'a', 'B', 'k', ' ', '/', '%', '_', '\', '.', '-', '1'])[1 + floor(random() * 15)::int]
 		ELSE letters[1 + floor(random() * cardinality(letters))::int] END, ''), '') FROM generate_series(1, length)
 $$;
--- What cannot be made small in a collation is left as it is.
+-- A text that a collation cannot convert to another case is left as it is.
 CREATE FUNCTION other_case(value text, how int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN CASE how WHEN 0 THEN lower(value) WHEN 1 THEN upper(value) ELSE value END;
@@ -68,7 +68,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN 'ERROR ' || SQLSTATE;
 END
 $$;
--- Asks questions in one collation, and returns what was lost or won, in hexadecimal digits, since the client has another encoding.
+-- Asks questions in one collation. Returns the rows that were lost or found in vain, in hexadecimal digits, because
+-- the client has another encoding.
 CREATE TYPE asked AS (questions int, with_rows int, errors int, wrong text);
 CREATE FUNCTION ask(coll text, questions int) RETURNS asked LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,7 +125,8 @@ BEGIN
 	RETURN these;
 END
 $$;
--- What lower() makes of a character, and of it between others. A character that cannot be made small is left out.
+-- Converts each character with lower(), alone and between others, and returns those whose grams change. Characters
+-- that cannot be converted are left out.
 CREATE FUNCTION other_grams(coll text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	letter text;
@@ -147,15 +149,15 @@ END
 $$;
 SQL
 
-# What ask() and other_grams() take for a collation.
+# The collation as a text literal, for ask() and other_grams().
 sub literal { return "'" . $_[0] =~ s/'/''/gr . "'"; }
 
-# Of each kind of collation that the encoding can have; those of ICU by language as far as letters have other cases in
-# it.
+# One collation of each kind that the encoding can have. ICU's are chosen by language, if the language has special
+# cases of letters.
 sub collations_of
 {
 	my ($db, $encoding) = @_;
-	# ICU does not know all encodings.
+	# ICU does not support all encodings.
 	return grep { $db->sqlstate("SELECT lower('A' COLLATE $_)", encoding => $encoding) eq '00000' } split /\n/, $db->sql(<<'SQL', encoding => $encoding);
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collnamespace = 'pg_catalog'::regnamespace AND collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding())) AND collisdeterministic AND
@@ -180,7 +182,7 @@ sub ask_all
 	}
 }
 
-# PostgreSQL 19 has no MULE_INTERNAL any more.
+# PostgreSQL 19 no longer has MULE_INTERNAL.
 my $known = StreambloomTap->new('043_encodings');
 @encodings = grep { $known->sql("SELECT pg_char_to_encoding('$_')") >= 0 } @encodings;
 
@@ -188,7 +190,7 @@ my %databases;
 foreach my $encoding (@encodings)
 {
 	my $db = StreambloomTap->new('043_' . lc $encoding, bare => 1, options => "TEMPLATE template0 ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C'");
-	# psql sends and gets nothing but ASCII. UTF8 cannot be converted to all of these encodings.
+	# psql sends and gets only ASCII, because UTF8 cannot be converted to all of these encodings.
 	my $ask = sub { return $db->sql($_[0], encoding => $encoding); };
 	$databases{$encoding} = $db;
 	$ask->("CREATE EXTENSION streambloom; $functions CALL make_letters('$encoding')");

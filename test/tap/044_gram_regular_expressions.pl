@@ -1,9 +1,9 @@
-# gram_ops asked with all that PostgreSQL's own tests of patterns contain: each literal of these files is a pattern of
-# ~, ~*, LIKE and ILIKE, also with embedded options, and all of them are rows. The answers are those of a sequential
+# gram_ops with all literals of PostgreSQL's own tests of patterns. Each literal of these files is a pattern for ~, ~*,
+# LIKE and ILIKE, also with embedded options, and all literals are rows too. The answers must be those of a sequential
 # scan.
 #
-# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only patterns written here are asked.
-# STREAMBLOOM_SECONDS=600 asks with all embedded options, which takes some minutes.
+# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only the patterns in this file are used.
+# STREAMBLOOM_SECONDS=600 tries all embedded options, which takes some minutes.
 use strict;
 use warnings;
 
@@ -19,7 +19,7 @@ my @files = ((map { "src/test/regress/sql/$_.sql" } qw(regex strings collate.icu
 my $all_prefixes = $source eq '' || ($ENV{STREAMBLOOM_SECONDS} // 0) >= 600;
 my @prefixes = $all_prefixes ? ('', '(?i)', '(?n)', '(?x)', '(?p)', '(?w)', '(?c)', '(?st)', '(?e)', '(?b)', '(?q)', '***:', '***=', '^', '(?:', 'xyz') : ('', '(?x)', '(?:');
 
-# The literals of a file as they are written there: comments and commands of psql are passed over.
+# The literals of a file as they are written there. Comments and commands of psql are skipped.
 sub literals
 {
 	my ($text) = @_;
@@ -27,7 +27,7 @@ sub literals
 	$text =~ s/^\\.*$//mg;
 	while ($text =~ /--[^\n]*|\/\*.*?\*\/|\$(\w*)\$.*?\$\1\$|((?:\b[eE])?)'((?:[^'\\]|''|\\(?=')|\\.)*)'/gs)
 	{
-		# A backslash before a quote ends a literal if it is not E'...'.
+		# If a literal is not E'...', a backslash before a quote does not escape it.
 		next if !defined $3;
 		my ($kind, $content) = ($2, $3);
 		if ($kind eq '' && $content =~ /^((?:[^'\\]|''|\\(?!'))*\\)'(?!')/s)
@@ -61,10 +61,10 @@ CREATE PROCEDURE add(literal text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'INSERT INTO patterns (pattern) VALUES (' || literal || ') ON CONFLICT DO NOTHING';
 EXCEPTION WHEN OTHERS THEN
-	NULL;	-- no literal of a text: the file tests that it is refused
+	NULL;	-- not a valid text literal: the file tests that it is refused
 END
 $$;
--- The rows as an array of numbers, or an error.
+-- The numbers of the rows, or an error.
 CREATE FUNCTION answer(how text, operator text, pattern text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	found text;
@@ -76,7 +76,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN 'ERROR ' || SQLSTATE;
 END
 $$;
--- What differs, and how much was asked.
+-- Asks all patterns. Returns what differs, and how much was asked.
 CREATE FUNCTION ask(operator text, prefix text, OUT asked int, OUT with_rows int, OUT errors int, OUT wrong text) LANGUAGE plpgsql AS $$
 DECLARE
 	each text;
@@ -93,7 +93,7 @@ BEGIN
 		asked := asked + 1;
 		with_rows := with_rows + CASE WHEN plain ~ '^\d' THEN 1 ELSE 0 END;
 		errors := errors + CASE WHEN plain ~ '^E' THEN 1 ELSE 0 END;
-		-- An error of a comparison is spared where no row has to be compared.
+		-- An error without the index alone is no difference: the index may leave no row to compare.
 		IF mine <> plain AND plain !~ '^E' OR mine ~ '^ERROR XX' THEN
 			wrong := wrong || format(E'\n%s %L: %s, not %s', operator, each, left(mine, 200), left(plain, 200));
 		END IF;
@@ -102,7 +102,8 @@ END
 $$;
 SQL
 $db->sql(join "\n", map { "CALL add(\$streambloom\$$_\$streambloom\$);" } @literals);
-# Rows are texts as they are, and inside others. Each has a range of its own, or shares it with few.
+# The rows are the texts alone, and the texts inside other text. Each row has a range of its own, or shares one with
+# few rows.
 $db->sql(<<'SQL');
 CREATE TABLE lines (id serial, line text) WITH (fillfactor = 10, autovacuum_enabled = off);
 INSERT INTO lines (line) SELECT t FROM (SELECT pattern AS t, id FROM patterns UNION ALL SELECT 'x' || pattern || 'yz', id FROM patterns UNION ALL SELECT upper(pattern) || E'\n' || pattern, id FROM patterns) texts ORDER BY id;
@@ -123,7 +124,7 @@ foreach my $operator ('~', '~*', 'LIKE', 'ILIKE')
 }
 diag("$asked questions, $with_rows with rows, $errors errors");
 cmp_ok($with_rows, '>', $asked / 5, 'many have rows');
-# Patterns that require nothing test nothing.
+# A pattern that requires no grams tests nothing.
 my $used = $db->sql(<<'SQL');
 CREATE FUNCTION skips(pattern text) RETURNS bool LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE

@@ -1,7 +1,7 @@
-# abf on real streams: the requests of a blog's log, whose rows come late now and then, by time; requests of a shop by
-# items. No repetition within the window is missed, beside the exact answer of window functions over all rows; new
-# items are taken for known at the rate that was asked for; the filters of three servers are the filter of all; random
-# clocks.
+# abf on real streams: the requests of a blog's log, in which some rows come late, by time; and the requests of a shop,
+# by items. The test compares with the exact answer of window functions over all rows. No repetition within the window
+# is missed. New items are reported as repetitions at the rate that was asked for. The union of three servers' filters
+# is the filter of all. The test also tries random clocks.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ CREATE UNLOGGED TABLE requests AS
 	SELECT n::int AS n, to_timestamp(substring(line FROM '\[([^]]+)\]'), 'DD/Mon/YYYY:HH24:MI:SS TZHTZM') AS at,
 		split_part(line, ' ', 1) || ' ' || split_part(split_part(line, '"', 2), ' ', 2) AS item FROM log_lines;
 CREATE UNLOGGED TABLE ids AS SELECT n::int AS n, line::int AS id FROM id_lines;
--- the clock of the stream, and the latest time of the same item before each row
+-- the clock of the stream, and for each row the latest earlier time of the same item
 CREATE UNLOGGED TABLE exact AS
 	SELECT n, at, item, max(at) OVER (ORDER BY n) AS newest, max(at) OVER (PARTITION BY item ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 	FROM requests;
@@ -32,7 +32,7 @@ ANALYZE;
 SQL
 cmp_ok($db->sql('SELECT count(*) FROM exact WHERE at < newest'), '>', 1000, 'rows come late');
 
-# Four standard errors above the rate is too much.
+# A rate that is more than four standard errors above is too high.
 sub rate_is_kept
 {
 	my ($what, $rate, $wrong, $of) = @_;
@@ -53,7 +53,7 @@ SQL
 	is($missed, 0, "within $within: of $must repetitions none is missed");
 	rate_is_kept("within $within", $rate, $wrong, $new);
 
-	# A stored filter, by one process, by workers, and by three servers.
+	# The same stored filter is built by one process, by workers, and by three servers.
 	my $agg = "abf_agg(item, at, '$within', $expected, $rate)";
 	my $whole = $db->sql("SET max_parallel_workers_per_gather = 0; SELECT md5($agg\::bytea) FROM requests");
 	is($db->sql(StreambloomTap::parallel(2) . "SELECT md5($agg\::bytea) FROM requests"), $whole, "within $within: workers make the same bytes");
@@ -75,7 +75,7 @@ SQL
 	rate_is_kept("last $window", 0.01, $wrong, $new);
 }
 
-# Random clocks over the items of the log: jumps, idle time, and rows that are late by up to two windows.
+# Random clocks for the items of the log: with jumps, idle times, and rows that are late by up to two windows.
 foreach my $seed (1 .. 5)
 {
 	is($db->sql(<<"SQL"), '0|t', "random clock $seed: nothing is missed");

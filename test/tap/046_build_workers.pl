@@ -1,8 +1,8 @@
-# CREATE INDEX and REINDEX with parallel workers: the index is the same, byte for byte, whoever has read which part of
-# the table; what PostgreSQL's settings allow is what is used; and after a cancel or an error, in a worker or in the
-# leader, nothing is left behind.
+# CREATE INDEX and REINDEX with parallel workers. The index is the same, byte for byte, whichever process has read
+# which part of the table. As many workers are used as PostgreSQL's settings allow. After a cancel or an error, in a
+# worker or in the leader, nothing is left behind.
 #
-# How many workers there were is a line of DEBUG1.
+# The number of workers is in a line of DEBUG1.
 use strict;
 use warnings;
 
@@ -17,14 +17,14 @@ StreambloomTap::start_own_cluster();
 StreambloomTap::restart_own_cluster(max_worker_processes => 8, autovacuum => 'off', wal_level => 'logical');
 my $db = StreambloomTap->new('046');
 
-# SQL that lets a build have so many workers, whatever the size of its table.
+# SQL that allows a build this many workers, whatever the size of its table.
 sub workers
 {
 	my ($workers) = @_;
 	return "SET max_parallel_maintenance_workers = $workers; SET maintenance_work_mem = '256MB'; SET client_min_messages = debug1;\n";
 }
 
-# Runs SQL; returns the numbers of workers that builds have had, in their order, and what else was printed.
+# Runs SQL. Returns the numbers of workers that its builds had, in order, and what else was printed.
 sub with_workers
 {
 	my ($workers, $sql) = @_;
@@ -34,7 +34,7 @@ sub with_workers
 	return ($code, "@had", $out, $err);
 }
 
-# What lies in the file of a relation but for the headers of pages, which say when they were written.
+# The bytes of a relation's file, without the headers of pages, which say when the pages were written.
 $db->sql(<<'SQL');
 CREATE FUNCTION content(relation regclass) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || md5(string_agg(md5(substr(pg_read_binary_file(pg_relation_filepath(relation), n * 8192, 8192), 25)), '' ORDER BY n))
@@ -43,7 +43,7 @@ CREATE TABLE log (id bigint, host text, doc jsonb, tags text[], words tsvector, 
 INSERT INTO log SELECT i, 'host ' || i % 999, jsonb_build_object('request', i, 'status', i % 7, 'agent', md5((i % 500)::text)),
 	ARRAY['tag' || i % 50, 'request' || i], to_tsvector('simple', 'page ' || i % 777 || ' by ' || md5((i / 3)::text)), format('10.0.%s.%s GET /page/%s', i % 251, i % 13, i)
 FROM generate_series(1, 60000) i;
--- rows that are dead, or were changed, or of which nothing is left on their page
+-- dead rows, changed rows, and pages of which no row is left
 DELETE FROM log WHERE id % 17 = 0 OR id BETWEEN 20000 AND 24000;
 UPDATE log SET host = 'changed ' || id WHERE id % 11 = 0;
 VACUUM ANALYZE log;
@@ -82,7 +82,7 @@ foreach my $name (sort keys %index)
 	is(scalar keys %content, 1, "$name: the same bytes") or diag(explain(\%content));
 }
 
-# The directory is full: what follows is always read. A group has as many ranges as memory allows.
+# The directory is full, so later ranges are always read. A group has as many ranges as memory allows.
 my @contents;
 foreach my $workers (0, 2)
 {
@@ -121,7 +121,7 @@ has_workers('', 'CALL bf_summarize(\'built\'); VACUUM log', 'summaries and VACUU
 $db->sql("CREATE FUNCTION unsafe(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN \$1; END'");
 has_workers('', 'CREATE INDEX unsafe ON log USING bf (unsafe(id)); DROP INDEX unsafe', 'functions that are not parallel safe');
 
-# The owner's code runs in workers as it does in the leader: as the owner, and with a search_path that nobody has set.
+# The owner's code runs in workers as in the leader: as the owner, and with a search_path that no user has set.
 $db->make_role('streambloom_046', '');
 $db->sql(<<'SQL');
 CREATE FUNCTION as_whom(bigint) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN current_user || $$ $$ || current_setting($$search_path$$); END';
@@ -129,8 +129,8 @@ CREATE TABLE owned WITH (parallel_workers = 2) AS SELECT i::bigint AS id FROM ge
 ALTER TABLE owned OWNER TO streambloom_046;
 SQL
 $db->sql(workers(2) . 'SET search_path = public, pg_temp; CREATE INDEX owned_whom ON owned USING bf (as_whom(id))');
-# The filters say yes to what the expression was for the owner; rechecked by somebody else it is another value, so all
-# rows are removed.
+# The filters hold what the expression returned for the owner. When another user rechecks the rows, the expression
+# returns another value, so all rows are removed.
 sub rows_rechecked
 {
 	my ($value) = @_;
@@ -141,7 +141,7 @@ sub rows_rechecked
 is(rows_rechecked('streambloom_046 pg_catalog, pg_temp'), 50000, 'expressions run as the owner of the table');
 is(rows_rechecked($db->sql('SELECT current_user') . ' public, pg_temp'), 0, 'and not as who builds the index');
 
-# Settings that put parallel mode around other statements change nothing.
+# Settings that use parallel mode for other statements change nothing.
 my $debug_parallel = $db->sql(q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 foreach my $value ('on', 'regress')
 {
@@ -161,7 +161,7 @@ WHERE (SELECT count(*) FROM log WHERE id = i) <> (SELECT count(*) FROM log WHERE
 SQL
 is($lost, '0', 'an index scan finds what a sequential one finds');
 
-# A snapshot that is older than the index sees rows that were deleted meanwhile.
+# A snapshot that is older than the index sees rows that were deleted during the build.
 is($db->sql(workers(2) . <<'SQL'), "1\n1", 'rows that only older snapshots see');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM log WHERE id = 77777;
@@ -199,8 +199,8 @@ $db->fails_like(workers(2) . "CREATE INDEX fails ON log USING bf (kills(id))", '
 nothing_is_left('a worker that was terminated');
 
 
-# An expression that waits at some rows, until their file is removed, so that the processes of a build can be looked at.
-# (The length of ranges is given, since the leader reads rows before there are workers to choose it.)
+# An expression that waits at some rows until a file is removed, so that the processes of a build can be examined. (The
+# length of ranges is given, because otherwise the leader reads rows to choose it before there are workers.)
 my $gate = StreambloomTap::scratch() . '/gate';
 $db->sql(<<"SQL");
 CREATE FUNCTION gated(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS \$\$
@@ -213,7 +213,7 @@ END \$\$;
 SQL
 chmod 0755, StreambloomTap::scratch();
 
-# Begins a build that waits in all of its processes, and returns its session and what $pids says of it.
+# Begins a build and waits until all of its processes wait. Returns its session and what $pids returns.
 sub begin_build
 {
 	my ($name, $pids) = @_;
@@ -246,7 +246,7 @@ foreach my $case (
 	nothing_is_left($name);
 }
 
-# The view of progress shows what all processes have done, and the build goes on when it can.
+# The progress view shows what all processes have done; and the build goes on when the file is gone.
 {
 	my ($builder) = begin_build('progress', $leader);
 
@@ -260,7 +260,7 @@ foreach my $case (
 	nothing_is_left('a build that waited');
 }
 
-# Memory is short: for the leader and for a worker, whoever it hits.
+# Memory is short: for the leader or for a worker, whichever needs it.
 $db->sql(q{CREATE FUNCTION large(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
 	IF $1 = 30000 THEN RAISE out_of_memory USING MESSAGE = ''out of memory'', DETAIL = ''Failed on request of size 42.''; END IF;
 	RETURN $1; END'});
@@ -269,7 +269,7 @@ nothing_is_left('memory that is short');
 $db->fails_like(workers(2) . 'CREATE INDEX fails ON log USING bf ((repeat(host, 200000000)::bytea))', '54000', qr/requested length too large/, 'a value that is too long');
 nothing_is_left('a value that is too long');
 
-# An error that is caught, after which the same transaction builds another one.
+# An error is caught, and the same transaction builds another index.
 has_workers('2 2', <<'SQL', 'an error that is caught');
 DO $$ BEGIN
 	CREATE INDEX fails ON log USING bf (one_by(id, 30000));
@@ -280,8 +280,8 @@ DROP INDEX caught;
 SQL
 nothing_is_left('an error that is caught');
 
-# Workers connect to the database anew. If that is refused, the build fails, or is done without them; nothing waits for
-# them for ever.
+# Workers connect to the database anew. If this is refused, the build fails or goes on without workers; nothing waits
+# for them for ever.
 $db->make_role('streambloom_046_gone', 'LOGIN');
 $db->sql('GRANT CREATE, USAGE ON SCHEMA public TO streambloom_046_gone');
 my $gone = do { local $ENV{PGUSER} = 'streambloom_046_gone'; PsqlSession->new($db->name) };
@@ -294,7 +294,7 @@ $gone->sql('DROP TABLE own');
 $gone->close;
 nothing_is_left('workers that may not connect');
 
-# Workers that may write no more stop, and the leader reads what is left.
+# Workers that have reached the limit of their temporary files stop, and the leader reads the rest.
 foreach my $limit ('0', '64kB', '300kB', '2MB')
 {
 	my $out = has_workers('2', "SET temp_file_limit = '$limit'; DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops); CHECKPOINT; SELECT content('built')", "temp_file_limit = $limit");
@@ -304,7 +304,7 @@ foreach my $limit ('0', '64kB', '300kB', '2MB')
 	nothing_is_left("temp_file_limit = $limit");
 }
 
-# What is reported of a build is that of all processes.
+# The numbers that a build reports are those of all its processes.
 my @tuples = split /\|/, $db->sql(workers(2) . "DROP INDEX built; ANALYZE log; CREATE INDEX built ON log USING bf (id); SELECT (SELECT reltuples FROM pg_class WHERE relname = 'log'), count(*) FROM log");
 is($tuples[0], $tuples[1], 'all rows are counted');
 

@@ -1,5 +1,6 @@
-# No mistake of mistakes/list.txt is answered with a bare message: there is a SQLSTATE that is not an internal error's,
-# what was wrong is shown, and a hint or, where there is nothing to be done but to look, a detail says how to go on.
+# No mistake of mistakes/list.txt may be answered with a bare message. The SQLSTATE must not be that of an internal
+# error, the message must show what was wrong, and a hint must say how to go on, or a detail if there is nothing to do
+# but to look.
 use strict;
 use warnings;
 
@@ -14,7 +15,7 @@ StreambloomTap::require_cluster();
 my $db = StreambloomTap->new('047');
 $db->sql(StreambloomTap::read_file("$FindBin::Bin/mistakes/setup.sql"));
 
-# What some SQL is answered with: severity, SQLSTATE, and all of the message. Each statement is taken back.
+# The answer to a statement: severity, SQLSTATE, and the whole message. The statement is rolled back.
 sub answer
 {
 	my ($sql) = @_;
@@ -39,7 +40,7 @@ foreach my $line (split /\n/, StreambloomTap::read_file("$FindBin::Bin/mistakes/
 	$number++;
 	push @missing, $accepted ? 'a notice' : 'an error' if $severity !~ ($accepted ? qr/NOTICE|WARNING/ : qr/ERROR/);
 	push @missing, 'a SQLSTATE of its own' if $state =~ /^XX/;
-	# PostgreSQL refuses these before it asks the extension.
+	# PostgreSQL refuses these statements before it calls the extension.
 	if (($whose // '') ne 'postgresql')
 	{
 		push @missing, "'$shown'" if index(lc $text, lc $shown) < 0;

@@ -1,8 +1,8 @@
-# The pages of a bf index, byte by byte, as the first version that is frozen writes them (docs/compatibility.md): an
-# index is written alike, and what was written then is read.
+# The pages of a bf index, byte by byte, as the first frozen version writes them (docs/compatibility.md). This version
+# must write the same bytes, and must be able to read those that were written then.
 #
-# golden/index.txt has the bytes that are not zero. What differs from one build to the next is left out: LSN, checksum,
-# and the transaction ids of the horizons on filter pages.
+# golden/index.txt has the bytes that are not zero. Bytes that differ from one build to the next are left out: LSN,
+# checksum, and the transaction ids of the horizons on filter pages.
 use strict;
 use warnings;
 
@@ -18,8 +18,8 @@ my $db = StreambloomTap->new('048');
 my $golden = StreambloomTap::read_file("$FindBin::Bin/golden/index.txt");
 my $page = 8192;
 
-# Rows of the same size everywhere, so that they lie on the same pages; NULL and keys among the items; two levels, and
-# two stretches.
+# All rows have the same size, so that they lie on the same pages everywhere. There are NULLs and keys among the items,
+# two levels, and two stretches.
 $db->sql(<<'SQL');
 CREATE TABLE t (a integer, b text, c text[]);
 INSERT INTO t SELECT i, CASE WHEN i % 10 > 0 THEN 'item ' || i % 50 END, ARRAY['x' || i % 7, 'y'] FROM generate_series(1, 600) i;
@@ -32,7 +32,7 @@ my $path = $db->sql("SELECT current_setting('data_directory') || '/' || pg_relat
 my $bytes = StreambloomTap::read_file($path);
 is(length($bytes) % $page, 0, 'the index has whole pages');
 
-# The bytes as lines of an offset and 32 bytes, without lines of zeros.
+# The bytes as lines of an offset and 32 bytes; lines of zeros are left out.
 sub lines_of
 {
 	my ($bytes) = @_;
@@ -64,7 +64,7 @@ if (!$same)
 	diag(lines_of($masked)) if $ENV{STREAMBLOOM_SHOW_GOLDEN};
 }
 
-# What was written then takes the place of the index, and is read by this version.
+# The golden bytes are written over the index, and this version reads them.
 my ($first, @lines) = split /\n/, $golden;
 my ($pages) = $first =~ /^(\d+) pages$/ or die 'golden/index.txt does not begin with its number of pages';
 my $old = "\0" x ($pages * $page);

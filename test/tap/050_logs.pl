@@ -1,6 +1,5 @@
-# The recipes of docs/logs.md, each with the lines in test/logs that its formats have: whatever the format, the hits are
-# the same, and lines that are broken stop nothing. scripts/demo recognizes the format of each file, and of no other
-# one.
+# The recipes of docs/logs.md, each with the lines in test/logs that its formats have. The hits are the same in all
+# formats, and broken lines stop nothing. scripts/demo recognizes the format of each file, and of no other file.
 use strict;
 use warnings;
 
@@ -16,7 +15,8 @@ my $root = abs_path("$FindBin::Bin/../..");
 my %recipe = StreambloomTap::recipes('docs/logs.md');
 my $browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
 
-# What each sample says. A format may lack the last three columns; bytes that a HEAD has not sent are - or 0 or nothing.
+# The hits of each sample. A format may lack the last three columns. If a HEAD has sent no bytes, their number is "-",
+# 0 or empty.
 my @hits = (
 	['2026-03-01 10:00:00+00', '192.0.2.7', 'GET', '/index.html', 200, 5120, '', $browser],
 	['2026-03-01 10:00:01+00', '198.51.100.23', 'GET', '/search?q=bloom+filter&n=10', 200, 812, 'https://www.example.com/', 'curl/7.88.1'],
@@ -25,7 +25,7 @@ my @hits = (
 	['2026-03-02 04:59:59+00', '192.0.2.7', 'HEAD', '/', 200, 0, '', 'monitor/1.0']);
 my $broken = 2;
 
-my %of = (    # the recipe, and which columns there are behind the first six
+my %of = (    # the recipe of each sample, and which columns follow the first six
 	common => ['apache', ''], combined => ['apache', 'referrer agent'], vhost_combined => ['apache', 'referrer agent'],
 	forwarded => ['apache', 'referrer agent'], json => ['json', 'referrer agent'], caddy => ['caddy', 'referrer agent'],
 	w3c => ['w3c', 'referrer agent'], cloudfront => ['w3c', 'referrer agent'], alb => ['alb', 'agent'], s3 => ['s3', 'referrer agent'],
@@ -68,7 +68,7 @@ foreach my $sample (sort keys %of)
 	is_deeply(\@found, \@expected, "$sample: its hits") or diag(explain(\@found));
 	cmp_ok($lines, '>=', @hits + $broken, "$sample: and lines that are none");
 
-	# The other recipes take none of its lines for theirs.
+	# The other recipes must not accept lines of this sample.
 	my %names = map { $$_[0] => 1 } values %of;
 	my @others = grep { $_ ne $name } sort keys %names;
 	is($db->sql("SET TimeZone = 'UTC'; " . join('', map { "TRUNCATE hit; $recipe{$_}; SELECT count(*) FROM hit WHERE at IS NOT NULL AND host IS NOT NULL AND url IS NOT NULL;" } @others)),
@@ -76,7 +76,7 @@ foreach my $sample (sort keys %of)
 }
 is_deeply([sort grep { !$tried{$_} } keys %recipe], [], 'no recipe is left');
 
-# Packed files, whatever their name is; and files that are no logs.
+# Packed files are recognized whatever their name; files that are no logs are refused.
 my $scratch = StreambloomTap::scratch();
 is_deeply([shell("gzip -c '$root/test/logs/json.log' >'$scratch/json.log.1'; format_of '$scratch/json.log.1'")], [0, 'json'], 'a packed log');
 StreambloomTap::write_file("$scratch/$$.none", "no log\n\n{\"a\": 1}\n");
@@ -85,7 +85,7 @@ StreambloomTap::write_file("$scratch/$$.empty", "\n\n");
 is_deeply([shell("format_of '$scratch/$$.empty'")], [2, ''], 'no line');
 is((shell('recipe nothing'))[0], 1, 'no such recipe');
 
-# Times as programs write them.
+# Times in the forms in which programs write them.
 is($db->sql("SET TimeZone = 'UTC'; SELECT string_agg(coalesce(log_time(t)::text, 'none'), ', ' ORDER BY n) FROM unnest(ARRAY['1772359200', '1772359200123', '1772359200.5',
 	'1772359200123456', '1772359200123456789', '01/Mar/2026:10:00:00 +0100', '2026-03-01T10:00:00.5Z', '2026-03-01 10:00:00', 'now', 'infinity', '', '-', '99999999999999999999',
 	'31/Feb/2026:10:00:00 +0000', NULL]) WITH ORDINALITY u (t, n)"),

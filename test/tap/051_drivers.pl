@@ -1,6 +1,6 @@
-# The programs of docs/drivers.md, each as it is printed there, with the drivers that are there: all print what the page
-# says. STREAMBLOOM_DRIVERS is set by `scripts/test drivers`, which installs them: then also those run that take long to
-# compile.
+# Runs the programs of docs/drivers.md as they are printed there, with the drivers that are installed. All must print
+# what the page says. `scripts/test drivers` installs the drivers and sets STREAMBLOOM_DRIVERS; then programs that take
+# long to compile run too.
 use strict;
 use warnings;
 
@@ -22,8 +22,8 @@ my $all = $ENV{STREAMBLOOM_DRIVERS};
 sub run { return StreambloomTap::run_program('', @_); }
 sub can { return (run(@_))[0] == 0; }
 
-# The first of these interpreters that can import all of these modules. (One that somebody has put first in the path may
-# lack what the distribution has.)
+# The first of these interpreters that can import all of these modules. (An interpreter that a user has put first in
+# the path may lack the distribution's modules.)
 sub python
 {
 	my (@modules) = @_;
@@ -31,7 +31,7 @@ sub python
 	return $found;
 }
 
-# For each program: what runs it, or why nothing does.
+# For each program: the commands that run it, or the reason why it cannot run.
 my $jar = '/usr/share/java/postgresql.jar';
 my $go = '/usr/share/gocode/src/github.com/jackc/pgx';
 my %runner = (
@@ -55,7 +55,7 @@ my @names = grep { ref $runner{$_}() } sort keys %runner;
 plan skip_all => 'there is no driver (scripts/test drivers installs them)' if !@names;
 
 is(join(' ', sort keys %program), join(' ', sort keys %runner), 'each program of the page is tried');
-# JDBC has no sockets of Unix. A port that was free a moment ago is one.
+# JDBC cannot use Unix sockets, so the server listens on a port that was free a moment ago.
 StreambloomTap::start_own_cluster();
 my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0) or die "no port: $!";
 my $port = $socket->sockport;
@@ -64,11 +64,11 @@ StreambloomTap::restart_own_cluster(listen_addresses => '127.0.0.1', port => $po
 $ENV{PGPORT} = $port;
 my $folder = StreambloomTap::scratch() . '/programs';
 mkdir $folder or die "$folder: $!";
-# What a program writes beside itself, or would write at home.
+# Files that a program writes beside itself or in its home directory go into this folder.
 $ENV{HOME} = $folder;
 $ENV{PYTHONDONTWRITEBYTECODE} = 1;
 $ENV{NODE_PATH} = join(':', grep { defined && length } $ENV{NODE_PATH}, '/usr/share/nodejs');
-# Without cgo, whose compiling takes longest.
+# Without cgo, which takes longest to compile.
 @ENV{'GOPATH', 'GO111MODULE', 'GOCACHE', 'GOFLAGS', 'CGO_ENABLED'} = ('/usr/share/gocode', 'off', "$folder/go", '', 0);
 
 my $number = 0;
@@ -83,7 +83,7 @@ foreach my $name (sort keys %runner)
 		$db->sql($recipe{tables});
 		my $text = $program{$name};
 		$text =~ s{jackc/pgx/v4}{jackc/pgx/v5} if !-d "$go/v4";
-		# A module must not have the name of one that it imports.
+		# A module must not have the same name as a module that it imports.
 		StreambloomTap::write_file("$folder/" . $name =~ s/\.py$/_.py/r, $text);
 		my $here = getcwd();
 		chdir $folder or die "$folder: $!";

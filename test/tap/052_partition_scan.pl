@@ -1,5 +1,5 @@
-# The node PartitionScan on a hot standby, in statements that are prepared by the protocol, for many clients at once
-# beside DDL, and what a session remembers of a thousand partitions.
+# The node PartitionScan: on a hot standby, in statements that are prepared by the protocol, for many clients at once
+# while DDL runs, and how much a session remembers of a thousand partitions.
 use strict;
 use warnings;
 
@@ -24,8 +24,8 @@ SQL
 my $on = 'SET streambloom.enable_partition_scan = on; SET jit = off; SET max_parallel_workers_per_gather = 0;';
 my $off = 'SET streambloom.enable_partition_scan = off; SET jit = off; SET max_parallel_workers_per_gather = 0;';
 
-# A statement that is prepared by the protocol takes its locks before its snapshot: while it waits for a partition that
-# is truncated and filled again, it has no snapshot yet.
+# A statement that is prepared by the protocol takes its locks before its snapshot. So while it waits for a partition
+# that is truncated and filled again, it has no snapshot yet.
 foreach my $plan ('force_generic_plan', 'force_custom_plan')
 {
 	foreach my $switch ($on, $off)
@@ -38,7 +38,7 @@ foreach my $plan ('force_generic_plan', 'force_custom_plan')
 		is(($reader->fetch('p', 0))[0], 'h0', "$case: the row");
 		$reader->ask('COMMIT');
 		$writer->ask("BEGIN; TRUNCATE log_12; INSERT INTO log VALUES (12, 500, 'h0'), (13, 500, 'new')");
-		# Bind and Execute of the same statement
+		# Bind and Execute of this statement
 		$reader->send_message('B', "q\0s_p\0" . pack('nn', 0, 1) . pack('N', 3) . '500' . pack('n', 0));
 		$reader->send_message('E', "q\0" . pack('N', 0));
 		$reader->send_message('S', '');
@@ -78,8 +78,8 @@ $db->catch_up;
 	$reader->close;
 }
 
-# Many clients at once, while partitions are truncated, rewritten, detached and attached. The rows of uid 3,999 and
-# 8,000 are always there.
+# Many clients query at once, while partitions are truncated, rewritten, detached and attached. The rows of uid 3,999
+# and 8,000 are always there.
 {
 	my @readers = map { PsqlSession->new($db->name) } 1 .. 20;
 	$_->ask("$on SET plan_cache_mode = " . (rand() < 0.5 ? 'auto' : 'force_generic_plan') . "; PREPARE q AS SELECT host FROM log WHERE uid = \$1") foreach @readers;
@@ -97,8 +97,8 @@ $db->catch_up;
 	$_->close foreach @readers, $writer;
 }
 
-# What a session holds after a query that finds nothing: much less than after an ordinary one (bench/partitions has
-# figures).
+# The memory of a session after a query that finds nothing is much less than after an ordinary query (bench/partitions
+# has figures).
 {
 	my $memory = sub {
 		my ($switch) = @_;

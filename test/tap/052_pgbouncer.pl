@@ -1,5 +1,5 @@
-# Clients behind pgBouncer, in transactions: two sessions of the server serve them all. The library of a session, its
-# settings and its prepared plans are then what some other client has left; the answers must not depend on it.
+# Clients behind pgBouncer in transaction mode: two sessions of the server serve them all. The libraries, the settings
+# and the prepared plans of a session are those that other clients have left. The answers must not depend on these.
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ SELECT tbf_rollup_create('heat', 'log', 'url', 'at');
 SQL
 $db->sql("ALTER DATABASE $name SET session_preload_libraries = 'streambloom'; ALTER DATABASE $name SET enable_seqscan = off");
 
-# pgBouncer beside the server, with a socket of its own.
+# Starts pgBouncer beside the server, with a socket of its own.
 my ($server, $port) = @ENV{'PGHOST', 'PGPORT'};
 my $folder = StreambloomTap::scratch();
 $port //= 5432;
@@ -64,14 +64,14 @@ foreach (1 .. 100)
 ok($up, 'pgBouncer is there') or diag(map { -e $_ ? StreambloomTap::read_file($_) : () } "$folder/bouncer.err", "$folder/bouncer.log");
 BAIL_OUT('pgBouncer did not start') if !$up;
 
-# What is set for the database holds for each session of the pool.
+# Settings of the database hold in each session of the pool.
 my $skipped = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM log WHERE uid = 4711';
 like($db->sql($skipped), qr/Custom Scan \(ChunkSkip\)/, 'partitions are skipped');
 is($db->sql("SELECT count(*), min(uid) FROM chunk_scan(NULL::log, 'uid', 4711)"), '1|4711', 'chunk_scan()');
 is($db->sql("SELECT count(*) FROM log WHERE url LIKE '%age/99_'"), $db->sql("SELECT count(*) FROM log WHERE right(url, -6)::int BETWEEN 990 AND 999"), 'LIKE');
 
-# Twelve clients at a time in two sessions: each asks for values of its own, in transactions that change a setting, with
-# statements that are prepared and dropped.
+# Twelve clients at a time share two sessions. Each asks for values of its own, in transactions that change a setting,
+# with statements that are prepared and dropped.
 my @clients = map { PsqlSession->new($name) } 1 .. 12;
 my $wrong = 0;
 foreach my $round (1 .. 5)
@@ -95,7 +95,7 @@ foreach my $round (1 .. 5)
 is($wrong, 0, 'twelve clients get their answers');
 is($db->sql("SHOW streambloom.enable_chunk_skip"), 'on', 'SET LOCAL leaves nothing to the next client');
 
-# An index that goes and comes back, between the questions of clients whose plans know it.
+# An index is dropped and made again between the questions of clients whose plans use it.
 $db->sql('DROP INDEX log_bf');
 is((join ' ', map { ($_->ask('SELECT count(*) FROM log WHERE uid = 4711'))[0] } @clients), join(' ', (1) x 12), 'without the index');
 $db->sql('CREATE INDEX log_bf ON log USING bf (uid)');

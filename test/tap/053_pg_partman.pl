@@ -1,6 +1,6 @@
-# pg_partman makes and drops the partitions: those that it makes have the bf indexes of the table, rows that it moves
-# out of the default partition are found before and after, and what a roll-up has counted stays when retention takes a
-# partition away.
+# pg_partman makes and drops the partitions. New partitions have the bf indexes of the table. Rows that it moves out of
+# the default partition are found before and after. The hits that a roll-up has counted stay when the retention drops a
+# partition.
 use strict;
 use warnings;
 
@@ -15,7 +15,7 @@ plan skip_all => 'pg_partman is not installed (postgresql-NN-partman of Debian a
 diag("pg_partman $version");
 
 my $db = StreambloomTap->new('053');
-# Version 5 has other names for what it makes.
+# Version 5 gives partitions other names.
 my $parent = $version =~ /^[1-4]\./
   ? "SELECT partman.create_parent('public.log', 'at', 'native', 'daily', p_premake := 3, p_start_partition := (now() - interval '6 days')::text)"
   : "SELECT partman.create_parent('public.log', 'at', '1 day', p_type := 'range', p_premake := 3, p_start_partition := (now() - interval '6 days')::text)";
@@ -33,7 +33,7 @@ SELECT count(*) = count(*) FILTER (WHERE (SELECT count(*) FROM pg_index i JOIN p
 SQL
 is($db->sql($indexed), 't', 'each partition that it has made has both indexes');
 
-# Rows of six days, and of a day for which there is no partition: the default one takes them.
+# Rows of six days, and of a day that has no partition: they go to the default one.
 $db->sql(<<'SQL');
 INSERT INTO log SELECT date_trunc('day', now(), 'UTC') - interval '5 days' + i * interval '30 seconds', i, '/page/' || i % 97 FROM generate_series(0, 14399) i;
 INSERT INTO log SELECT date_trunc('day', now(), 'UTC') + interval '20 days' + i * interval '1 second', 100000 + i, '/late/' || i % 97 FROM generate_series(0, 1999) i;
@@ -52,7 +52,7 @@ sub answers
 }
 answers('with a default partition', '3|114062');
 
-# A roll-up counts all; the rows leave the default partition; the retention drops the first days.
+# A roll-up counts all rows; then the rows leave the default partition, and the retention drops the first days.
 $db->sql("SELECT tbf_rollup_create('heat', 'log', 'url', 'at'); CALL tbf_rollup_refresh('heat');");
 my $counted = $db->sql('SELECT sum(hits) FROM heat');
 cmp_ok($counted, '>', 10000, 'the roll-up has counted what is past');

@@ -1,6 +1,6 @@
-# pg_repack rewrites a table while it is written to: it copies the rows, makes the indexes on the copy from what
-# pg_get_indexdef() says, and swaps the files of both. Afterwards the bf indexes are those of the new rows, with their
-# options, and miss none.
+# pg_repack rewrites a table while others write to it. It copies the rows, makes the indexes of the copy from the
+# output of pg_get_indexdef(), and swaps the files of both tables. Afterwards the bf indexes belong to the new rows,
+# have their options, and miss no row.
 use strict;
 use warnings;
 
@@ -46,7 +46,7 @@ sub same_answers
 			WHERE indrelid = 'log'::regclass AND amname = 'bf'"), 4, "$name: no index lacks a row");
 }
 
-# A writer at the same time. It waits when pg_repack takes its locks, and so does pg_repack.
+# A session writes at the same time. It waits while pg_repack has its locks, and pg_repack waits for it.
 my $writer = PsqlSession->new($db->name);
 $writer->send(join '', map { "INSERT INTO log SELECT 90000 + $_ * 10 + i, 200000 + $_ * 10 + i, '/page/17' || $_, ARRAY['t5'] FROM generate_series(0, 9) i; UPDATE log SET uid = uid + 1 WHERE id = $_ * 100 + 1;" } 1 .. 200);
 my ($code, $out, $err) = StreambloomTap::run_program('', $program, '-d', $db->name, '-t', 'log', '--no-kill-backend', '-T', '120');
@@ -62,7 +62,7 @@ same_answers('after the rewrite');
 $db->sql("INSERT INTO log SELECT 100000 + i, 300000 + i, '/page/176', ARRAY['t5'] FROM generate_series(1, 5000) i; CALL bf_summarize('log'); VACUUM log");
 same_answers('with new rows');
 
-# The indexes alone.
+# Only the indexes are rewritten.
 ($code, $out, $err) = StreambloomTap::run_program('', $program, '-d', $db->name, '-t', 'log', '--only-indexes', '--no-kill-backend', '-T', '120');
 is($code, 0, 'pg_repack rewrites the indexes') or diag("$out$err");
 is($db->sql($definitions), $before, 'which are what they were');

@@ -1,6 +1,6 @@
-# What docs/neighbours.md says of postgres_fdw: which conditions travel to the other server, which uses its own indexes,
-# and which filters or rows travel instead. The answers are those of a table here. (012_shards.pl has aggregates over
-# shards.)
+# What docs/neighbours.md says of postgres_fdw: which conditions are sent to the other server, which uses its own
+# indexes, and which filters or rows are sent instead. The answers must be those of a local table. (012_shards.pl tests
+# aggregates over shards.)
 use strict;
 use warnings;
 
@@ -42,7 +42,7 @@ CREATE TABLE small AS SELECT i * 1000 AS uid, '/page/' || i * 100 AS url FROM ge
 ANALYZE;
 SQL
 
-# Each condition: whether it is shipped, and the answer.
+# For each condition: whether it is sent, and the answer.
 sub shipped
 {
 	my ($query, $expected, $name) = @_;
@@ -63,7 +63,7 @@ shipped("SELECT count(*) FROM day WHERE urls @> '/page/7'::text", undef, 'f @> a
 shipped('SELECT count(*), max(at) FROM log WHERE (SELECT bf_agg(uid) FROM small) @> uid', qr/WHERE .*@>/, 'a filter of the small side');
 shipped('SELECT count(*), max(at) FROM log WHERE (SELECT bf_agg(url) FROM small) @> url', qr/WHERE .*@>/, 'a filter of texts');
 
-# Joins through the filter of the small side.
+# Joins by means of a filter of the small side.
 is($db->sql('SELECT count(*), min(l.uid), max(l.uid) FROM log l JOIN small s USING (uid) WHERE (SELECT bf_agg(uid) FROM small) @> l.uid'),
 	$db->sql('SELECT count(*), min(l.uid), max(l.uid) FROM here l JOIN small s USING (uid)'), 'the join finds the same rows');
 
@@ -71,14 +71,14 @@ is($db->sql('SELECT count(*), min(l.uid), max(l.uid) FROM log l JOIN small s USI
 my $explain = $other->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM log WHERE uid = 7");
 like($explain, qr/Custom Scan \(ChunkSkip\)/, 'there, partitions are skipped');
 
-# Filters travel whole, in and out.
+# Whole filters are sent in both directions.
 is($db->sql("SELECT count(*) FROM day d JOIN day_here h USING (day) WHERE d.uids = h.uids AND d.hits = h.hits"), 10, 'filters arrive as they are');
 $db->sql("INSERT INTO day SELECT day + 100, uids, urls, hits FROM day_here");
 is($other->sql('SELECT count(*) FROM day a JOIN day b ON b.day = a.day + 100 WHERE a.uids = b.uids AND a.urls = b.urls AND a.hits = b.hits'), 10, 'and so they are sent');
 $db->sql("UPDATE day SET uids = bf_add(uids, 123456::bigint) WHERE day < '2026-04-01'");
 is($other->sql("SELECT count(*) FROM day WHERE uids @> 123456"), 10, 'an UPDATE there');
 
-# What says that it must be called on the other server does not do something else here.
+# Functions that say that they must be called on the other server must not do something else here.
 foreach my $call ("CALL bf_summarize('log')", "SELECT * FROM bf_index_advise('log')")
 {
 	my $state = $db->sqlstate($call);

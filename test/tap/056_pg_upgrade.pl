@@ -1,8 +1,9 @@
-# pg_upgrade carries filters, indexes and roll-ups to the new cluster as they are. The files of the indexes are not made
-# again, and their answers, and those of filters of every kind, are the same. What is written afterwards is found, too.
+# pg_upgrade carries filters, indexes and roll-ups over to the new cluster as they are. The files of the indexes are
+# not made again. Indexes and filters of every kind give the same answers, and rows that are written afterwards are
+# found, too.
 #
-# The cluster is upgraded to another one of the same version, which pg_upgrade allows. If STREAMBLOOM_OLD_BINDIR names
-# the programs of an older server that has streambloom, it is upgraded from that one.
+# The cluster is upgraded to another cluster of the same version, which pg_upgrade allows. If STREAMBLOOM_OLD_BINDIR
+# names the programs of an older server that has streambloom, the old cluster is one of that server.
 use strict;
 use warnings;
 
@@ -26,8 +27,8 @@ my $scratch = StreambloomTap::scratch();
 my $db = StreambloomTap->new('056');
 my $old_version = $db->sql('SHOW server_version');
 
-# Items whose hashes come from PostgreSQL's own functions (numeric, inet, interval, jsonb, arrays, ranges) beside
-# those of streambloom.
+# Items whose hashes come from PostgreSQL's own functions (numeric, inet, interval, jsonb, arrays, ranges), and items
+# whose hashes come from streambloom.
 my @items = ('i', 'i::float8', "i::text", "i::char(12)", "md5(i::text)::uuid", "(i * 1.10)::numeric", "('10.0.0.0'::inet + i)",
 	"i * interval '1 hour'", "jsonb_build_object('id', i)", "ARRAY[i, i + 1]", "int4range(i, i + 5)", "timestamptz '2026-01-01 UTC' + i * interval '1 s'");
 $db->sql(<<'SQL');
@@ -61,7 +62,7 @@ my %questions = (
 	'the bytes of the indexes' => "SELECT relid, pg_relation_filenode(relid), pg_relation_size(relid) FROM pg_partition_tree('log_plain') WHERE isleaf ORDER BY 1",
 	'the bytes of the filters' => 'SELECT name, md5(b::bytea), md5(t::bytea), md5(s::bytea), md5(x::bytea), md5(a::bytea) FROM filter ORDER BY 1',
 	'the roll-up' => "SELECT * FROM tbf_rollup_top('heat', 10, '2026-04-13 UTC', counted => true)");
-# Of the items 2001 to 4000 of each kind half are in its filters.
+# For each kind of item, the answers for the items 2001 to 4000. Half of these are in the filters.
 my $of_items = join ' UNION ALL ', map {
 	my $name = $_ =~ s/'/''/gr;
 	"SELECT name, " . join(', ', map { "count(*) FILTER (WHERE $_)" }
@@ -76,7 +77,7 @@ is((split /\|/, (split /\n/, $before{'what indexes tell of themselves'})[0])[0] 
 
 # ------------------------------------------------------------- the upgrade
 
-# One test. If the command fails, what it said is shown, and the logs of pg_upgrade.
+# One test. If the command fails, its output and the logs of pg_upgrade are shown.
 sub run_ok
 {
 	my ($name, @command) = @_;
@@ -89,7 +90,7 @@ sub run_ok
 run_ok('the old cluster stops', "$old_programs/pg_ctl", '-D', "$scratch/data", '-m', 'fast', '-w', 'stop');
 rename "$scratch/data", "$scratch/old" or die "rename: $!";
 my ($version) = (StreambloomTap::run_program('', "$new_programs/postgres", '--version'))[1] =~ /(\d+)/;
-# From 18 on checksums are the default; both clusters have to be alike.
+# From PostgreSQL 18 on checksums are the default. Both clusters must have the same setting.
 run_ok('the new cluster is made', "$new_programs/initdb", '-D', "$scratch/data", '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync',
 	$version >= 18 && $old_version !~ /^(?:1[89]|[2-9]\d)/ ? '--no-data-checksums' : ());
 chdir $scratch or die "chdir: $!";
@@ -102,7 +103,7 @@ StreambloomTap::restart_own_cluster(%setting, unix_socket_directories => $scratc
 
 my %after = answers();
 is($after{$_}, $before{$_}, "$_: as before") foreach grep { $_ ne 'the bytes of the indexes' } sort keys %questions;
-# From version 15 on pg_upgrade keeps the numbers of files: these are not made again.
+# From version 15 on pg_upgrade keeps the file numbers, so these are the old files.
 is($after{'the bytes of the indexes'}, $before{'the bytes of the indexes'}, 'the files of the indexes are those of before');
 
 my $found_after = $db->sql($of_items);

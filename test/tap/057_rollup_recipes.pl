@@ -1,6 +1,6 @@
-# Every statement that docs/rollups.md prints is run, in the order of the page, over the whole log of a blog, and each
-# answer is compared with exact SQL over the log. (039 replays logs with late hits, kills and folds.) The log is moved,
-# so that its last hit was a moment ago: the statements of the page ask for now().
+# Runs every statement that docs/rollups.md prints, in the order of the page, over the whole log of a blog. Each answer
+# is compared with exact SQL over the log. (039 tests late hits, kills and folds.) The times of the log are moved so
+# that its last hit was a moment ago, because the statements of the page use now().
 use strict;
 use warnings;
 
@@ -26,11 +26,11 @@ DROP TABLE lines;
 UPDATE moved SET at = at + (SELECT now() - interval '2 seconds' - max(at) FROM moved);
 CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL, status int);
 CREATE INDEX ON access_log (at);
--- nine tenths before the first refresh
+-- nine tenths of the rows come before the first refresh
 INSERT INTO access_log SELECT * FROM moved WHERE at < (SELECT max(at) - (max(at) - min(at)) / 10 FROM moved);
 SQL
 
-# The rest comes in steps of nine hours, a tenth of it two hours late, with the page's refresh after each.
+# The rest comes in steps of nine hours, a tenth of it two hours late. After each step the refresh of the page runs.
 sub follow
 {
 	my ($refresh) = @_;
@@ -46,8 +46,8 @@ sub follow
 	}
 }
 
-# Rows of an answer that do not hold the exact hits, and items with more hits than others_to that it leaves out.
-# by: columns that are compared.
+# The number of rows of an answer whose bounds do not hold the exact hits, and the number of left-out items that have
+# more hits than others_to. $by: the columns by which items are matched.
 sub wrong
 {
 	my ($answer, $exact, $by) = @_;
@@ -67,7 +67,7 @@ my %answers = (
 		["SELECT jsonb_build_object('status', status) AS groups, url AS item, sum(decay_exponential(now() - at))::float8 AS hits FROM access_log WHERE status < 400 GROUP BY 1, 2", 'groups, item'],
 );
 
-# Other statements, and the query that must then be true.
+# Other statements of the page, each with a query that must be true afterwards.
 my %checks = (
 	"SELECT tbf_rollup_create('page_heat', 'access_log', 'url', 'at')" => "SELECT count(*) = 0 FROM page_heat",
 	"CALL tbf_rollup_refresh('page_heat')" => 'SELECT (SELECT sum(hits) FROM page_heat) = (SELECT count(*) FROM access_log)',

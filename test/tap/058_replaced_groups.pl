@@ -1,6 +1,6 @@
-# VACUUM replaces groups whose filters are many times too large by smaller ones, and gives the space back. Nobody loses
-# a row by that: not sessions that know the old group only, not on a standby, and not if the server is killed in the
-# middle.
+# VACUUM replaces groups whose filters are many times too large by smaller ones, and gives the space back. No session
+# loses a row by this: neither a session that knows only the old group, nor one on a standby, nor one after the server
+# was killed in the middle.
 use strict;
 use warnings;
 
@@ -20,7 +20,7 @@ my $db = StreambloomTap->new('058');
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
 srand($seed);
 
-# Rows with so many elements that a group's filters take more than a hundred pages.
+# Rows with so many elements that the filters of a group take more than a hundred pages.
 $db->sql(<<'SQL');
 CREATE FUNCTION tags(i integer) RETURNS integer[] LANGUAGE sql IMMUTABLE AS 'SELECT array_agg(i * 32 + n) FROM generate_series(0, 31) n';
 CREATE PROCEDURE make(name text) LANGUAGE plpgsql AS $$
@@ -31,7 +31,7 @@ BEGIN
 END $$;
 CREATE FUNCTION pages(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT sum(index_pages)::bigint FROM bf_index_stats(index)';
 CREATE FUNCTION size(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT pg_relation_size(index) / current_setting(''block_size'')::int';
--- How many of some rows an index search does not find by an element of theirs.
+-- How many of some rows an index search does not find by one of their elements.
 CREATE FUNCTION lost(name regclass, sample integer DEFAULT 200) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
 	row record;
@@ -107,7 +107,7 @@ SQL
 	is_right('uneven', 'uneven data');
 };
 
-# The pages of a table that VACUUM reads.
+# The number of pages of a table that VACUUM reads.
 sub pages_read_by_vacuum
 {
 	my ($table) = @_;
@@ -124,7 +124,8 @@ sub pages_read_by_vacuum
 subtest 'few rows were deleted' => sub {
 	my %index = (few => 'tags', twin => 'i');
 
-	# The table and its twin have the same pages, and indexes with the same ranges. The twin's groups are small.
+	# The table and its twin have the same pages, and indexes with the same ranges. The twin's groups are small
+	# already.
 	foreach my $table (sort keys %index)
 	{
 		$db->sql("CREATE TABLE $table (i integer, tags integer[]) WITH (autovacuum_enabled = off);" .
@@ -153,8 +154,8 @@ subtest 'few rows were deleted' => sub {
 	is($db->sql("SELECT lost('few'), bf_index_check('few_bf') > 0"), '0|t', 'no row is lost');
 };
 
-# A session in a transaction that goes on: it has its locks, so it learns of nothing, and it takes a new snapshot for
-# each statement.
+# A session in a transaction that stays open. It has its locks already, so it is told of no change; and it takes a new
+# snapshot for each statement.
 sub begin_session
 {
 	my ($table, %where) = @_;
@@ -164,7 +165,7 @@ sub begin_session
 	return $reader;
 }
 
-# How often it does not find one row, for an element of each of some rows.
+# How many of these rows the session does not find by one of their elements.
 sub missed
 {
 	my ($reader, @rows) = @_;
@@ -194,7 +195,8 @@ subtest 'a session that knows the old group' => sub {
 	is_right('known', 'with writers');
 };
 
-# A statement remembers which bits it has seen. Its group is replaced, and moved to where the old one was.
+# A statement remembers which bits it has seen set. Meanwhile its group is replaced, and the new group is moved to the
+# pages of the old one.
 subtest 'a statement that goes on' => sub {
 	$db->sql("CALL make('slow')");
 	$db->sql(<<'SQL');
@@ -206,7 +208,7 @@ BEGIN
 END $$;
 SQL
 	$db->sql('DELETE FROM slow WHERE i % 20 <> 0');
-	$db->sql('VACUUM (INDEX_CLEANUP off) slow');	# there is room in the pages, but the bits are as they were
+	$db->sql('VACUUM (INDEX_CLEANUP off) slow');	# there is room for rows in the pages, but the bits are as before
 	my $before = $db->sql("SELECT pages('slow_bf')");
 	my $gate = PsqlSession->new($db->name);
 	$gate->sql('SELECT pg_advisory_lock(58)');
@@ -223,7 +225,8 @@ SQL
 	is(($writer->answer)[2], '', 'the statement has ended');
 	is($db->sql("SELECT count(*) FILTER (WHERE (ctid::text::point)[0]::int / 4 = $range) = count(*) FROM slow WHERE i > 0 AND i % 20 <> 0"), 't', 'its rows are in one range');
 	is($db->sql("SELECT lost('slow', 2000), bf_index_check('slow_bf') > 0"), '0|t', 'none of them is lost');
-	# The old lines have other items: only some of those that were written meanwhile would seem to be there.
+	# The old lines hold other items. If the statement had trusted them, only some of the elements written since would
+	# be found.
 	is($db->sql(<<'SQL'), '960|0', 'by none of their elements');
 SET enable_seqscan = off;
 SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM slow WHERE tags @> ARRAY[tag]))
@@ -261,7 +264,7 @@ SQL
 	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
 	$reader->send('CALL read(0, 0)');
 	my ($smallest, $largest) = (1e9, 0);
-	# It can take more rounds: readers still see dead rows, or writers put others in their place.
+	# This may take several rounds, because readers still see dead rows, or writers put new rows in their place.
 	foreach my $round (1 .. 40)
 	{
 		$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
@@ -319,7 +322,8 @@ subtest 'the server is killed in the middle' => sub {
 		my $found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, pages('killed_bf') < $before") } // $@;
 		$wrong .= "round $round: $found\n" if $found !~ /^0\|t\|([tf])$/;
 		$seen{$1}++ if $found =~ /([tf])$/;
-		# What the writer has put in the place of the dead rows could need the filters as they were.
+		# With the rows that the writer has put in place of the dead ones, the filters might have to stay as large as
+		# they are.
 		$db->sql("DELETE FROM killed WHERE i >= $least");
 		vacuum('killed', 3);
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;

@@ -6,7 +6,7 @@
 
 using namespace test;
 
-/* All outcomes of a few slices, one by one. */
+/* The rate of a few slices with these fills, by adding up the probabilities of all outcomes, one by one. */
 static double rate_by_enumeration(int k, int l, const double *fills)
 {
 	double found = 0;
@@ -47,8 +47,8 @@ TEST(AbfFormula, TheRecursionIsTheSumOverAllOutcomes)
 }
 
 /*
- * The pairs of the paper's table, which takes the fill of slice i as (i + 1) / 2k up to 1/2, have about the rates it
- * names.
+ * The paper's table names a rate for each pair of k and l. It takes the fill of slice i as (i + 1) / 2k, up to 1/2.
+ * The function must give about the same rates.
  */
 TEST(AbfFormula, ThePapersPairsHaveThePapersRates)
 {
@@ -126,7 +126,7 @@ TEST(AbfRate, IsAtMostTheOneAskedFor)
 				EXPECT_NEAR(sb_abf_rate(filter->parameters.hash_count, filter->parameters.generations, fills), measured,
 							0.35 * fpr + error)
 					<< fpr << " " << window;
-				/* it covers l whole generations and what there is of the newest one */
+				/* the filter covers l whole generations, and the part of the newest one that has passed */
 				const double estimate = sb_abf_cardinality(&filter->parameters, set) / static_cast<double>(window);
 				const double slack = window == 300 ? 0.15 : 0.03;
 				EXPECT_GT(estimate, 1 - slack);

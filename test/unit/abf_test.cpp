@@ -1,7 +1,8 @@
 /*
- * abf_test.cpp: the age-partitioned Bloom filter's promises: no false negative inside the window, whatever the clock
- * and the order; by time the order does not matter and a union is the filter of both streams, to the byte. Then
- * the header, and the golden bytes. abf_rate_test.cpp has the false positives.
+ * abf_test.cpp: the promises of the age-partitioned Bloom filter. There is no false negative inside the window,
+ * whatever the clock and the order. In a filter by time the order of items does not matter, and a union has the same
+ * bytes as the filter of both streams. Then come the header and the golden bytes. abf_rate_test.cpp tests the false
+ * positives.
  */
 #include "abf_support.h"
 #include "golden.h"
@@ -13,7 +14,7 @@ using namespace test;
 
 /* --------------------------------------------------------------- the promise */
 
-/* The last `window` items are found, and each step's answer is that of a look-up before it. */
+/* The last `window` items are found. Each step answers what a look-up just before it answers. */
 TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
 {
 	Random random(11);
@@ -50,7 +51,10 @@ TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
 
 namespace {
 
-/* A clock that runs, jumps, stands still and goes back: times of items in the order in which they come. */
+/*
+ * A clock that runs, jumps, stands still and goes back. next() returns the time of the next item, in the order in
+ * which items come.
+ */
 class Clock
 {
 public:
@@ -63,10 +67,10 @@ public:
 		switch (random_() % 40)
 		{
 			case 0:
-				now_ += between(random_, 0, 3 * window_); /* idle */
+				now_ += between(random_, 0, 3 * window_); /* idle for a while */
 				break;
 			case 1:
-				now_ += between(random_, 0, 100 * window_); /* for long */
+				now_ += between(random_, 0, 100 * window_); /* idle for a long time */
 				break;
 			default:
 				now_ += random_() % 4 == 0 ? between(random_, 0, window_ / 8) : between(random_, 0, window_ / 200);
@@ -74,9 +78,9 @@ public:
 		switch (random_() % 6)
 		{
 			case 0:
-				return now_ - between(random_, 0, window_); /* late */
+				return now_ - between(random_, 0, window_); /* the item comes late */
 			case 1:
-				return now_ - between(random_, 0, 3 * window_); /* or later than the window */
+				return now_ - between(random_, 0, 3 * window_); /* so late that it may be outside the window */
 			default:
 				return now_;
 		}
@@ -90,7 +94,7 @@ private:
 
 } // namespace
 
-/* Until one window after its own time an item is found, in whatever order items come. */
+/* An item is found until one window after its own time, in whatever order items come. */
 TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 {
 	Random random(12);
@@ -101,7 +105,7 @@ TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 		const int l = round % 2 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, 40));
 		Abf filter = Abf::by_time(window, 300, 0.01, k, l);
 		Clock clock(random, window);
-		std::map<uint64_t, int64_t> latest; /* by item: the latest of its times */
+		std::map<uint64_t, int64_t> latest; /* of each item the latest of its times */
 		int64_t newest = std::numeric_limits<int64_t>::min();
 		const auto distinct = static_cast<uint64_t>(between(random, 1, 2000));
 		for (int i = 0; i < 1500; i++)
@@ -123,7 +127,7 @@ TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 			}
 			if (i % 61 != 0)
 				continue;
-			/* as of any time: before the newest item, and long after it */
+			/* as of any time, before the newest item or long after it */
 			const int64_t asked = newest + between(random, -window, 2 * window);
 			for (const auto &[item, time] : latest)
 				if (std::max(asked, newest) - time <= window)
@@ -134,7 +138,10 @@ TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 	}
 }
 
-/* l + 1 generations after its own an item alone in its filter is no longer found: nothing is remembered for ever. */
+/*
+ * An item that is alone in its filter is no longer found l + 1 generations after its own: nothing is remembered for
+ * ever.
+ */
 TEST(Abf, ByTimeAnItemIsForgottenOneGenerationBehindTheWindow)
 {
 	Random random(13);
@@ -181,7 +188,7 @@ TEST(Abf, ByTimeTheOrderDoesNotMatter)
 			second.add(hash, at);
 		EXPECT_TRUE(same_bytes(first.stored(), second.stored()));
 
-		/* the union of three servers is the filter of all they saw, in either order */
+		/* the union of the filters of three servers has the bytes of the filter of all their items, in either order */
 		Abf left = parts[0];
 		left.unite(parts[1]);
 		left.unite(parts[2]);
@@ -193,7 +200,7 @@ TEST(Abf, ByTimeTheOrderDoesNotMatter)
 		sb_abf again;
 		EXPECT_EQ(read(first.stored(), &again), SB_OK);
 
-		/* an empty filter adds nothing, and one is not changed by itself but for its count */
+		/* a union with an empty filter adds nothing; a union with itself changes only the number of items */
 		Abf empty(planned);
 		empty.unite(first);
 		EXPECT_TRUE(same_bytes(empty.stored(), first.stored()));
@@ -206,7 +213,7 @@ TEST(Abf, ByTimeTheOrderDoesNotMatter)
 	}
 }
 
-/* Moving the clock on takes nothing from later answers, and in the end the filter takes its header alone. */
+/* Moving the clock on changes no later answer. After a long idle time the filter consists of its header alone. */
 TEST(Abf, IdleTimeEmptiesIt)
 {
 	Random random(15);
@@ -237,7 +244,7 @@ TEST(Abf, IdleTimeEmptiesIt)
 				ASSERT_EQ(moved.contains(item, asked), filter.contains(item, asked));
 			}
 		}
-		/* what comes next does not see whether the clock was moved */
+		/* items that come afterwards have the same effect whether or not the clock was moved */
 		Abf later = filter;
 		later.add(1, moved_to + window / 3);
 		moved.add(1, moved_to + window / 3);
@@ -255,7 +262,7 @@ TEST(Abf, IdleTimeEmptiesIt)
 		EXPECT_EQ(both.stored().size(), size_t{SB_ABF_HEADER});
 		EXPECT_EQ(read(both.stored(), &again), SB_OK);
 		const uint64_t count = moved.parameters.items;
-		moved.add(2, newest); /* later than all that is alive: counted, and no more */
+		moved.add(2, newest); /* older than all live generations: it is counted, but sets no bit */
 		EXPECT_EQ(moved.stored().size(), size_t{SB_ABF_HEADER});
 		EXPECT_EQ(moved.parameters.items, count + 1);
 	}
@@ -340,8 +347,7 @@ TEST(AbfPlan, WhatIsPlannedCanBeReadBack)
 /* --------------------------------------------------------------------- header */
 
 /*
- * Every field of a damaged header is refused or leads to a filter that can be used: nothing is read outside the
- * value.
+ * Each damaged field of a header is refused, or leads to a filter that can be used without a read outside the value.
  */
 TEST(AbfHeader, DamageIsRefusedOrHarmless)
 {
@@ -366,7 +372,7 @@ TEST(AbfHeader, DamageIsRefusedOrHarmless)
 				bad[byte] = static_cast<unsigned char>(bad[byte] ^ 1 << bit);
 				if (read(bad, &out) != SB_OK)
 					continue;
-				/* only what says nothing about the shape may be another number */
+				/* only fields that say nothing about the shape may have another value */
 				EXPECT_TRUE(byte == 4 || (byte >= 6 && byte < 40) || (byte >= 48 && byte < 88)) << byte;
 				Abf again(out);
 				again.slices = Bytes(bad.data() + SB_ABF_HEADER, bad.size() - SB_ABF_HEADER);
@@ -383,7 +389,7 @@ TEST(AbfHeader, ContradictionsAreRefused)
 	sb_abf out;
 	Abf filter = Abf::by_time(1000, 100, 0.1);
 	EXPECT_EQ(filter.stored().size(), size_t{SB_ABF_HEADER});
-	EXPECT_EQ(read(filter.stored() + filter.slices, &out), SB_BAD_LENGTH); /* one form only */
+	EXPECT_EQ(read(filter.stored() + filter.slices, &out), SB_BAD_LENGTH); /* an empty filter has no slices */
 	filter.add(1, 500);
 	const sb_abf good = filter.parameters;
 	auto refused = [&](const char *what, auto change) {
@@ -410,7 +416,7 @@ TEST(AbfHeader, ContradictionsAreRefused)
 	refused("by items, another window", [](sb_abf &abf) { abf.by_time = false, abf.generation = 0; });
 	refused("rate", [](sb_abf &abf) { abf.fpr = std::numeric_limits<double>::quiet_NaN(); });
 
-	/* no bit, or more than one item sets */
+	/* first no bit is set, then more bits than one item sets */
 	Bytes empty = filter.stored();
 	std::fill_n(empty.data() + SB_ABF_HEADER, empty.size() - SB_ABF_HEADER, static_cast<unsigned char>(0));
 	EXPECT_EQ(read(empty, &out), SB_BAD_CELLS);
@@ -439,7 +445,10 @@ TEST(Abf, ItemsThatCannotBeCountedAreRefused)
 	EXPECT_EQ(time.parameters.items, SB_ABF_MAX_ITEMS);
 }
 
-/* Many items in one call are the same as one after the other, in filters whose lines are asked for beforehand too. */
+/*
+ * Many items in one call have the same effect as one call after the other. This also holds for filters so large that
+ * their lines are prefetched.
+ */
 TEST(Abf, BatchesAreSingleSteps)
 {
 	Random random(20);
@@ -469,7 +478,7 @@ TEST(Abf, BatchesAreSingleSteps)
 
 /* -------------------------------------------------------------------- golden */
 
-/* What golden/make_golden_abf.py, which shares no code with the core, makes of the same stream. */
+/* golden/make_golden_abf.py shares no code with the core, and makes these bytes of the same stream. */
 TEST(AbfGolden, TheSameStreamGivesTheseBytesForEver)
 {
 	const struct
@@ -502,7 +511,7 @@ TEST(AbfGolden, TheSameStreamGivesTheseBytesForEver)
 		parameters.fpr = 0.05;
 		Abf filter(parameters);
 		for (int i = 0; i < file.items; i++)
-			filter.add(sb_hash_int64(i * i % 83), int64_t{i} * 17011 % 1999993 - 500000); /* not in order */
+			filter.add(sb_hash_int64(i * i % 83), int64_t{i} * 17011 % 1999993 - 500000); /* times that do not ascend */
 		if (file.moved_to != 0)
 			filter.advance(file.moved_to);
 		EXPECT_TRUE(same_bytes(filter.stored(), golden_bytes(file.name))) << file.name;

@@ -1,5 +1,5 @@
 /*
- * bf_builder_failures_test.cpp: sb_bf_builder where memory ends or the caller wants to stop: nothing is lost, and
+ * bf_builder_failures_test.cpp: sb_bf_builder when memory ends or the caller wants to stop. Nothing is lost, and
  * nothing leaks.
  */
 #include "bf_builder_support.h"
@@ -26,15 +26,15 @@ public:
 	static uint64_t stops_at;
 
 private:
-	/* once: the caller that comes again is let through */
+	/* says "stop" at one question only, so the call succeeds when it is made again */
 	static bool stop() { return ++asked == stops_at; }
 };
 uint64_t Questions::asked;
 uint64_t Questions::stops_at;
 
 /*
- * All that can be done to builders, of this many items. Each call goes through `call`, which may make it again; if that
- * returns false the history ends.
+ * A history of everything that can be done to builders, with this many items. Each call is made through `call`, which
+ * may repeat it. If `call` returns false, the history ends.
  */
 using Call = std::function<bool(const std::function<sb_status()> &)>;
 
@@ -95,7 +95,10 @@ Bytes value_of_history(uint64_t told, size_t items)
 
 } // namespace
 
-/* The memory ends at each allocation in turn: once for good, and once so that the same call can be made again. */
+/*
+ * The memory ends at each allocation in turn. In one run it stays at an end; in the other the failed call is repeated
+ * with memory.
+ */
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 {
 	const std::pair<uint64_t, size_t> sizes[] = {{1000, 900}, {100000, 5000}, {0, 3000}, {40, 30}, {0, 750000}};

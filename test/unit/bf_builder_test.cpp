@@ -1,6 +1,6 @@
 /*
- * bf_builder_test.cpp: the builder of the bf. Every item is found; the bytes of the result follow from the set of items
- * alone; it travels; damaged bytes are refused.
+ * bf_builder_test.cpp: the builder of a bf. Every item is found. The bytes of the result depend on the set of items
+ * alone. A builder can be sent to another process. Damaged bytes are refused.
  */
 #include "bf_builder_support.h"
 
@@ -8,7 +8,10 @@ using namespace test;
 
 namespace {
 
-/* Hashes of small integers, some of them twice, and the hash 0; `integers` has what they are of. */
+/*
+ * Hashes of small integers, some of them twice, and the hash 0. `integers` gets the integers that belong to the
+ * hashes.
+ */
 std::vector<uint64_t> items_of(uint64_t seed, size_t count, std::vector<uint64_t> *integers = nullptr)
 {
 	Random random(seed);
@@ -33,14 +36,14 @@ std::vector<uint64_t> part_of(const std::vector<uint64_t> &all, size_t part, siz
 
 struct Case
 {
-	uint64_t told; /* 0: sizes itself */
+	uint64_t told; /* the expected number of items; 0: the filter sizes itself */
 	size_t items;
 	sb_bf_form form;
 };
 
 /*
- * Both sides of each border: 7 hashes fill the first set; a set as large as the filter becomes lines; 5/8 of 2^20
- * hashes.
+ * Cases on both sides of each limit: 7 hashes fill the first set; a set that is as large as the filter becomes lines;
+ * a filter that sizes itself gets lines at 5/8 of 2^20 hashes.
  */
 const Case cases[] = {
 	{1, 0, SB_BF_OWNS_SET},			  {1, 1, SB_BF_OWNS_SET},
@@ -125,7 +128,7 @@ TEST(BfBuilder, HasTheBytesOfItsParametersForEveryRate)
 		}
 }
 
-/* A hash is public, so a person can choose items whose searches all begin at the same slot. */
+/* The hash function is public, so somebody can choose items whose searches all begin at the same slot. */
 TEST(BfBuilder, TakesHashesThatWereChosenToCrowd)
 {
 	Memory memory;
@@ -163,7 +166,7 @@ TEST(BfBuilder, LendsItsLines)
 	EXPECT_EQ(reinterpret_cast<uintptr_t>(lines) % 64, 0u);
 	for (int i = 1; i <= SB_BF_BEFORE_LINES; i++)
 		ASSERT_EQ(lines[-i], 0);
-	std::memset(lines - SB_BF_BEFORE_LINES, 0xff, SB_BF_BEFORE_LINES); /* these bytes are the caller's */
+	std::memset(lines - SB_BF_BEFORE_LINES, 0xff, SB_BF_BEFORE_LINES); /* the caller may overwrite these bytes */
 	EXPECT_TRUE(same_bytes(builder.result().value(), result.value()));
 
 	sb_bf folded = plan;
@@ -246,7 +249,7 @@ TEST(BfBuilder, ThatWasNotBegunDoesNothing)
 
 /* --------------------------------------------------------------------- travel */
 
-/* The three forms that a builder can arrive in. */
+/* The three forms in which a builder can arrive. */
 struct Arrival
 {
 	uint64_t told;
@@ -281,7 +284,7 @@ TEST(BfBuilder, TravelsAndIsUnited)
 		BfBuilder arrived(memory, bytes);
 		EXPECT_EQ(arrived.builder.form, a.form);
 
-		/* as PostgreSQL does it: into a state with items, and into a new one */
+		/* as PostgreSQL does it: unite into a state that has items, and into a new one */
 		BfBuilder leader(memory, plan);
 		leader.add(others);
 		leader.unite(arrived);
@@ -294,7 +297,10 @@ TEST(BfBuilder, TravelsAndIsUnited)
 	}
 }
 
-/* PostgreSQL asks none of this of a state that has just arrived. Once it would have lost all items. */
+/*
+ * PostgreSQL calls none of these functions for a state that has just arrived. An earlier version would have lost all
+ * items in them.
+ */
 TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 {
 	for (const Arrival &a : arrivals)
@@ -396,7 +402,7 @@ TEST(BfBuilder, RefusesDamagedBytes)
 	}
 }
 
-/* What is accepted is used: ASan watches. */
+/* Bytes that are accepted can be used: ASan watches. */
 TEST(BfBuilder, UsesWhateverItAccepts)
 {
 	Random random(9);

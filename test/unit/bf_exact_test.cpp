@@ -1,6 +1,6 @@
 /*
- * bf_exact_test.cpp: the exact form of a bf: items written, read and looked up; united, intersected and added to
- * lines, compared with std::set; and whatever is no such form.
+ * bf_exact_test.cpp: the exact form of a bf. Items are written, read and looked up; they are united, intersected and
+ * added to lines, and compared with std::set. Bytes that are no exact form are refused.
  */
 #include "bf_builder_support.h"
 
@@ -17,7 +17,7 @@ using Set = std::set<uint64_t>;
 
 const sb_bf like = Bf(1, 6).parameters;
 
-/* A whole number of digits, as the exact form has them. */
+/* The smallest hash that is not 0 in the exact form: its 48 bits are the highest of the 64. */
 constexpr uint64_t one = UINT64_C(1) << (64 - SB_BF_HASH_BITS);
 constexpr uint64_t last = SB_BF_HASH_MASK;
 
@@ -31,7 +31,10 @@ Bf filter_of(const Set &set)
 	return Bf::exact(like, vector_of(set));
 }
 
-/* Of 48 digits they are spread as real hashes are; of fewer, or near the end, they crowd. */
+/*
+ * A set of `count` hashes. With 48 digits they are spread as real hashes are; with fewer digits, or close to the
+ * largest hash, they crowd.
+ */
 Set random_set(Random &random, size_t count, int digits = SB_BF_HASH_BITS, uint64_t from = 0)
 {
 	Set set;
@@ -61,7 +64,7 @@ sb_status status_of(const Bytes &value)
 	return status == SB_OK ? sb_bf_check(&read, value.data() + SB_BF_HEADER) : status;
 }
 
-/* The filters of a builder that takes these, one after the other. */
+/* The result of a builder that takes these filters, one after the other, and then these items. */
 Bf built(const std::vector<Bf> &filters, const std::vector<uint64_t> &items = {})
 {
 	const Memory memory;
@@ -79,7 +82,7 @@ Bf built(const std::vector<Bf> &filters, const std::vector<uint64_t> &items = {}
 	return result;
 }
 
-/* As bf_union() and bf_intersection() do it. */
+/* The union or the intersection of a and b, made as bf_union() and bf_intersection() make it. */
 Bf combined(const Bf &a, const Bf &b, bool intersect)
 {
 	if (!sb_bf_is_exact(&a.parameters) && !sb_bf_is_exact(&b.parameters))
@@ -103,7 +106,7 @@ Bf combined(const Bf &a, const Bf &b, bool intersect)
 	return result;
 }
 
-/* Around the borders of blocks and of the form. */
+/* Numbers of items around the limits of blocks and of the exact form. */
 const std::vector<size_t> counts = {0,	 1,	  2,   3,	31,	 63,  64,  65,	 127, 128,
 									129, 130, 255, 256, 257, 258, 500, 1000, 5000};
 
@@ -137,7 +140,7 @@ TEST(BfExact, GivesBackWhatWasWritten)
 	expect({0, one, 2 * one, last - one, last});
 }
 
-/* The bits of a hash beyond the 48 are nowhere. */
+/* The lowest 16 of the 64 bits of a hash are not stored. */
 TEST(BfExact, HasFortyEightBitsOfAHash)
 {
 	Random random(12);
@@ -193,7 +196,7 @@ TEST(BfExact, FindsItsItemsAndNoOthers)
 	}
 }
 
-/* Every change of a bit gives another set, or is refused; so there is one way only to write a set. */
+/* Every change of a bit gives another set, or is refused. So a set can be written in one way only. */
 TEST(BfExact, RefusesEveryOtherWayToWriteItsItems)
 {
 	Random random(4);
@@ -216,7 +219,7 @@ TEST(BfExact, RefusesEveryOtherWayToWriteItsItems)
 			}
 		}
 
-		/* a byte more or less, with or without the header saying so */
+		/* a byte more or less, whether the header agrees or not */
 		EXPECT_EQ(status_of(value + Bytes(1)), SB_BAD_LENGTH);
 		EXPECT_EQ(status_of(Bytes(value.data(), value.size() - 1)), SB_BAD_LENGTH);
 		for (int more : {1, -1})
@@ -263,7 +266,7 @@ TEST(BfExact, RefusesHeadersThatNobodyWrites)
 	EXPECT_EQ(status_of(none.value()), SB_OK) << "without items and kind";
 }
 
-/* Whatever the bytes are, they are refused or stand for a set; ASan watches. */
+/* Any bytes are refused or stand for a set; ASan watches. */
 TEST(BfExact, TrustsNothing)
 {
 	Random random(5);
@@ -323,8 +326,8 @@ TEST(BfExact, UnionAndIntersectionAreThoseOfSets)
 }
 
 /*
- * However items come together in one builder, the bytes are the same, past the limit too. As long as it is a list, also
- * over unions.
+ * However items come together in one builder, the bytes of the result are the same, also beyond the limit of the
+ * exact form. As long as the result is exact, the same holds for unions of filters.
  */
 TEST(BfExact, OrderAndSplitsLeaveNoTrace)
 {
@@ -383,7 +386,7 @@ TEST(BfExact, BecomesLinesWithRoomForFourTimesItsItems)
 	}
 }
 
-/* Nothing but the bits of its items is set, whatever number of lines the other filter has. */
+/* Only the bits of its items are set, whatever number of lines the other filter has. */
 TEST(BfExact, IsAddedToLinesItemByItem)
 {
 	Random random(9);
@@ -411,8 +414,8 @@ TEST(BfExact, IsAddedToLinesItemByItem)
 }
 
 /*
- * A list is larger than the lines have room for: they are widened, until the rate is kept. Nothing is missed, in any
- * order.
+ * A list with more items than the lines have room for: the lines are widened until the rate is kept. No item is
+ * missed, in any order of the filters.
  */
 TEST(BfExact, WidensLinesThatItWouldFill)
 {
@@ -526,7 +529,7 @@ TEST(BfExact, IsWhatABuilderMakesUpToTheLimit)
 	}
 }
 
-/* A builder answers for what it has, pending or not, its own items or those of filters with lines. */
+/* A builder finds every item that it has: pending or not, its own items and those of filters with lines. */
 TEST(BfExact, ABuilderIsAskedForItems)
 {
 	Memory memory;

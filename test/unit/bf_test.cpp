@@ -1,6 +1,7 @@
 /*
- * bf_test.cpp: the Bloom filter's promises. It never misses; it keeps the rate it was asked for within the space it
- * was allowed; what is measured is what it has. bf_union_test.cpp folds, widens and unites.
+ * bf_test.cpp: the promises of the Bloom filter. It never misses an item. It keeps the rate that was asked for,
+ * within the space that was planned. What is measured agrees with its content. bf_union_test.cpp folds, widens and
+ * unites filters.
  */
 #include "support.h"
 
@@ -64,7 +65,7 @@ TEST_P(BfAtRate, FindsItemsInFiltersOfAnySize)
 	}
 }
 
-/* How far the measured rate may lie from the expected one: the probes' sampling, and the lines' own luck. */
+/* The standard error of a measured rate: the probes are a sample, and the fill of the lines varies by chance. */
 static double sampling_error(const Bf &bf, double rate, double probes)
 {
 	double sum = 0;
@@ -93,11 +94,11 @@ TEST_P(BfAtRate, KeepsTheRateItWasAskedFor)
 		found += bf.contains(random());
 	double measured = static_cast<double>(found) / probes;
 	EXPECT_LE(measured, rate + 4 * sampling_error(bf, rate, probes));
-	/* and it is not wastefully good: the last cell of space was paid for */
+	/* the rate is not much better than asked for either: no space is wasted */
 	EXPECT_GE(measured, rate * 0.9 - 4 * sampling_error(bf, rate, probes));
 }
 
-/* Hashes as they come in life: XXH3 of consecutive integers, instead of a generator's output. */
+/* Real hashes: XXH3 of consecutive integers, instead of the output of a random generator. */
 TEST_P(BfAtRate, KeepsTheRateForConsecutiveIntegers)
 {
 	double rate = GetParam();
@@ -201,7 +202,7 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 		}
 }
 
-/* Otherwise two filters made alike for different numbers of items could never be united. */
+/* Otherwise two filters that were planned with the same rate for different numbers of items could not be united. */
 TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 {
 	sb_bf first;
@@ -283,7 +284,10 @@ TEST(BfPlan, RefusesParametersOutOfRange)
 	}
 }
 
-/* A plan follows from its arguments alone, though each thread remembers the last rate: a new thread remembers none. */
+/*
+ * A plan depends on its arguments alone, although each thread remembers the last rate. A new thread has nothing to
+ * remember.
+ */
 TEST(BfPlan, TheRateOfTheLastPlanLeavesNoTrace)
 {
 	const double asked[] = {0.5, 0.1, 0.01, 0.01, 0.1, 1e-6, std::nextafter(0.01, 1), 0.01, 0.5};
@@ -367,7 +371,7 @@ TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 					refused = items;
 				}
 			}
-			/* what is refused is really too large: half of it, and the rounding to nine digits or a power, is not */
+			/* half of the items that are refused would fit, apart from rounding to nine digits or to a power of two */
 			ASSERT_EQ(sb_bf_plan(fits, fpr, power, &bf), SB_OK);
 			EXPECT_GT(sb_bf_size(&bf), size_t{SB_MAX_BYTES / 2});
 		}
@@ -439,7 +443,9 @@ TEST(BfMeasure, EstimatesAfterAWideningUnion)
 {
 	for (int halvings = 1; halvings <= 3; halvings++)
 	{
-		/* the smaller filter holds what its size is for; the larger has few enough to be counted at that size */
+		/*
+		 * small has the items that it is made for; large has few enough that both can be counted at the size of small
+		 */
 		uint32_t lines = 512;
 		Bf small(lines, 7);
 		Bf large(lines << halvings, 7);
@@ -463,7 +469,7 @@ TEST(BfMeasure, CountsSharedItemsOfAUnionOnce)
 	EXPECT_NEAR(united(a, b).measured().items / 20000, 1, 0.03);
 }
 
-/* The estimates of many filters scatter as their standard error says. */
+/* The estimates of many filters scatter as much as their standard error says. */
 TEST(BfMeasure, TheErrorOfTheNumberOfItemsIsTheirScatter)
 {
 	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 10})
@@ -490,7 +496,7 @@ TEST(BfMeasure, TheErrorOfTheNumberOfItemsIsTheirScatter)
 	EXPECT_EQ(full.measured().items_error, std::numeric_limits<double>::infinity());
 }
 
-/* With as many items as it has room for, a filter has just the rate that was asked for. */
+/* A filter that has as many items as it has room for has exactly the rate that was asked for. */
 TEST(BfMeasure, RoomIsWhatTheRateAllows)
 {
 	for (double fpr : {0.1, 0.01, 0.001})
@@ -506,7 +512,7 @@ TEST(BfMeasure, RoomIsWhatTheRateAllows)
 	EXPECT_EQ(sb_bf_room(&list.parameters), SB_BF_EXACT_ITEMS);
 }
 
-/* Where a sample says nothing certain, near the rate itself, it may say either. */
+/* A sample of the lines gives about the true rate. Near the bound it may say "above" or "not above". */
 TEST(BfMeasure, ASampleIsNearTheRate)
 {
 	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 9, 16})

@@ -67,7 +67,7 @@ TEST(BfFold, UndoesWidening)
 
 namespace {
 
-/* Filters of sizes 3 * 2^j, each with items of its own and some that it shares with all others. */
+/* Filters of 3 * 2^j lines. Each has items of its own, and all have some items in common. */
 struct Family
 {
 	std::vector<Bf> filters;

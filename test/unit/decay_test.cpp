@@ -1,6 +1,7 @@
 /*
- * decay_test.cpp: the weights by age against their formulas in a wider type, and the properties that a merge relies on:
- * in 0 .. 1, not rising with age, not below the formula, NaN for a bad parameter and for nothing else.
+ * decay_test.cpp: the weights by age, compared with their formulas in a wider type. It also tests what a merge relies
+ * on: a weight is in 0 .. 1, does not rise with age, and is not below the formula. A bad parameter gives NaN, and
+ * nothing else does.
  */
 #include "support.h"
 
@@ -53,7 +54,7 @@ std::vector<Weight> all_weights()
 	return weights;
 }
 
-/* Ages of all magnitudes, and those beside the places where something changes. */
+/* Ages of all magnitudes, and the ages next to those at which a function changes. */
 std::vector<int64_t> all_ages()
 {
 	std::vector<int64_t> ages = {0, 1, 2, 3, forever - 1};
@@ -68,12 +69,12 @@ std::vector<int64_t> all_ages()
 	return ages;
 }
 
-constexpr double ulp = 0x1p-52; /* at most, of the result */
+constexpr double ulp = 0x1p-52; /* the largest relative error of a result */
 
-/* The reference needs a type wider than double; elsewhere the tests of exactness have nothing to compare with. */
+/* The reference needs a type wider than double. Where there is none, the tests of exactness compare nothing. */
 constexpr bool have_reference = std::numeric_limits<long double>::digits >= 64;
 
-/* A little more than an ulp at either side: the reference and its conversions round too. */
+/* Allows a little more than one ulp on either side, because the reference and its conversions round too. */
 void expect_close(double weight, long double exact, double ulps = 1.1)
 {
 	long double scale = std::max(exact, static_cast<long double>(std::numeric_limits<double>::min()));
@@ -102,7 +103,7 @@ TEST(Decay, WeightsDoNotRiseWithAge)
 		for (int64_t age : all_ages())
 		{
 			double w = weight.at(age);
-			/* the upper bound of the polyexponential has a margin that grows with age */
+			/* the polyexponential is rounded up by a margin that grows with age */
 			double slack = weight.name == std::string("polyexponential") ? 1e-10 : 2 * ulp;
 			ASSERT_LE(w, before * (1 + slack)) << weight.name << " of " << age;
 			before = w;
@@ -170,7 +171,7 @@ TEST(DecayWindow, EndsAtItsWidth)
 	EXPECT_EQ(sb_decay_window(day + 1, day), 0);
 }
 
-/* Seen at the full hour, a window of 24 hours holds the 24 rows that ended 0 .. 23 hours ago. */
+/* Seen at the full hour, a window of 24 hours holds the 24 hourly rows that ended 0 .. 23 hours ago. */
 TEST(DecayWindow, OfADayHoldsTwentyFourHourlyRows)
 {
 	double rows = 0;
@@ -207,7 +208,10 @@ TEST(DecayPolynomial, IsTheFormulaToAnUlp)
 	}
 }
 
-/* (1 + x/s)^-a is close to e^(-a x/s) where x/s is small, however large a is: there scale/(scale + age) alone is 1. */
+/*
+ * (1 + x/s)^-a is close to e^(-a x/s) where x/s is small, however large a is. There scale / (scale + age) alone would
+ * round to 1.
+ */
 TEST(DecayPolynomial, KeepsItsDigitsForHugeExponents)
 {
 	EXPECT_NEAR(sb_decay_polynomial(1, 0x1p60, longest), std::exp(-1.0), 1e-15);
@@ -223,7 +227,7 @@ TEST(DecayPolynomial, RefusesExponentsThatAreNotPositiveAndFinite)
 
 /* ---------------------------------------------------------- polyexponential */
 
-/* Cohen and Strauss write x^k e^-x / k!; ours is that over its value at x = k. */
+/* Cohen and Strauss write x^k e^-x / k!. Ours is that formula divided by its value at x = k. */
 TEST(DecayPolyexponential, IsTheirFormulaOverItsPeak)
 {
 	for (int degree = 0; degree <= 12; degree++)
@@ -254,7 +258,10 @@ TEST(DecayPolyexponential, IsNeverBelowTheFormulaAndHardlyAbove)
 		double weight = sb_decay_polyexponential(age, degree, scale, 0);
 		if (exact > 1e-300L)
 		{
-			/* the reference's own error: its terms are of size k log(x/k), its type has 11 bits more */
+			/*
+			 * the error of the reference: its terms are of size k log(x/k), and its type has 11 bits more than a
+			 * double
+			 */
 			long double growth = degree == 0 ? 0 : std::fabs(k * std::log(x / k));
 			long double doubt = 0x1p-62L * (1 + growth + k + x);
 			ASSERT_GE(weight, exact * (1 - doubt - 0x1p-53L)) << age << ' ' << degree << ' ' << scale;
@@ -263,7 +270,7 @@ TEST(DecayPolyexponential, IsNeverBelowTheFormulaAndHardlyAbove)
 	}
 }
 
-/* What the bucket is for: no hit in it weighs more than the row. */
+/* The parameter `bucket` exists for this: no hit in a row weighs more than the row. */
 TEST(DecayPolyexponential, OfARowIsTheLargestWeightOfItsHits)
 {
 	Random random(4);
@@ -277,12 +284,12 @@ TEST(DecayPolyexponential, OfARowIsTheLargestWeightOfItsHits)
 		for (int hit = 0; hit <= 200; hit++)
 			largest = std::max(largest, sb_decay_polyexponential(age + bucket * hit / 200, degree, hour, 0));
 		ASSERT_GE(row, largest);
-		ASSERT_LE(row, largest + 0.001); /* the hits are not dense, so the peak may lie between two */
+		ASSERT_LE(row, largest + 0.001); /* hits are bucket / 200 apart: the peak may lie between two */
 		ASSERT_LE(row, sb_decay_polyexponential(age, degree, hour, forever));
 	}
 }
 
-/* And that without it the promise would break: a row of an hour that just ended would not count at all. */
+/* Without `bucket` the promise would break: a row of an hour that has just ended would not count at all. */
 TEST(DecayPolyexponential, ByTheAgeOfItsEndAloneARowWouldCountTooLittle)
 {
 	EXPECT_EQ(sb_decay_polyexponential(0, 1, day, 0), 0);

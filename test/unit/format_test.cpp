@@ -1,6 +1,6 @@
 /*
- * format_test.cpp: stored headers of bf and tbf. What was written is read back; what is corrupt is refused or is at
- * least consistent. The golden files are read by golden_test.cpp.
+ * format_test.cpp: stored headers of bf and tbf. What was written is read back. A corrupt header is refused, or is at
+ * least consistent. golden_test.cpp reads the golden files.
  */
 #include "tbf_support.h"
 
@@ -196,7 +196,7 @@ TYPED_TEST(Header, RefusesEveryTruncation)
 		size_t total = Format<TypeParam>::size(filter);
 		for (size_t have = 0; have < header.size(); have++)
 		{
-			Bytes part(header.data(), have); /* exactly what there is, so that a read beyond is seen */
+			Bytes part(header.data(), have); /* exactly the bytes that there are, so that a read beyond is seen */
 			TypeParam read;
 			EXPECT_EQ(Format<TypeParam>::decode(part.data(), have, have, &read), SB_TRUNCATED);
 			EXPECT_EQ(Format<TypeParam>::decode(part.data(), have, total, &read), SB_TRUNCATED);
@@ -221,7 +221,10 @@ TYPED_TEST(Header, RefusesEveryOtherTotalLength)
 	}
 }
 
-/* What is accepted after a byte was changed: it agrees with the length, and is written back to the same bytes. */
+/*
+ * After one byte was changed, a header that is accepted agrees with the length of the value, and is written back to
+ * the same bytes.
+ */
 TYPED_TEST(Header, EveryMutationIsRefusedOrConsistent)
 {
 	Random random(85);
@@ -336,7 +339,7 @@ TYPED_TEST(Header, RefusesRatesOutsideTheRange)
 	}
 }
 
-/* SB_MAX_BYTES: no stored value is larger, even one whose length agrees with its header. */
+/* No stored value is larger than SB_MAX_BYTES, even if its length agrees with its header. */
 TEST(BfHeader, RefusesAValueBeyondTheLargest)
 {
 	sb_bf bf = Bf(1, 5).parameters;
@@ -398,26 +401,26 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.hash_count = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.hash_count = 17; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_count = 0; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_count = 2; })); /* blocks of fewer cells stand alone */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_count = 2; })); /* blocks of so few cells occur only alone */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 32; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 1000; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 8192; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 2; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1, t.payload = 4; })); /* a directory of empty blocks */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1, t.payload = 4; })); /* a directory without blocks */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.top = SB_TBF_MAX_TOP + 1; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; }));						  /* of what? */
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags |= SB_TBF_RECURRING_MINIMUM; })); /* for filters that do not decay */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; }));						  /* nothing that could be extra */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags |= SB_TBF_RECURRING_MINIMUM; })); /* this filter decays */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 12; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 128; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.unit_bits = 0; })); /* what decays is in sixteenths */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.unit_bits = 0; })); /* filters that decay count in sixteenths */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.unit_bits = 3; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.widened = 5; })); /* 1024 cells were never fewer than 64 */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.widened = 5; })); /* 1024 cells / 2^5 would be fewer than 64 */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.half_life = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.half_life = -1; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.epoch = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.epoch = INT64_MIN; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest++; })); /* an epoch begins at its multiple */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest++; })); /* newest must be a multiple of the epoch */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest = INT64_MAX; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest = INT64_MIN; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.base = INT64_MAX; }));
@@ -428,7 +431,10 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = SB_TBF_FORGOTTEN; }));
 }
 
-/* A look-up reads the header and then a part of the directory: what the header says has to be within the value. */
+/*
+ * A look-up reads the header and then a part of the directory, so the header must describe a directory that lies
+ * within the value.
+ */
 TEST(TbfHeader, RefusesExactFiltersWithoutRoomForTheirDirectory)
 {
 	sb_tbf exact = shape(SB_TBF_MIN_BLOCK, 4, 0, 0);

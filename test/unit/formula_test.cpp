@@ -1,5 +1,5 @@
 /*
- * formula_test.cpp: the formulas against the slides, against a simulation, and against a second exact calculation.
+ * formula_test.cpp: the formulas, compared with the slides, with a simulation, and with a second exact calculation.
  */
 #include "support.h"
 
@@ -25,9 +25,9 @@ static std::string printed(const char *format, double value)
 /* -------------------------------------------------------------------- slides */
 
 /*
- * The slides (Leskovec, Rajaraman, Ullman): 10^9 bits, 5 hashes, 10^8 items. They print a density of 1's of 0.393 and
- * (0.393)^5 = 0.00937; the fifth power is that of the rounded density. The unrounded formula gives 0.00943, and
- * that is what the function must return.
+ * The slides (Leskovec, Rajaraman, Ullman): 10^9 bits, 5 hashes, 10^8 items. They print a density of 1's of 0.393,
+ * and (0.393)^5 = 0.00937, which is the fifth power of the rounded density. The unrounded formula gives 0.00943, and
+ * the function must return this.
  */
 TEST(BloomFpr, GivesTheDensityThatTheSlidesPrint)
 {
@@ -118,7 +118,7 @@ TEST(BloomFpr, IsZeroWithoutItemsAndOneWhenDrowned)
 
 TEST(BloomFpr, KeepsItsDigitsWhereTheFilterIsNearlyEmpty)
 {
-	/* 1 - e^-x loses everything below 1e-16; the rate is (kn/m)^k there */
+	/* the formula 1 - e^-x has no digit left below 1e-16; there the rate is (kn/m)^k */
 	EXPECT_NEAR(sb_bloom_fpr(1e18, 1, 1) / 1e-18, 1, 1e-12);
 	EXPECT_NEAR(sb_bloom_fpr(1e18, 2, 1) / 4e-36, 1, 1e-12);
 }
@@ -140,7 +140,7 @@ TEST(BloomFpr, RefusesWhatIsNoFilter)
 
 TEST(BloomBits, AreTheTextbookNumbers)
 {
-	/* 1 % costs 9.585 bits an item, each further factor of ten 4.793 */
+	/* 1 % costs 9.585 bits per item, and each further factor of ten 4.793 */
 	EXPECT_NEAR(sb_bloom_bits(1, 0.01), 9.585, 0.001);
 	EXPECT_NEAR(sb_bloom_bits(1, 0.001) - sb_bloom_bits(1, 0.01), 4.793, 0.001);
 	EXPECT_EQ(sb_bloom_bits(0, 0.01), 0);
@@ -194,9 +194,9 @@ TEST(BloomHashes, AreBestAmongTheirNeighbours)
 /* ------------------------------------------------------------- blocked filters */
 
 /*
- * The same rate by another road: how many of the cells are set after n draws is a Markov chain, the number of items
- * is Poisson, and k independent draws of a query all hit set cells with probability (set/cells)^k. No terms
- * cancel, so it is exact to double precision; and slow.
+ * Computes the same rate in another way. The number of cells that are set after n draws is a Markov chain; the number
+ * of items is Poisson; the k independent draws of a query all hit set cells with probability (set/cells)^k. No terms
+ * cancel, so the result is exact to double precision. It is slow.
  */
 static double blocked_fpr_by_markov_chain(int cells, int hashes, double load)
 {
@@ -266,7 +266,7 @@ TEST(BlockedFpr, EqualsASimulation)
 				used += !set[cell];
 				set[cell] = true;
 			}
-			/* given the block, the query's draws are independent: no need to simulate them too */
+			/* once the block is known, the draws of the query are independent, so they need no simulation */
 			double rate = std::pow(static_cast<double>(used) / c.cells, c.hashes);
 			sum += rate;
 			squares += rate * rate;
@@ -338,7 +338,7 @@ TEST(BlockedLoad, IsTheLargestMultipleOf1024thsThatKeepsTheRate)
 			}
 }
 
-/* What a line of 512 bits costs beside the classic optimum, at the best k. */
+/* How much more a line of 512 bits costs than the classic optimum, at the best k. */
 TEST(BlockedLoad, OfALineCostsWhatTheDesignSays)
 {
 	struct

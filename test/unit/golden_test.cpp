@@ -1,10 +1,10 @@
 /*
- * golden_test.cpp: reads the golden files of bf and tbf, which format version 1 will have to read for ever, and makes
- * the same bytes.
+ * golden_test.cpp: reads the golden files of bf and tbf, which every version that knows format version 1 must be able
+ * to read, and makes the same bytes.
  *
- * The golden files were written once by golden/make_golden.py, a second implementation that shares no code with the
- * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written
- * anew before the first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and
+ * golden/make_golden.py wrote the golden files. It is a second implementation that shares no code with the core. The
+ * files are never written again: a test that fails on them has found a change of format. (Those of bf were written
+ * anew before the first release, when a hash in a bf got 48 bits. So a list of hashes takes five bytes per item and
  * can become lines of any size.)
  */
 #include "golden.h"
@@ -86,7 +86,7 @@ TEST(Golden, PlacesInATbf)
 	EXPECT_EQ(read, 17 * 4);
 }
 
-/* The golden value is accepted, asks as it should, and the core writes the same bytes today. */
+/* The core accepts the golden value, finds its items, and writes the same bytes today. */
 static void expect_golden(const std::string &name, const Bf &made, const std::vector<int64_t> &items)
 {
 	Bytes value = golden_bytes(name);
@@ -235,7 +235,7 @@ TEST(Golden, TbfMerged)
 	expect_golden("tbf_merged", merged(golden_shape(true), {&later, &filter}));
 }
 
-/* A filter that sizes itself, of integers. */
+/* A filter of integers that sizes itself. */
 static Tbf golden_exact(int64_t half_life, const std::vector<Hit> &hits)
 {
 	sb_tbf plan;

@@ -1,5 +1,5 @@
 /*
- * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has the grams that the
+ * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has all the grams that the
  * pattern requires.
  */
 #include "support.h"
@@ -35,7 +35,7 @@ std::vector<uint32_t> characters_of(const std::string &text, const sb_gram_form 
 	return characters;
 }
 
-/* A pattern taken apart, and asked of texts. */
+/* A pattern that is taken apart, and can then be asked about texts. */
 class Query
 {
 public:
@@ -67,7 +67,7 @@ bool can_match(sb_gram_comparison comparison, const std::string &pattern, const 
 	return Query(comparison, pattern, form).can_match(grams_of(text, form));
 }
 
-/* LIKE over bytes: what PostgreSQL's does, written from its documentation. */
+/* LIKE over bytes, written from the documentation of PostgreSQL's LIKE. */
 bool is_like(const std::string &text, size_t t, const std::string &pattern, size_t p)
 {
 	if (p == pattern.size())
@@ -120,7 +120,7 @@ TEST(Gram, ARepeatedGramIsLeftOutMostly)
 	EXPECT_EQ(grams_of(text).size(), 3u);
 }
 
-/* The fast way through long texts gives the grams of the slow way. */
+/* The fast way through long texts finds the same grams as the slow way. */
 TEST(Gram, GramsOfLongTextsAreThoseOfTheirPieces)
 {
 	Random random(1);
@@ -153,8 +153,8 @@ TEST(Gram, LettersFoldAlikeWhateverTheirCase)
 }
 
 /*
- * Where the encoding is not UTF-8, ICU may make one substitute of a letter, or two. All that may become such letters is
- * one letter then.
+ * In encodings other than UTF-8 ICU may turn a letter into a substitute character, or into two of them. So all
+ * letters that may become such characters count as one letter.
  */
 TEST(Gram, LettersBeyondAsciiAreOneLetterWhereTheEncodingIsNotUtf8)
 {
@@ -198,7 +198,7 @@ TEST(Gram, FoldingTwiceIsFoldingOnce)
 		});
 }
 
-/* The characters of a text are those of its parts: what patterns rely on. */
+/* The characters of a concatenated text are the characters of its two parts. Patterns rely on this. */
 TEST(Gram, TheCharactersOfTwoTextsAreThoseOfBoth)
 {
 	Random random(2);
@@ -286,7 +286,7 @@ TEST(Gram, APatternThatSaysNothingRequiresNothing)
 		  "\\d+",	  "wget|",	   "[",			 "(wget",	  "wget)",		"a**",		"\\x41bcdef",
 		  "(\\w)\\1", "(?n)^wget", "(?x) w get", "***:(?q)w", "x{300}wget", "wget\\",	"*wget"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
-	/* without folding, nothing is known of other cases */
+	/* without folding, no other case of a letter is known */
 	const sb_gram_form exact = {4, false, SB_GRAM_UTF8};
 	EXPECT_FALSE(Query(SB_GRAM_LIKE_ANY_CASE, "%wget%", exact).requires_something());
 	EXPECT_FALSE(Query(SB_GRAM_REGEX_ANY_CASE, "wget", exact).requires_something());
@@ -356,13 +356,13 @@ TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
 		EXPECT_TRUE(can_match(SB_GRAM_REGEX, each.pattern, each.matches, six)) << each.pattern;
 		EXPECT_FALSE(can_match(SB_GRAM_REGEX, each.pattern, each.does_not, six)) << each.pattern;
 	}
-	/* not where the alternatives are many, or occur several times */
+	/* not if there are many alternatives, or if they may occur several times */
 	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg",
 								"abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern, six).requires_something()) << pattern;
 }
 
-/* Where the two languages are the same, the C++ library says what matches. */
+/* For expressions that mean the same in both languages, std::regex of the C++ library tells which texts match. */
 TEST(Gram, WhatMatchesARegularExpressionHasItsGrams)
 {
 	Random random(5);

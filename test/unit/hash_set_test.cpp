@@ -26,7 +26,7 @@ struct Set
 	{
 	}
 
-	/* As an aggregate grows: insert what there is room for, else the next larger set takes all. */
+	/* Inserts as an aggregate does: while the set has room it takes the hash, else the next larger set takes all. */
 	void insert(uint64_t hash)
 	{
 		if (!streambloom::hash_set_has_room(&set))
@@ -69,7 +69,10 @@ TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
 		std::unordered_set<uint64_t> expected;
 		for (int i = 0; i < 20000; i++)
 		{
-			/* small numbers all begin at slot 0, multiples of 2^32 and what has the highest bits crowd a few slots */
+			/*
+			 * small numbers all begin at slot 0; multiples of 2^32 and hashes with all high bits set crowd a few
+			 * slots
+			 */
 			uint64_t hash = random() % range;
 			if (i % 3 == 0)
 				hash <<= 32;
@@ -163,7 +166,7 @@ TEST(HashSet, WritesItsHashesAndReadsThemBack)
 		set.insert(random());
 	set.insert(0);
 	std::vector<uint8_t> bytes(set.set.count * 8 + 1);
-	EXPECT_EQ(streambloom::hash_set_write(&set.set, bytes.data() + 1), SB_OK); /* nowhere aligned */
+	EXPECT_EQ(streambloom::hash_set_write(&set.set, bytes.data() + 1), SB_OK); /* at an address that is not aligned */
 	std::vector<uint64_t> hashes(set.set.count);
 	streambloom::hash_set_read_words(bytes.data() + 1, hashes.data(), hashes.size());
 	EXPECT_EQ(hashes, set.walked());
@@ -217,7 +220,7 @@ TEST(HashSet, CapacityForAnyCountEnds)
 	EXPECT_NE(streambloom::hash_set_capacity_for(UINT64_MAX), 0u);
 }
 
-/* What PostgreSQL's allocator rounds up to a power of two must not be a little more than one. */
+/* PostgreSQL's allocator rounds sizes up to powers of two, so an array must not be slightly larger than one. */
 TEST(HashSet, ArraysTakeJustLessThanAPowerOfTwo)
 {
 	for (uint64_t capacity = streambloom::hash_set_capacity_for(1); capacity < 1 << 20;
@@ -243,8 +246,8 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 /* --------------------------------------------------------------- chosen hashes */
 
 /*
- * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that
- * any search can have gone, in fours.
+ * Inserts as the aggregates do: in batches, and with a secret as soon as a search has gone too far. Returns how far a
+ * search can have gone at most, in units of four slots.
  */
 static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes, uint64_t secret)
 {
@@ -265,8 +268,8 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 }
 
 /*
- * Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side
- * by side.
+ * Lists of chosen hashes that crowd: at the first slot, at the last one, in the middle, as a ladder, and so that they
+ * lie side by side in the next larger set.
  */
 static std::vector<std::vector<uint64_t>> chosen_hashes(uint64_t count)
 {
@@ -419,7 +422,7 @@ TEST(HashSet, OneThatGrowsByItselfGivesItsHashesAway)
 	ASSERT_EQ(sb_hash_set_begin(&set, memory, 5), SB_OK);
 	for (int round = 0; round < 3; round++)
 	{
-		/* chosen ones and others, and each of them twice */
+		/* chosen hashes and others, each of them twice */
 		std::vector<uint64_t> hashes = chosen_hashes(500)[0];
 		for (int i = 0; i < 3000; i++)
 			hashes.push_back(random());
@@ -456,7 +459,7 @@ TEST(HashSet, ManyAtOnceAreThoseThatCameOneByOne)
 		ASSERT_EQ(sb_hash_set_begin(&together, memory, 5), SB_OK);
 		for (int round = 0; round < 4; round++)
 		{
-			/* each round has some of the one before, 0 and chosen ones; the second and the fourth ascend */
+			/* each round has some hashes of the round before, 0 and chosen ones; rounds two and four ascend */
 			std::vector<uint64_t> hashes = round == 2 ? chosen_hashes(500)[0] : std::vector<uint64_t>{0};
 			for (size_t i = 0; i < count; i++)
 				hashes.push_back(random() % (2 * count) * UINT64_C(0x9e3779b97f4a7c15));
@@ -495,7 +498,7 @@ TEST(HashSet, AscendingHashesDoNotCrowdWhereRoomWasMade)
 	EXPECT_EQ(set.capacity, capacity);
 	EXPECT_FALSE(set.crowded);
 
-	/* Without memory for more the set is as it was. */
+	/* If there is no memory for a larger set, the set stays as it was. */
 	memory.fails_at = memory.allocations;
 	EXPECT_EQ(sb_hash_set_reserve(&set, memory, 1000000), SB_NO_MEMORY);
 	EXPECT_EQ(sb_hash_set_add_many(&set, memory, std::vector<uint64_t>(1000000, 7).data(), 1000000), SB_NO_MEMORY);

@@ -1,5 +1,5 @@
 /*
- * hash_test.cpp: items to 64 bits. What is stored depends on these numbers: they can never change under format
+ * hash_test.cpp: items become hashes of 64 bits. These hashes are stored, so they can never change under format
  * version 1.
  */
 #include "support.h"
@@ -28,7 +28,8 @@ TEST(Hash, EqualsTheLibraryOverBytesOfEveryLength)
 }
 
 /*
- * Known answers: the first is in xxHash's own test vectors, the others from a second implementation (make_golden.py).
+ * Known answers. The first is one of xxHash's own test vectors; the others come from a second implementation
+ * (make_golden.py).
  */
 TEST(Hash, OfNothingIsTheKnownAnswer)
 {
@@ -96,7 +97,7 @@ TEST(Hash, OfEveryNanIsOne)
 	Random random(4);
 	for (int round = 0; round < 10000; round++)
 	{
-		/* any sign, any payload but 0, which would be infinity */
+		/* any sign, and any payload except 0, which would be infinity */
 		uint64_t payload = random() >> 12;
 		uint64_t pattern = UINT64_C(0x7ff0000000000000) | (payload ? payload : 1) | (random() << 63);
 		EXPECT_EQ(sb_hash_double(std::bit_cast<double>(pattern)), expected);
@@ -121,7 +122,7 @@ TEST(Hash, KeepsInfinitiesAndDenormalsApart)
 	EXPECT_EQ(hashes.size(), std::size(values));
 }
 
-/* float4 widened to float8 is the same number, so the same hash: the SQL side relies on it. */
+/* A float4 widened to float8 is the same number, so it has the same hash. The SQL side relies on it. */
 TEST(Hash, OfAWidenedFloatIsThatOfTheDouble)
 {
 	EXPECT_EQ(sb_hash_double(static_cast<double>(0.5f)), sb_hash_double(0.5));

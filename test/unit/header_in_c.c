@@ -1,13 +1,13 @@
 /*
- * header_in_c.c: streambloom.h must serve a C11 compiler as it stands, because the PostgreSQL side is C. That this
- * file compiles is the test; bf_test.cpp calls it to see that the names link too.
+ * header_in_c.c: a C11 compiler must accept streambloom.h as it is, because the PostgreSQL side is C. If this file
+ * compiles, the test has passed; bf_test.cpp calls it to see that the names link too.
  */
 #include "streambloom.h"
 
 size_t		size_seen_by_c(void);
 const char *text_seen_by_c(void);
 
-/* The stored sizes do not hang on the compiler's language. */
+/* The stored sizes do not depend on the language, C or C++. */
 _Static_assert(sizeof(sb_kind) == 36, "sb_kind is 36 bytes");
 _Static_assert(SB_BF_HEADER == 64 && SB_TBF_HEADER == 128, "header sizes are part of the format");
 

@@ -1,7 +1,7 @@
 /*
- * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks them among those of the latest items. Whatever
- * the importances are, values are spread evenly, the false-positive rate is kept, and important items are remembered
- * longer.
+ * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks each importance among those of the latest
+ * items. Whatever the importances are, values are spread evenly, the false-positive rate is kept, and important items
+ * are remembered longer.
  */
 #include "stable_support.h"
 
@@ -28,7 +28,7 @@ static uint64_t seen(const Stable &ibf)
 	return number;
 }
 
-/* Importances as they come in life, and as nobody would expect them. */
+/* Importances as real streams have them, and others that nobody would expect. */
 struct Importances
 {
 	const char *name;
@@ -87,7 +87,7 @@ TEST(IbfRanks, AHigherImportanceNeverGetsALowerValue)
 		}
 }
 
-/* The promise: P is planned for uniform ranks, and the rate holds for any importances. */
+/* P is planned for uniform ranks. The promise: the rate holds for any importances. */
 TEST(IbfRanks, TheRateHoldsWhateverTheImportancesAre)
 {
 	for (const sb_scheme scheme : {SB_TWO_CLASS, SB_MULTI_CLASS})
@@ -101,7 +101,10 @@ TEST(IbfRanks, TheRateHoldsWhateverTheImportancesAre)
 			for (uint64_t i = 0; i < many; i++)
 				duplicates += ibf.step(sb_hash_int64(static_cast<int64_t>(i)), importances.of(random, i)) && i >= warm;
 			const double rate = static_cast<double>(duplicates) / static_cast<double>(many - warm);
-			/* Rising importances are all the highest when they come: no sample of what was before knows better. */
+			/*
+			 * Rising importances: each is the highest so far, so no sample of earlier ones can rank it. The rate is
+			 * not promised.
+			 */
 			if (std::string(importances.name) != "rising")
 			{
 				EXPECT_LT(rate, 0.05 * 1.1) << importances.name << ", scheme " << scheme;
@@ -109,7 +112,7 @@ TEST(IbfRanks, TheRateHoldsWhateverTheImportancesAre)
 		}
 }
 
-/* The share of the items that are forgotten after `gap` others, for the most important fifth of a stream. */
+/* Of the most important fifth of a stream, the share of items that are forgotten after `gap` other items. */
 static double missed_of_the_important(Stable ibf, const Importances &importances, uint64_t gap, bool ranked)
 {
 	Random random(14);
@@ -123,7 +126,7 @@ static double missed_of_the_important(Stable ibf, const Importances &importances
 		if (i < gap)
 			continue;
 		const double then = importances.of(again, i - gap);
-		if (i > 20000 && then >= 5) /* 1 / (1 - u) is at least 5 for a fifth */
+		if (i > 20000 && then >= 5) /* the importance 1 / (1 - u) is at least 5 for a fifth of all u */
 		{
 			asked++;
 			missed += !ibf.contains(sb_hash_int64(static_cast<int64_t>(i - gap)));

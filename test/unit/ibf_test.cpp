@@ -1,6 +1,7 @@
 /*
- * ibf_test.cpp: the Importance-aware Bloom filter: what importances map to, what value-weighted eviction chooses, and
- * who errs how often: false positives BF > SBF > 2C > MC, false negatives the other way round.
+ * ibf_test.cpp: the Importance-aware Bloom filter. It tests which values importances become, which cells
+ * value-weighted eviction chooses, and which filter errs how often. False positives: BF more than SBF more than 2C
+ * more than MC. False negatives: in the opposite order.
  */
 #include "stable_support.h"
 
@@ -47,7 +48,7 @@ TEST(IbfImportance, MultiClassIsLinearAndClipped)
 		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, importance), 7) << importance;
 	ibf = planned(SB_VALUE_WEIGHTED, -1e307, 1e307, 8);
 	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 0), 128);
-	ibf = planned(SB_MULTI_CLASS, 1, std::nextafter(1, 2), 8); /* the narrowest of ranges */
+	ibf = planned(SB_MULTI_CLASS, 1, std::nextafter(1, 2), 8); /* the narrowest range */
 	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 1), 1);
 	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, std::nextafter(1, 2)), 255);
 }
@@ -64,7 +65,10 @@ TEST(IbfImportance, UniformOnesGiveUniformValues)
 		EXPECT_NEAR(counts[static_cast<size_t>(value)], 10000, 500);
 }
 
-/* max(cell, value), as the analysis has it: an unimportant item neither lifts a cell to Max nor lowers it. */
+/*
+ * A step sets a cell to max(cell, value), as the paper's analysis assumes: an unimportant item neither raises a cell
+ * to Max nor lowers it.
+ */
 TEST(Ibf, SetsCellsToTheLargerOfTheTwo)
 {
 	Stable ibf(1000, SB_TWO_CLASS, 5, 3, 0);
@@ -97,7 +101,7 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 	for (int value = 1; value <= 7; value++)
 		all += static_cast<double>(counts[value]) / value;
 
-	/* each try from the same filter, so that the shares stay what they are */
+	/* each eviction starts from the same filter, so that the shares do not change */
 	const int evictions = 50000;
 	std::vector<double> chosen(8);
 	int in_vain = 0;
@@ -108,8 +112,8 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 		size_t at = 0;
 		while (at < before.size() && before[at] == ibf.cells[at])
 			at++;
-		in_vain += at == before.size(); /* 32 tries found nothing to take */
-		/* that byte holds parts of four cells at most: look at them */
+		in_vain += at == before.size(); /* none of 32 tries found a cell that is not 0 */
+		/* the changed byte holds parts of at most four cells: look at these */
 		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0);
 			 cell < std::min<size_t>(ibf.parameters.cell_count, at * 8 / 3 + 5) && at < before.size(); cell++)
 		{
@@ -138,7 +142,7 @@ TEST(IbfValueWeighted, GivesUpInAnEmptyFilter)
 	for (int i = 0; i < 32 * 10; i++)
 		(void) streambloom::draw(&state);
 	ibf.decay(1);
-	EXPECT_EQ(ibf.parameters.random, state); /* 32 P tries and no more */
+	EXPECT_EQ(ibf.parameters.random, state); /* it made 32 P tries, and no more */
 }
 
 TEST(IbfValueWeighted, TendsToItsMeanField)
@@ -152,7 +156,7 @@ TEST(IbfValueWeighted, TendsToItsMeanField)
 	}
 }
 
-/* The default filter is planned for uniform importances; lower ones make fewer false positives. */
+/* The default filter is planned for uniform importances. Lower importances lead to fewer false positives. */
 TEST(IbfValueWeighted, KeepsTheRateOfUniformImportances)
 {
 	for (double fpr : {0.2, 0.01})
@@ -174,8 +178,9 @@ TEST(IbfValueWeighted, KeepsTheRateOfUniformImportances)
 }
 
 /*
- * The share that is missed of the most important seventh of the repeats, which multi_class keeps in its highest class.
- * 30 % of the stream repeat one of the last `reach` items. The importances are uniform numbers to the power `skew`.
+ * The share of the most important repeats that is missed. The most important are the highest seventh, which
+ * multi_class keeps in its highest class. 30 % of the stream repeat one of the last `reach` items. Importances are
+ * uniform numbers to the power `skew`.
  */
 static double missed_of_the_important(Stable filter, double skew, uint64_t reach)
 {
@@ -204,8 +209,9 @@ static double missed_of_the_important(Stable filter, double skew, uint64_t reach
 }
 
 /*
- * With its defaults, value_weighted remembers the most important items at least as well as multi_class with the
- * evictions of an sbf does in as many bytes; with those for uniform importances multi_class is better.
+ * With its default evictions, value_weighted remembers the most important items at least as well as a multi_class
+ * filter of the same size that has the evictions of an sbf. With the evictions for uniform importances multi_class is
+ * better.
  */
 TEST(IbfValueWeighted, RemembersTheImportantAtLeastAsWellAsMultiClassWithTheEvictionsOfAnSbf)
 {
@@ -230,7 +236,9 @@ struct Errors
 	double weighted_false_negatives;
 };
 
-/* A stream of which 30 % repeat, importance independent of repeating: Bhoraskar et al. 2013, synthetic data 1. */
+/*
+ * A stream of which 30 % are repeats. Importances do not depend on repeats (Bhoraskar et al. 2013, synthetic data 1).
+ */
 static Errors errors(Stable filter)
 {
 	Random random(21);
@@ -240,7 +248,7 @@ static Errors errors(Stable filter)
 	for (int i = 0; i < 300000; i++)
 	{
 		bool repeat = !seen.empty() && random() % 10 < 3;
-		/* repeats reach back up to 30,000 items */
+		/* a repeat is one of the last 30,000 items */
 		uint64_t hash = repeat ? seen[seen.size() - 1 - random() % std::min<size_t>(seen.size(), 30000)] : random();
 		double importance = static_cast<double>(hash >> 40) * 0x1p-24;
 		bool duplicate = filter.step(hash, importance);
@@ -302,7 +310,10 @@ TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 		int missed = 0;
 		for (int i = 0; i < samples; i += 100)
 		{
-			/* a hundred at a time among 3,000: they set cells as the others do, and these in between are the gap */
+			/*
+			 * 100 planted items lie among 3,000. They set cells as the others do, and the items after each one are
+			 * its gap
+			 */
 			std::vector<uint64_t> planted;
 			for (int j = 0; j < 100; j++)
 			{
@@ -319,7 +330,10 @@ TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 			}
 		}
 		double foretold = sb_stable_false_negatives(&chain, value, gap, work);
-		/* the recursion begins at the value the item sets: the cells may have been higher, so it is an upper bound */
+		/*
+		 * the recursion starts at the value that the item sets. A cell may have been higher, so the result is an
+		 * upper bound
+		 */
 		double rate = static_cast<double>(missed) / samples;
 		double sampling = 0.01 + 4 * std::sqrt(foretold * (1 - foretold) / samples);
 		EXPECT_LE(rate, foretold + sampling) << int{value};

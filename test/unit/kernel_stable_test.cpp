@@ -1,6 +1,6 @@
 /*
- * kernel_stable_test.cpp: the variants of the steps of sbf and ibf do what a plain filter with a cell in each byte
- * does.
+ * kernel_stable_test.cpp: the variants of the steps of sbf and ibf do the same as a plain filter that has a byte for
+ * each cell.
  */
 #include "kernel_support.h"
 #include "stable_support.h"
@@ -8,7 +8,7 @@
 using namespace test;
 using namespace streambloom;
 
-/* A filter with a cell in each byte, by the definition of docs/format.md. */
+/* A filter that has a byte for each cell, written from the definition in docs/format.md. */
 struct PlainStable
 {
 	sb_stable parameters;
@@ -76,7 +76,7 @@ struct PlainStable
 	}
 };
 
-/* Batches of 1 to 9 steps, then longer ones, over items of which some come again; with flags and without. */
+/* Makes batches of 1 to 9 steps, then longer ones, with flags and without. Some of the items come again. */
 static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 {
 	Random random(steps);
@@ -116,7 +116,7 @@ static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 			EXPECT_EQ(one_by_one.step(hashes[i], values[i]), expected[i] != 0);
 		EXPECT_TRUE(filter.parameters.items == steps && one_by_one.parameters.items == std::min<size_t>(steps, 100));
 
-		/* the bits behind the last cell are nobody's */
+		/* the bits behind the last cell stay zero */
 		filter.parameters.kind = kind_of(SB_KIND_INTEGER);
 		EXPECT_EQ(sb_stable_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
 	});
@@ -128,8 +128,8 @@ class KernelOfCells : public ::testing::TestWithParam<int>
 INSTANTIATE_TEST_SUITE_P(Bits, KernelOfCells, ::testing::Range(1, SB_STABLE_MAX_BITS + 1));
 
 /*
- * Runs of less than a word, of some vectors, and of all cells; so many steps that they begin everywhere and go round
- * the end.
+ * Runs are shorter than a word, as long as some vectors, or all cells. There are enough steps for runs to begin at
+ * every cell and to go round the end.
  */
 TEST_P(KernelOfCells, Steps)
 {
@@ -152,7 +152,7 @@ TEST_P(KernelOfCells, Steps)
 		}
 }
 
-/* Here cells are asked for before their steps are made. */
+/* This filter is so large that cells are prefetched before their steps. */
 TEST_P(KernelOfCells, StepsOfALargeFilter)
 {
 	for (sb_scheme scheme : {SB_STABLE, SB_MULTI_CLASS})

@@ -1,6 +1,6 @@
 /*
- * kernel_tbf_test.cpp: the variants of the kernels of tbf: adding to its sums, storing and merging them, decaying
- * counters, reading packed blocks.
+ * kernel_tbf_test.cpp: the variants of the kernels of tbf: those that add to sums, store and merge sums, decay
+ * counters, and read packed blocks.
  */
 #include "kernel_support.h"
 #include "tbf_support.h"
@@ -34,7 +34,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 
 	for (uint32_t beside : {1u, 2u, 3u})
 	{
-		const size_t place = 4 * size_t{beside}; /* of the last word beside a hash */
+		const size_t place = 4 * size_t{beside}; /* the column of the last word beside a hash */
 		std::vector<uint64_t> expected(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t));
 		sb_hash_set set = set_over(expected, capacity, beside);
 		streambloom::tbf_sums sums{};
@@ -70,7 +70,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			EXPECT_EQ(many.crowded, set.crowded);
 			EXPECT_EQ(slots, expected);
 
-			/* a word that would be too large stays as it is */
+			/* a word that would become too large keeps its value */
 			sb_status status;
 			const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
 			const uint64_t hash = hashes[1];
@@ -98,7 +98,7 @@ TEST(Kernel, AddsItemsToCells)
 			for (size_t i = 0; i < count; i++)
 			{
 				hashes[i] = i % 3 == 0 ? hashes[i / 2] :
-										 hashes[i]; /* the same cells again, while others are on their way */
+										 hashes[i]; /* the same cells again, soon afterwards */
 				values.push_back(1 + random() % 9999);
 			}
 			Cells expected(tbf);
@@ -124,7 +124,10 @@ TEST(Kernel, AddsItemsToCells)
 		}
 }
 
-/* Sums that are stored, and added once more with a shift: the same cells, whatever the width of the stored ones. */
+/*
+ * Sums are stored, and added once more with a shift. The result has the same cells, whatever the width of the stored
+ * ones.
+ */
 TEST(Kernel, StoresAndMergesSums)
 {
 	for (int bits : {8, 16, 30, 45})
@@ -188,7 +191,7 @@ TEST(Kernel, StoresAndMergesSums)
 
 /* ---------------------------------------------------------------------- decay */
 
-/* A flat filter with counters of up to so many bits: small ones, full ones, those about 2^(j-1), and zeros. */
+/* A flat filter whose counters have up to `bits` bits: small ones, full ones, those about 2^(j-1), and zeros. */
 static Tbf filter_of_width(uint64_t seed, int bits)
 {
 	Random random(seed);
@@ -250,7 +253,7 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 					EXPECT_EQ(counters_of(later), expected);
 					EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
 					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()),
-							  SB_OK); /* so there is one form only */
+							  SB_OK); /* the only valid form */
 				}
 				EXPECT_TRUE(same_bytes(flat.relaid().value(), extensible.value()));
 			});

@@ -1,10 +1,10 @@
 /*
- * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what
- * a few plain lines here say. Here are the kernels of bf and of sets of hashes; kernel_tbf_test.cpp and
+ * kernel_test.cpp: the variant of a kernel for this processor and the portable one do the same, bit for bit, and both
+ * do what a few plain lines here do. This file has the kernels of bf and of sets of hashes; kernel_tbf_test.cpp and
  * kernel_stable_test.cpp have the others.
  *
- * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does
- * that too).
+ * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code. ctest runs
+ * it in this way too.
  */
 #include "kernel_support.h"
 
@@ -46,7 +46,7 @@ static size_t line_of(const sb_bf &bf, uint64_t hash)
 	return static_cast<size_t>((static_cast<sb_u128>(kept(hash)) * bf.line_count) >> 64) * SB_BF_LINE;
 }
 
-/* The definition of docs/format.md. */
+/* The bits of an item, as docs/format.md defines them. */
 static std::vector<unsigned> bits_of(const sb_bf &bf, uint64_t hash)
 {
 	std::vector<unsigned> bits;
@@ -108,7 +108,7 @@ TEST_P(KernelOfHashes, Adds)
 	}
 }
 
-/* A line with a single bit missing, and one with only the item's bits, too. */
+/* Lines in which a single bit is missing, and lines that hold one item only, are tested too. */
 TEST_P(KernelOfHashes, Asks)
 {
 	Bf bf(16, static_cast<uint8_t>(GetParam()));
@@ -130,7 +130,7 @@ TEST_P(KernelOfHashes, Asks)
 		}
 		EXPECT_LT(found, others.size());
 
-		/* any number at once, up to none, and nothing is written beyond their answers */
+		/* any number of hashes at once, even none; nothing is written behind their answers */
 		for (size_t count : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, others.size()})
 		{
 			std::vector<char> answers(count + 1, 2);
@@ -197,7 +197,7 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 		}
 }
 
-/* Bytes of which about one in `of` is not zero; of 0: none is. */
+/* Bytes of which about one in `of` is not zero. If `of` is 0, all are zero. */
 static Bytes sparse_bytes(uint64_t seed, size_t size, uint64_t of)
 {
 	Random random(seed);
@@ -208,7 +208,7 @@ static Bytes sparse_bytes(uint64_t seed, size_t size, uint64_t of)
 	return bytes;
 }
 
-/* What bf_sparse.cpp says of the form. */
+/* The sparse form as bf_sparse.cpp describes it. */
 static Bytes plain_sparse(const Bytes &lines)
 {
 	std::vector<unsigned char> all;
@@ -253,7 +253,7 @@ TEST(Kernel, SqueezesSparseLines)
 		}
 }
 
-/* Bytes may come from another machine, and what is_valid() lets through must be safe to read: ASan watches. */
+/* Bytes may come from another machine. If is_valid() accepts them, they must be safe to read: ASan watches. */
 TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 {
 	Bf from(20, 6);
@@ -287,7 +287,7 @@ TEST(Kernel, CountsBits)
 	{
 		Bf bf(lines, 6);
 		bf.lines = random_bytes(lines, bf.lines.size());
-		std::memset(bf.lines.data(), 0xff, SB_BF_LINE); /* a full line: the sums of a byte at their largest */
+		std::memset(bf.lines.data(), 0xff, SB_BF_LINE); /* a full line: the sums of its bytes are the largest */
 		uint64_t set = 0;
 		for (size_t i = 0; i < bf.lines.size(); i++)
 			set += static_cast<uint64_t>(std::popcount(bf.lines[i]));
@@ -318,7 +318,7 @@ TEST(Kernel, InsertsManyHashes)
 	for (size_t i = 0; i < 3000; i++)
 		hashes.push_back(i % 3 == 0 ?
 							 hashes[i] :
-							 hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some again, some that fight for the same slots */
+							 hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some hashes again, others crowd */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
 	for (auto [capacity, secret] :
 		 {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})

@@ -1,6 +1,6 @@
 /*
- * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole value,
- * which the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
+ * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole
+ * value, and the tests compute this from the cells. Whatever the bytes are, nothing is read outside of the pieces.
  */
 #include "stable_support.h"
 #include "tbf_support.h"
@@ -12,14 +12,14 @@ using namespace test;
 
 static constexpr int64_t hour = INT64_C(3600000000);
 
-/* An answer, and what it took. */
+/* The answer of a look-up, and what the look-up needed. */
 struct Answer
 {
 	sb_status status = SB_OK;
 	bool found = false;
 	uint64_t units = 0;
-	int pieces = 0;	  /* after the first one */
-	size_t bytes = 0; /* of those */
+	int pieces = 0;	  /* how many pieces it asked for after the first one */
+	size_t bytes = 0; /* the bytes of those pieces */
 
 	bool says_the_same_as(const Answer &other) const
 	{
@@ -44,7 +44,10 @@ static Answer ask(sb_lookup_type type, uint64_t hash, const Bytes &value, size_t
 	return answer;
 }
 
-/* The answer with all of the value at hand; by pieces it is the same, however many bytes are handed over at first. */
+/*
+ * Looks the hash up with the whole value at hand. By pieces the answer is the same, however many bytes the first
+ * piece has.
+ */
 static Answer ask_both_ways(Random &random, sb_lookup_type type, uint64_t hash, const Bytes &value,
 							Answer *by_pieces = nullptr)
 {
@@ -119,7 +122,7 @@ TEST(LookupBf, AsksForTheNextItemOfTheSameValue)
 	}
 }
 
-/* Nothing was added to a filter without a kind, whatever its lines hold. */
+/* A filter without a kind has no items, whatever its lines hold. */
 TEST(LookupBf, WithoutItemsNothingIsFound)
 {
 	Random random(803);
@@ -134,7 +137,7 @@ TEST(LookupBf, WithoutItemsNothingIsFound)
 
 /* ----------------------------------------------------------------------- tbf */
 
-/* Counters at random, flat, of which some are zero. */
+/* A flat filter with random counters, some of them zero. */
 static Tbf random_counters(Random &random, uint32_t cells, bool recurring)
 {
 	Tbf filter;
@@ -151,14 +154,14 @@ static Tbf random_counters(Random &random, uint32_t cells, bool recurring)
 							 0 :
 							 (random() >> (64 - bits) >> (random() % static_cast<uint64_t>(bits))) % SB_TBF_MAX_CELL;
 		if (i == 0)
-			value = UINT64_C(1) << (bits - 3); /* one at least needs the width */
+			value = UINT64_C(1) << (bits - 3); /* at least one counter needs the full width */
 		for (size_t byte = 0; byte < static_cast<size_t>(bits / 8); byte++)
 			filter.cells[i * static_cast<size_t>(bits / 8) + byte] = static_cast<unsigned char>(value >> (8 * byte));
 	}
 	return filter;
 }
 
-/* With its table of recurring minimum. */
+/* The stored value of the filter with this table of recurring minimum. */
 static Bytes with_table(Tbf filter, const std::map<uint64_t, uint64_t> &table)
 {
 	Bytes stored(table.size() * streambloom::recurring_entry_size);
@@ -213,7 +216,7 @@ TEST(LookupTbf, BySlicesIsInTheWhole)
 	EXPECT_GT(pieces[2], 1000);
 }
 
-/* All its counters zero: no directory, no blocks, nothing to read. */
+/* All counters are zero: there is no directory and no block, so a look-up reads nothing. */
 TEST(LookupTbf, WithoutCountersNothingIsFound)
 {
 	Random random(812);
@@ -230,7 +233,7 @@ TEST(LookupTbf, WithoutCountersNothingIsFound)
 	}
 }
 
-/* Hashes of a table: spread evenly as hashes are, or as somebody has made them. */
+/* A table with random hashes: spread evenly as real hashes are, or chosen by somebody. */
 static std::map<uint64_t, uint64_t> random_table(Random &random, uint64_t entries, int how)
 {
 	std::map<uint64_t, uint64_t> table;
@@ -279,10 +282,10 @@ TEST(LookupTbf, FindsWhatIsInTheTableOfRecurringMinimum)
 		}
 	}
 	EXPECT_GT(in_table, 500u);
-	EXPECT_LE(most, 2 + 4); /* hashes that are spread evenly: of the table mostly one slice or two */
+	EXPECT_LE(most, 2 + 4); /* for hashes that are spread evenly, mostly one slice of the table or two */
 }
 
-/* An entry's hits are rounded up to units. */
+/* The hits of an entry are rounded up to units. */
 TEST(LookupTbf, EntriesAreRoundedUpToUnits)
 {
 	Random random(814);
@@ -386,7 +389,10 @@ static Bytes random_value(Random &random, sb_lookup_type type)
 					   filter.value();
 }
 
-/* The same status as from the function that reads the header, and the name of what the value claims to be. */
+/*
+ * A damaged header gets the same status as from the function that reads headers, and the name of the type that the
+ * value claims to be.
+ */
 TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 {
 	Random random(831);
@@ -421,7 +427,7 @@ TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 	EXPECT_LT(refused, 5000);
 }
 
-/* Any bytes behind the header: refused, or an answer, and by pieces the same. */
+/* Any bytes behind the header are refused or give an answer; by pieces the result is the same. */
 TEST(Lookup, SurvivesAnyCells)
 {
 	Random random(832);
@@ -434,7 +440,7 @@ TEST(Lookup, SurvivesAnyCells)
 		spoil(random, &value, type == SB_LOOKUP_BF ? SB_BF_HEADER : 128);
 		if (type == SB_LOOKUP_TBF && random() % 2 == 0)
 			for (size_t i = 128; i < std::min<size_t>(value.size(), 128 + 16);
-				 i++) /* the directory, and the head of a block */
+				 i++) /* directory, head of a block */
 				value[i] = static_cast<unsigned char>(random() % 3 == 0 ? random() : random() % 4);
 		for (int i = 0; i < 5; i++)
 		{

@@ -1,6 +1,6 @@
-# Proves of a static library that it needs nothing of the C++ runtime and allocates nothing:
+# Proves that a static library needs nothing of the C++ runtime and allocates nothing:
 #   cmake -D NM=nm -D READELF=readelf -D LIBRARY=libx.a -P no_runtime.cmake
-# It fails if an object has a table of exception handlers, defines or wants type information, or has an undefined
+# It fails if an object has a table of exception handlers, defines or uses type information, or has an undefined
 # symbol of libstdc++, of the exception machinery, or of the allocator.
 
 foreach(tool NM READELF)

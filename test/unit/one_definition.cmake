@@ -1,7 +1,7 @@
-# Proves of object files that no two of them define a class or a function of the same name differently (the one-definition rule):
+# Proves that no two object files define a class or a function of the same name differently (the one-definition rule):
 #   cmake -D NM=nm "-D OBJECTS=a.o;b.o" -P one_definition.cmake
-# The linker keeps one of several weak definitions, and does not compare them. Here they are compared by their sizes, which are the same
-# where unoptimised objects were compiled from the same lines. It fails if a weak symbol has two sizes.
+# The linker keeps one of several weak definitions, and does not compare them. This script compares their sizes, since
+# unoptimised objects that were compiled from the same lines have the same sizes. It fails if a weak symbol has two.
 
 if(NOT NM OR NOT OBJECTS)
 	message(FATAL_ERROR "NM or OBJECTS is not given")

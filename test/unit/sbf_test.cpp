@@ -1,7 +1,7 @@
 /*
- * sbf_test.cpp: the Stable Bloom filter's promises: the stable point of the formula, a false-positive rate below its
- * bound on an endless stream, false negatives by gap as the recursion says. ibf_test.cpp has those of the ibf,
- * stable_test.cpp what holds of both.
+ * sbf_test.cpp: the promises of the Stable Bloom filter: the stable point of the formula, a false-positive rate below
+ * its bound on an endless stream, and false negatives by gap as the recursion foretells. ibf_test.cpp tests the
+ * promises of the ibf, stable_test.cpp what both filters share.
  */
 #include "stable_support.h"
 
@@ -20,7 +20,7 @@ TEST(Sbf, FindsWhatCameJustBefore)
 		{
 			filter.step(hash);
 			ASSERT_TRUE(filter.contains(hash));
-			ASSERT_TRUE(filter.step(hash)); /* the test precedes the eviction */
+			ASSERT_TRUE(filter.step(hash)); /* a step looks the item up before it evicts */
 		}
 	}
 }
@@ -66,7 +66,7 @@ TEST_P(StableAt, TheFormulaSaysThereMustBeZeroes)
 		EXPECT_NEAR(measured.zeros, sb_stable_zeros(&chain), 0.002) << scheme;
 		EXPECT_NEAR(measured.last_zeros, sb_stable_zeros(&chain), 0.01) << scheme;
 		EXPECT_LE(measured.false_positives, sb_stable_bound(&chain) + measured.sampling_error) << scheme;
-		/* and that is no empty boast: the bound is nearly reached where all items are distinct */
+		/* the bound is not too high either: a stream of distinct items nearly reaches it */
 		EXPECT_GE(measured.false_positives, 0.9 * sb_stable_bound(&chain) - measured.sampling_error) << scheme;
 	}
 }
@@ -106,7 +106,7 @@ TEST(Sbf, KeepsTheRateItWasPlannedFor)
 	}
 }
 
-/* How many other items may come in between until one repeat in ten is missed. */
+/* How many other items may come before one repeat in ten is missed. */
 static uint64_t memory_of(int bits, int hashes, double fpr)
 {
 	sb_stable planned;
@@ -156,7 +156,10 @@ TEST(Sbf, RepeatsLeaveMoreZeroes)
 	EXPECT_GT(filter.zeros(), sb_stable_zeros(&chain) + 0.02);
 }
 
-/* The union of two independent stable filters is stale: its share of zeros is the product, and decay heals it. */
+/*
+ * The union of two independent stable filters has left the stable point: its share of zeros is the product of theirs.
+ * Further steps bring it back.
+ */
 TEST(Sbf, UnionSquaresTheZeroes)
 {
 	Stable a(16384, SB_STABLE, 5, 3, 25, 0.01, 1);
@@ -177,7 +180,7 @@ TEST(Sbf, UnionSquaresTheZeroes)
 
 /* ------------------------------------------------------------------ formulas */
 
-/* The IBF paper's own setting. */
+/* The parameters that the IBF paper itself uses. */
 TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 {
 	double shares[7];
@@ -197,7 +200,7 @@ TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 
 TEST(StableFormulas, TheProductIsTheChainsOwnSolution)
 {
-	/* the balance of each state of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2), by iterating it */
+	/* the balance of each state of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2), found by iteration */
 	const double shares[3] = {0.5, 0.2, 0.3};
 	sb_stable_chain chain = {50000, 4, 30, 3, false, shares};
 	double work[2 * 16];
@@ -232,7 +235,7 @@ TEST(StableFormulas, AreNaNOutOfRange)
 	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, nan)));
 	EXPECT_EQ(sb_stable_fitting_evictions(&chain, 0.01), std::ceil(sb_stable_evictions(0.01, 5, 7, 1000)));
 	chain = {64, 16, 10, 255, false, nullptr};
-	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* would need P > m */
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* P > m would be needed */
 	sb_stable_chain never = {1000, 5, 0, 7, false, nullptr};
 	EXPECT_EQ(sb_stable_zeros(&never), 0);
 	EXPECT_EQ(sb_stable_bound(&never), 1);
@@ -240,7 +243,10 @@ TEST(StableFormulas, AreNaNOutOfRange)
 
 /* --------------------------------------------------------------- false negatives */
 
-/* Repeats planted into a stream of distinct items, `gap` items after their first arrival: how many are missed? */
+/*
+ * Returns the share of repeats that are missed, where each repeat comes `gap` items after the first arrival of its
+ * item. All other items are distinct.
+ */
 static double missed_after(Stable &filter, uint64_t gap, uint8_t value, int samples)
 {
 	Random random(gap * 16 + value);
@@ -248,7 +254,7 @@ static double missed_after(Stable &filter, uint64_t gap, uint8_t value, int samp
 	auto other = [&] { filter.step(random(), uniform(others)); };
 	for (int i = 0; i < 100000; i++)
 		other();
-	/* several at once, as far apart as leaves the stream one of distinct items */
+	/* several repeats are planted at once, so far apart that nearly all of the stream are distinct items */
 	int missed = 0;
 	const int together = 8;
 	for (int i = 0; i < samples; i += together)
@@ -283,10 +289,10 @@ TEST(Sbf, MissesRepeatsByGapAsTheRecursionSays)
 		before = foretold;
 	}
 	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 0, work), 0);
-	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 6, work), 0); /* it takes seven evictions */
+	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 6, work), 0); /* a cell of 7 needs seven evictions */
 }
 
-/* The chain of the values 0 .. Max itself, step by step. */
+/* Follows the Markov chain of the values 0 .. Max itself, step by step. */
 static double missed_step_by_step(const sb_stable_chain &chain, size_t value, uint64_t gap)
 {
 	const auto max = static_cast<size_t>(chain.max);
@@ -334,7 +340,7 @@ TEST(StableFormulas, FalseNegativesAreThoseOfTheChainStepByStep)
 				for (uint64_t gap : {0u, 1u, 6u, 7u, 100u, 257u, 1000u})
 				{
 					if (max == 255 && gap > 300)
-						continue; /* the slow way is too slow */
+						continue; /* this check is too slow for these */
 					for (int value : {1, max / 2 + 1, max})
 						EXPECT_NEAR(sb_stable_false_negatives(&chain, value, gap, work.data()),
 									missed_step_by_step(chain, static_cast<size_t>(value), gap), 1e-12)

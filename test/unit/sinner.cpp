@@ -1,5 +1,6 @@
 /*
- * sinner.cpp: what the core may not do, one sin a build, so that ctest can see no_runtime.cmake find it.
+ * sinner.cpp: things that the core must not do. Each build of this file does one of them, so that ctest sees whether
+ * no_runtime.cmake finds it.
  */
 #include <typeinfo>
 
@@ -35,7 +36,7 @@ const std::type_info &sin()
 	return typeid(thing);
 }
 #elif defined(DEFINES_TWICE)
-/* The class that sinner_again.cpp calls by the same name is another one. */
+/* sinner_again.cpp has another class with the same name. */
 struct counter
 {
 	int count = 0;

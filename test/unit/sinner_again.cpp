@@ -1,5 +1,5 @@
 /*
- * sinner_again.cpp: the second half of the sin DEFINES_TWICE of sinner.cpp.
+ * sinner_again.cpp: the second definition for the sin DEFINES_TWICE of sinner.cpp.
  */
 struct counter
 {

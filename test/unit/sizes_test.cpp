@@ -1,6 +1,6 @@
 /*
- * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c), which follow from counts
- * of items alone.
+ * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c). They depend on counts of
+ * items alone.
  */
 #include "index/sizes.h"
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-/* What a column asks for, with the counts of items of its ranges. */
+/* The counts of items of a column's ranges, with the load and the hashes for this rate. */
 BfCounts column_of(const std::vector<double> &items, double rate)
 {
 	uint8_t hashes;
@@ -52,7 +52,7 @@ TEST(Sizes, TheMeanOfTheRatesIsTheOneAskedFor)
 					count = typical * (1 + spread * std::uniform_real_distribution<>(0, 1)(random));
 				const uint32_t lines = lines_for(items, rate, 125);
 				EXPECT_LE(mean_rate(items, rate, lines), rate * 1.02) << rate << ' ' << spread << ' ' << typical;
-				/* an eighth less would be too little, unless a page is more than that */
+				/* an eighth fewer lines would be too few, unless a page holds more than that eighth */
 				if (lines >= 16)
 				{
 					EXPECT_GT(mean_rate(items, rate, lines * 7 / 8), rate) << rate << ' ' << spread << ' ' << typical;
@@ -62,7 +62,10 @@ TEST(Sizes, TheMeanOfTheRatesIsTheOneAskedFor)
 
 TEST(Sizes, TheFullestRangeDoesNotDecide)
 {
-	/* a tenth of the ranges has twice as many items: fewer lines than these need alone, and more than the others do */
+	/*
+	 * a tenth of the ranges has twice as many items. The group gets fewer lines than a group of such ranges alone
+	 * would, and more than one of the other ranges alone
+	 */
 	std::vector<double> items(125, 20000);
 	std::fill_n(items.begin(), 12, 40000);
 	const uint32_t lines = lines_for(items, 0.001, 125);
@@ -83,7 +86,7 @@ TEST(Sizes, RangesFarAboveTheOthersDoNotCount)
 		else
 			EXPECT_GT(lines_for(items, 0.001, 125), 2 * without) << far_above;
 	}
-	/* always one, but of two ranges neither */
+	/* at least one range may be full; but of two ranges, neither is far above the other */
 	EXPECT_EQ(bf_index_most_full(8), 1u);
 	EXPECT_EQ(lines_for({700, 1e6, 700}, 0.001, 8), lines_for({700, 700, 700}, 0.001, 8));
 	EXPECT_GT(lines_for({700, 1e6}, 0.001, 8), 2 * lines_for({700, 700}, 0.001, 8));
@@ -99,7 +102,7 @@ TEST(Sizes, WhatDoesNotCountIsMarkedAsFull)
 		const uint32_t lines = lines_for(items, rate, 125);
 		EXPECT_EQ(bf_index_far_above(&counts, 125), items[7]);
 		EXPECT_TRUE(std::isinf(bf_index_far_above(&counts, 7)));
-		/* and by their bits alone, where nobody has counted them */
+		/* where nobody has counted the items, the bits alone show that the range is full */
 		const double full = bf_index_rate_of_full(counts.load, counts.hashes);
 		EXPECT_GE(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[7] / lines), full) << rate;
 		EXPECT_LT(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[0] / lines), full) << rate;
@@ -110,7 +113,7 @@ TEST(Sizes, NothingKnownTakesOnePage)
 {
 	EXPECT_EQ(lines_for({-1, -1, -1}, 0.001, 8), BF_POSITIONS(8u));
 	EXPECT_EQ(lines_for({0, 0}, 0.001, 8), BF_POSITIONS(8u));
-	/* what is not known does not count */
+	/* ranges with unknown counts are ignored */
 	EXPECT_EQ(lines_for({-1, 9000, -1, 9000}, 0.001, 8), lines_for({9000, 9000}, 0.001, 8));
 }
 
@@ -124,9 +127,9 @@ TEST(Sizes, LinesFillPagesInSteps)
 			const uint32_t lines = lines_for(counts, 0.001, ranges);
 			EXPECT_EQ(lines % BF_POSITIONS(ranges), 0u);
 			EXPECT_GE(lines, needed);
-			/* one page more at most, or a sixteenth */
+			/* at most a page more than needed, or a sixteenth and a page */
 			EXPECT_LE(lines, std::max(needed + BF_POSITIONS(ranges), needed * (1 + 1 / 16.0) + BF_POSITIONS(ranges)));
-			/* a step is a number of pages of five bits */
+			/* sizes are rounded up to numbers of pages that have at most five significant bits */
 			uint32_t pages = lines / BF_POSITIONS(ranges);
 			while (pages % 2 == 0)
 				pages /= 2;
@@ -148,7 +151,7 @@ TEST(Sizes, TheGroupBeforeIsTakenIfItIsNotMuchLarger)
 	EXPECT_EQ(lines[0], 105u);
 }
 
-/* The groups of a level to which ranges are added one at a time. */
+/* The sizes of a level's groups, if `at_once` ranges are added at a time. */
 static std::vector<uint32_t> grown(int level, uint32_t ranges, uint32_t at_once)
 {
 	std::vector<uint32_t> groups;
@@ -167,7 +170,7 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 	EXPECT_EQ(grown(0, 400, 1), (std::vector<uint32_t>{8, 8, 15, 31, 63, 125, 125, 125}));
 	EXPECT_EQ(grown(1, 400, 1), (std::vector<uint32_t>{2, 6, 15, 40, 62, 125, 125, 125}));
 	EXPECT_EQ(grown(2, 400, 1), grown(1, 400, 1));
-	/* what comes at once gets larger groups, which end where the small ones do */
+	/* ranges that come together get larger groups, which end where the small ones would */
 	EXPECT_EQ(grown(0, 375, 125), (std::vector<uint32_t>{125, 125, 125}));
 	EXPECT_EQ(bf_index_group_to_grow(0, 0, 25), 31u);
 	EXPECT_EQ(bf_index_group_to_grow(0, 0, 60), 62u);
@@ -177,7 +180,7 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 			{
 				const uint32_t size = bf_index_group_to_grow(level, first, available);
 				EXPECT_GE(size, 1u);
-				/* no group straddles a border of the level above */
+				/* no group crosses a border between two ranges of the level above */
 				EXPECT_EQ(first / 125, (first + size - 1) / 125) << first << ' ' << available;
 			}
 }
@@ -217,7 +220,7 @@ TEST(Sizes, GroupsThatAreBuilt)
 	};
 	EXPECT_EQ(build(125), std::vector<uint32_t>{125});
 	EXPECT_EQ(build(120), std::vector<uint32_t>{120});
-	/* of 70 ranges a page has one position only, of 62 two */
+	/* a page has room for one position of 70 ranges, and for two of 62 */
 	EXPECT_EQ(build(70), (std::vector<uint32_t>{62, 8}));
 	EXPECT_EQ(build(5), std::vector<uint32_t>{5});
 	EXPECT_EQ(build(300), (std::vector<uint32_t>{125, 125, 40, 10}));
@@ -241,14 +244,17 @@ TEST(Sizes, LevelsAndLengths)
 
 TEST(Sizes, LengthsOfRanges)
 {
-	/* of 32 pages: as short as fills about eight lines, and no shorter than one group of a small table allows */
+	/*
+	 * ranges have at most 32 pages. They are so short that a filter has about eight lines, but long enough that a
+	 * small table has one group
+	 */
 	EXPECT_EQ(bf_index_range_length_for(8, 100000, false), 32u);
 	EXPECT_EQ(bf_index_range_length_for(64, 100000, false), 4u);
 	EXPECT_EQ(bf_index_range_length_for(10000, 100000, false), 1u);
 	EXPECT_EQ(bf_index_range_length_for(10000, 4000, false), 32u);
 	EXPECT_EQ(bf_index_range_length_for(10000, 512, true), 32u);
 	EXPECT_EQ(bf_index_range_length_for(10000, 512, false), 16u);
-	/* one row that is unlike all others does not decide */
+	/* one row that is unlike the others must not decide */
 	const double sizes[] = {3, 3, 1000, 3};
 	EXPECT_EQ(bf_index_size_that_tells(sizes, 4), 3);
 	EXPECT_EQ(bf_index_size_that_tells(sizes + 1, 2), 501.5);
@@ -256,23 +262,26 @@ TEST(Sizes, LengthsOfRanges)
 
 TEST(Sizes, PagesOfALookUp)
 {
-	/* one group that covers the heap: its page, and the ranges that hold the item or say so */
+	/* one group covers the heap. A look-up reads its page, and the ranges that hold the item or falsely say so */
 	const BfLevelToSearch single = {32, 125, 1, 2, 0.001};
 	BfPagesRead read = bf_index_pages_of_look_up(&single, 1, 4000);
 	EXPECT_DOUBLE_EQ(read.index, 1);
 	EXPECT_DOUBLE_EQ(read.heap, (2 + 123 * 0.001) * 32);
-	/* what no group covers is read */
+	/* pages that no group covers are read */
 	read = bf_index_pages_of_look_up(&single, 1, 5000);
 	EXPECT_DOUBLE_EQ(read.heap, (2 + 123 * 0.001) * 32 + 1000);
 	EXPECT_DOUBLE_EQ(bf_index_pages_of_look_up(nullptr, 0, 5000).heap, 5000);
-	/* a level above saves groups below, but for those in its ranges that say yes, and the last one, which it lacks */
+	/*
+	 * a level above saves the groups below it. Still read: those groups whose range above says "maybe", and the last
+	 * group, which the level above does not cover
+	 */
 	const BfLevelToSearch two[] = {{4, 12600, 101, 0, 0.001}, {500, 100, 1, 0, 0.01}};
 	read = bf_index_pages_of_look_up(two, 2, 50400);
 	EXPECT_NEAR(read.index, 1 + 100 * 0.01 + 1, 0.1);
 	EXPECT_NEAR(read.heap, (100 * 0.01 * 125 + 100) * 0.001 * 4, 0.1);
 }
 
-/* Two levels, many searches in which chance says which ranges hold the item and which say so in vain. */
+/* Simulates many searches on two levels: chance decides which ranges hold the item, and which ones falsely say so. */
 TEST(Sizes, PagesOfALookUpAreThoseOfASearch)
 {
 	constexpr int upper = 40, inside = 125, searches = 6000;
@@ -317,8 +326,8 @@ TEST(Sizes, GroupsAreReplacedIfTheyAreManyTimesTooLarge)
 {
 	EXPECT_TRUE(bf_index_is_worth_replacing(400, 100));
 	EXPECT_FALSE(bf_index_is_worth_replacing(399, 100));
-	EXPECT_FALSE(bf_index_is_worth_replacing(8, 1)); /* little would be saved */
-	/* so a group that was replaced is not replaced again */
+	EXPECT_FALSE(bf_index_is_worth_replacing(8, 1)); /* too few pages would be saved */
+	/* after a group was replaced it needs what it has, so it is not replaced again */
 	for (uint64_t needed = 1; needed < 1000; needed++)
 		EXPECT_FALSE(bf_index_is_worth_replacing(needed, needed));
 }

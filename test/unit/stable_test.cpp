@@ -1,5 +1,5 @@
 /*
- * stable_test.cpp: what holds of every stable filter, sbf or ibf: cells, union, determinism of steps, the header, and
+ * stable_test.cpp: what all stable filters share, sbf or ibf: cells, union, the determinism of steps, the header, and
  * the golden bytes.
  */
 #include "golden.h"
@@ -20,7 +20,7 @@ TEST(StableCells, AreReadAsTheyWereWritten)
 		Stable filter(100, SB_STABLE, 1, bits, 0);
 		Random random(static_cast<uint64_t>(bits));
 		std::vector<uint8_t> expected(filter.parameters.cell_count);
-		/* each step sets one cell: with P = 0 a cell keeps the largest value it was given */
+		/* each step sets one cell. Without eviction (P = 0) a cell keeps the largest value that it was given */
 		for (int i = 0; i < 2000; i++)
 		{
 			uint64_t hash = random();
@@ -37,7 +37,10 @@ TEST(StableCells, AreReadAsTheyWereWritten)
 	}
 }
 
-/* One step of eviction takes 1 from a run of P cells, wherever it begins, and from nothing else. */
+/*
+ * One step of eviction takes 1 from each cell of a run of P cells, wherever the run begins, and changes no other
+ * cell.
+ */
 TEST(StableCells, EvictionTakesOneFromARunOfCells)
 {
 	for (int bits = 1; bits <= 8; bits++)
@@ -63,7 +66,7 @@ TEST(StableCells, EvictionTakesOneFromARunOfCells)
 				}
 			}
 			sb_stable again;
-			EXPECT_EQ(read(filter.stored(), &again), SB_OK); /* what follows the last cell is still zero */
+			EXPECT_EQ(read(filter.stored(), &again), SB_OK); /* the bits behind the last cell are still zero */
 		}
 }
 
@@ -144,7 +147,7 @@ TEST(StableSteps, DecayIsTheSameInOneCallAsInMany)
 			once.step(hash, static_cast<double>(hash % 100) / 100);
 		Stable many = once;
 		EXPECT_FALSE(once.decay(0));
-		EXPECT_TRUE(once.decay(5000)); /* until nothing is left, and on */
+		EXPECT_TRUE(once.decay(5000)); /* until all cells are zero, and further */
 		for (int i = 0; i < 5000; i++)
 			many.decay(1);
 		EXPECT_TRUE(same_bytes(once.stored(), many.stored()));
@@ -228,7 +231,7 @@ static Bytes value_of_forty_items(sb_scheme scheme)
 	return filter.stored();
 }
 
-/* A changed header is refused, or it is one that this very filter could have. */
+/* A changed header is refused, unless this filter could really have it. */
 TEST(StableHeader, RefusesContradictions)
 {
 	for (sb_scheme scheme : schemes)
@@ -246,9 +249,9 @@ TEST(StableHeader, RefusesContradictions)
 		};
 		EXPECT_EQ(with(2, {scheme == SB_STABLE ? 3 : 2}), SB_BAD_HEADER);
 		EXPECT_EQ(with(4, {1}), SB_BAD_HEADER);
-		EXPECT_EQ(with(6, {0}), SB_BAD_HEADER); /* items, and no kind */
+		EXPECT_EQ(with(6, {0}), SB_BAD_HEADER); /* items, but no kind */
 		EXPECT_EQ(with(40, {0, 0, 0, 0}), SB_BAD_HEADER);
-		EXPECT_EQ(with(40, {0x13}), SB_BAD_LENGTH); /* a cell less, and so a byte */
+		EXPECT_EQ(with(40, {0x13}), SB_BAD_LENGTH); /* one cell less, so one byte less */
 		EXPECT_EQ(with(40, {0xff, 0xff, 0xff, 0xff}), SB_BAD_HEADER);
 		EXPECT_NE(with(44, {4}), SB_OK);
 		EXPECT_EQ(with(44, {0}), SB_BAD_HEADER);
@@ -257,9 +260,9 @@ TEST(StableHeader, RefusesContradictions)
 		EXPECT_EQ(with(45, {17}), SB_BAD_HEADER);
 		EXPECT_EQ(with(46, {4}), SB_BAD_HEADER);
 		EXPECT_EQ(with(47, {1}), SB_BAD_HEADER);
-		EXPECT_EQ(with(48, {0x15, 0x02}), SB_BAD_HEADER); /* 533 evictions of 532 cells */
+		EXPECT_EQ(with(48, {0x15, 0x02}), SB_BAD_HEADER); /* 533 evictions, but 532 cells */
 		EXPECT_EQ(with(52, {1}), SB_BAD_HEADER);
-		EXPECT_EQ(with(72, {0}), SB_BAD_HEADER);  /* a kind, and no items */
+		EXPECT_EQ(with(72, {0}), SB_BAD_HEADER);  /* a kind, but no items */
 		EXPECT_EQ(with(72, {1}), SB_BAD_CELLS);	  /* one item cannot have set so many cells */
 		EXPECT_EQ(with(72, {41}), SB_BAD_HEADER); /* more items than steps */
 		EXPECT_EQ(with(80, {41, 0, 0, 0, 0, 0, 0, 0x40}), SB_BAD_HEADER);
@@ -283,7 +286,7 @@ TEST(StableHeader, RefusesContradictions)
 		EXPECT_EQ(out.scheme, scheme);
 		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size(), wrong, &out), SB_BAD_TYPE);
 
-		/* of a value that is refused the scheme says which type was wanted, or which it claims to be */
+		/* of a value that is refused, out.scheme says which type was wanted, or which type the value claims to be */
 		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, right, &out), SB_TRUNCATED);
 		EXPECT_EQ(out.scheme == SB_STABLE, right == SB_STABLE_SBF);
 		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, wrong, &out), SB_TRUNCATED);
@@ -335,7 +338,10 @@ TEST(StableHeader, WhatWasWrittenIsReadBack)
 	}
 }
 
-/* What is accepted after a byte was changed agrees with the length, and is written back to the same bytes. */
+/*
+ * After one byte was changed, a header that is accepted agrees with the length of the value, and is written back to
+ * the same bytes.
+ */
 TEST(StableHeader, EveryMutationIsRefusedOrConsistent)
 {
 	for (sb_scheme scheme : schemes)
@@ -360,7 +366,7 @@ TEST(StableHeader, EveryMutationIsRefusedOrConsistent)
 				sb_stable_encode_header(&out, again.data());
 				EXPECT_TRUE(same_bytes(again, Bytes(changed.data(), SB_STABLE_HEADER))) << "byte " << at;
 			}
-		EXPECT_GT(accepted, 1000); /* seeds and counts may be any */
+		EXPECT_GT(accepted, 1000); /* seeds and counts may have any value */
 		EXPECT_GT(refused, 10000);
 	}
 }
@@ -374,16 +380,16 @@ TEST(StableHeader, AnEmptyFilterHoldsNothing)
 	empty.decay(3);
 	EXPECT_EQ(read(empty.stored(), &out), SB_OK);
 	Bytes narrow = empty.stored();
-	narrow[40] = 0xff; /* 511 cells of one bit, where 512 fit in the 64 bytes */
+	narrow[40] = 0xff; /* 511 cells of one bit; the 64 bytes have room for 512 */
 	narrow[41] = 1;
 	EXPECT_EQ(read(narrow, &out), SB_BAD_HEADER);
 	EXPECT_EQ(empty.stored().size(), size_t{SB_STABLE_HEADER});
-	EXPECT_EQ(read(empty.stored() + empty.cells, &out), SB_BAD_LENGTH); /* one form only */
+	EXPECT_EQ(read(empty.stored() + empty.cells, &out), SB_BAD_LENGTH); /* an empty filter has no cells */
 }
 
 /* -------------------------------------------------------------------- golden */
 
-/* What golden/make_golden_stable.py, which shares no code with the core, makes of the same stream. */
+/* golden/make_golden_stable.py shares no code with the core, and makes these bytes of the same stream. */
 TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
 {
 	struct

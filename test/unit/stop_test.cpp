@@ -1,6 +1,6 @@
 /*
- * stop_test.cpp: doors that take long for a large filter ask whether to stop, stop when they are told to, and are not
- * changed by being asked.
+ * stop_test.cpp: functions of the core that take long for a large filter ask whether to stop. They stop when they are
+ * told to, and the questions do not change their results.
  */
 #include "tbf_support.h"
 
@@ -14,7 +14,7 @@ using namespace streambloom;
 
 namespace {
 
-/* Asked so many times; the last answer but the one before was "go on". */
+/* How often the core has asked; it is told "stop" from question number questions_until_stop on. */
 uint64_t questions;
 uint64_t questions_until_stop;
 bool asked_after_stop;
@@ -41,7 +41,8 @@ public:
 };
 
 /*
- * The door is asked at least `least` times, and stops at the first question, at one in the middle, and at the last one.
+ * Expects that the function `door` asks at least `least` times, and that it stops at the first question, at one in
+ * the middle, and at the last one.
  */
 void expect_stops(const char *name, uint64_t least, const std::function<sb_status()> &door)
 {
@@ -63,7 +64,7 @@ void expect_stops(const char *name, uint64_t least, const std::function<sb_statu
 	ASSERT_EQ(door(), SB_OK);
 }
 
-constexpr uint64_t megabytes = 4; /* pieces have one */
+constexpr uint64_t megabytes = 4; /* each piece has one megabyte */
 
 } // namespace
 
@@ -140,7 +141,7 @@ TEST(Stop, Sets)
 }
 
 /*
- * Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike.
+ * Most of the time goes to sorting, not to the walk through the slots. Hashes that somebody has chosen begin alike.
  */
 TEST(Stop, SetsThatAreRemade)
 {
@@ -320,7 +321,7 @@ TEST(Stop, AgePartitionedFilters)
 	expect_stops("count", least, [&] { return sb_abf_count(&abf, slices.data(), set); });
 	expect_stops("unite", least, [&] {
 		sb_abf united = abf;
-		united.generation--; /* so that slices are cleared, too */
+		united.generation--; /* so that slices are cleared too */
 		return sb_abf_unite(&united, other.data(), &abf, slices.data());
 	});
 	expect_stops("add", least, [&] {

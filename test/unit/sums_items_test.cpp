@@ -1,5 +1,6 @@
 /*
- * sums_items_test.cpp: sums of items become the same stored filter as sums of cells do; planes that are sent arrive.
+ * sums_items_test.cpp: sums of items are stored as the same bytes as sums of cells of the same hits. Planes that are
+ * sent arrive unchanged.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -10,7 +11,7 @@ using namespace test;
 
 namespace {
 
-/* A builder whose sums are of items, with a set that has a secret from the beginning (0: none). */
+/* A builder whose sums are sums of items. Its set has a secret from the beginning, unless the secret is 0. */
 class Items : public Builder
 {
 public:
@@ -20,7 +21,7 @@ public:
 		builder->set.secret[1] = secret * UINT64_C(0xd6e8feb86659fd93);
 	}
 
-	/* The set as it is to be given to what stores. */
+	/* The set of items, as the functions that store it want it. */
 	sb_hash_set set()
 	{
 		sb_hash_set sorted = builder->set;
@@ -38,7 +39,8 @@ private:
 constexpr int64_t hour = INT64_C(3600) * 1000000;
 
 /*
- * Hashes of all sorts: random, the borders, crowds at the first slots, at the last ones (which go round) and between.
+ * Hashes of all sorts: random ones, 0 and the largest, and crowds at the first slots, at the last ones (these go
+ * round to the beginning) and between.
  */
 std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 {
@@ -61,7 +63,7 @@ std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 	return {hashes.begin(), hashes.end()};
 }
 
-/* Of a set of hits: spans so many hours, hour being the half-life where there is one. */
+/* Random hits of these hashes. Their times are spread over `hours` hours; if there is a half-life, it is an hour. */
 std::vector<Hit> hits_on(Random &random, const std::vector<uint64_t> &hashes, int64_t hours)
 {
 	std::vector<Hit> hits;
@@ -91,7 +93,7 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 	for (auto [blocks, block_cells] :
 		 {std::pair<uint32_t, uint16_t>{1, 64}, {1, 4096}, {2, 4096}, {3, 4096}, {7, 4096}, {64, 4096}})
 		for (uint8_t k : {uint8_t{1}, uint8_t{7}, uint8_t{16}})
-			for (int64_t hours : {1, 15, 40, 100}) /* one plane, two, three, and some that fall out */
+			for (int64_t hours : {1, 15, 40, 100}) /* one plane, two, three, and more than are kept */
 				for (int64_t half_life : {hour, INT64_C(0)})
 				{
 					std::vector<uint64_t> hashes = hashes_of_all_sorts(random, blocks == 64 ? 5000 : 300);
@@ -138,7 +140,7 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 				}
 }
 
-/* With minimum increase a cell is the largest sum of its items. */
+/* With minimum increase a cell holds the largest sum of its items. */
 TEST(SumsOfItems, RaiseCellsToTheLargest)
 {
 	Random random(302);
@@ -191,7 +193,7 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 			for (uint64_t every : {1u, 3u, 1000u})
 			{
 				sb_tbf tbf = shape_of(blocks, 4096, 7, hour);
-				tbf.layout = SB_TBF_FLAT; /* which has nothing to do with it */
+				tbf.layout = SB_TBF_FLAT; /* planes are packed alike in both layouts */
 				std::vector<uint64_t> words(sb_tbf_cells(&tbf));
 				for (uint64_t &word : words)
 					word = random() % every == 0 ? random() & ((UINT64_C(1) << bits) - 1) : 0;
@@ -220,7 +222,7 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 			}
 }
 
-/* A state may come from anywhere: planes that are far away, on either side, match none. */
+/* A state may come from anywhere, so its planes may be far away on either side. Such planes match no plane here. */
 TEST(SumsSent, PlanesThatAreFarAwayMatchNone)
 {
 	streambloom::tbf_sums sums{};

@@ -1,6 +1,6 @@
 /*
- * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall
- * out, the extremes of time.
+ * sums_limits_test.cpp: the limits of sums. Counters, totals and slack that grow too large are reported; planes fall
+ * out; times are extreme.
  */
 #include "tbf_support.h"
 
@@ -54,7 +54,10 @@ static Tbf full_of(sb_tbf like, uint64_t units, uint64_t total, uint64_t slack)
 	return filter;
 }
 
-/* Adds a filter again and again: sooner or later it is an overflow, and until then nothing has wrapped. */
+/*
+ * Adds a filter again and again, until there is an overflow. Expects that one comes, and that no sum has wrapped
+ * before.
+ */
 static void expect_an_end(const Tbf &filter, uint64_t at_most, sb_status expected = SB_OVERFLOW)
 {
 	Builder sums(filter.parameters);
@@ -134,7 +137,7 @@ TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
 	}
 }
 
-/* SB_MAX_BYTES: 2^26 counters of 32 bits are a value, of 64 bits they are not. */
+/* SB_MAX_BYTES limits a value: 2^26 counters of 32 bits fit, 2^26 counters of 64 bits do not. */
 TEST(SumsOverflow, OfTheLargestValueIsSaid)
 {
 	sb_tbf like = shape(1u << 26, 1, 0, 0);
@@ -154,7 +157,7 @@ TEST(SumsOverflow, OfTheLargestValueIsSaid)
 	EXPECT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_TOO_LARGE);
 }
 
-/* A merge that does not fit at the oldest base stands at the lowest one that holds it. */
+/* A merge that does not fit at the oldest base gets the lowest base at which it fits. */
 TEST(SumsOverflow, OfAMergeRaisesTheBaseFirst)
 {
 	sb_tbf like = shape(64, 1, hour, hour);
@@ -208,7 +211,7 @@ TEST(SumsTurn, MovesWordsWithTheirPlane)
 		EXPECT_EQ(word_of(plane, 5), 0u);
 }
 
-/* Whatever times the contract allows, what is stored of them is read back. */
+/* At all times that the interface allows, what is stored can be read back. */
 TEST(Sums, AtTheExtremesOfTimeAreReadable)
 {
 	const int64_t lengths[] = {1, 2, 1000, INT64_C(1) << 50, SB_TBF_MAX_TIME - 1, SB_TBF_MAX_TIME};

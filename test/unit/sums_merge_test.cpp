@@ -1,6 +1,6 @@
 /*
- * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and
- * workers leave no trace.
+ * sums_merge_test.cpp: stored filters of any age, scale and size are merged into sums. No count is too low, and the
+ * bytes depend neither on the order nor on how the work is split.
  */
 #include "tbf_support.h"
 
@@ -15,7 +15,10 @@ static constexpr int64_t hour = INT64_C(3600000000);
 
 namespace {
 
-/* Filters whose bases lie at most `spread` half-lives apart, of sizes 64 * 2^j, some decayed and so forgetful. */
+/*
+ * Filters whose bases are at most `spread` half-lives apart. They have 64 * 2^j cells; some were decayed and have
+ * lost hits in this way.
+ */
 std::vector<Tbf> filters_within(Random &random, int64_t spread, int count)
 {
 	std::vector<Tbf> filters;
@@ -145,8 +148,9 @@ TEST(SumsMerge, WithItselfDoublesEveryCount)
 }
 
 /*
- * A merged filter stands at its oldest base, where a hit of the newest weighs up to 2^32 times as much. It must still
- * be mergeable, with a few million hits in it: merging merged filters is what a table of hourly filters is for.
+ * A merged filter has its oldest base, and there a hit at the newest time weighs up to 2^32 times as much. It must
+ * still be possible to merge such a filter when it has a few million hits, because a table of hourly filters is
+ * merged again and again.
  */
 TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 {
@@ -163,7 +167,7 @@ TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 		}
 }
 
-/* A hundred shards with a hot item each, every one of them merged from hours that lie far apart. */
+/* Merges a hundred shards. Each has a hot item of its own, and was itself merged from hours that are far apart. */
 TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
@@ -187,7 +191,7 @@ TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 
 namespace {
 
-/* Filters of all sorts of ages and widths; some merged before, so that a counter reaches over two planes. */
+/* Filters of all ages and widths. Some were merged before, so that a counter spans two planes. */
 std::vector<Tbf> motley_filters(Random &random, std::vector<Hit> *all)
 {
 	std::vector<Tbf> filters;
@@ -271,8 +275,9 @@ TEST(SumsMerge, OfWideCountersNeverUndercounts)
 }
 
 /*
- * What falls out of the planes is at least 33 half-lives old: a count that is charged for it must not feel it. A merged
- * filter's old base falls out before its newest hits do, and those are not to be charged to every other item.
+ * Hits that fall out of the planes are at least 33 half-lives old, so the slack that is charged for them must not
+ * change any count noticeably. The old base of a merged filter falls out before its newest hits do, and these must
+ * not be charged to all other items.
  */
 TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 {
@@ -286,7 +291,10 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 						Tbf old_filter = stored(like, {{1, first * hour, 1}});
 						Tbf new_filter = stored(like, {{2, (first + spread) * hour, hits}});
 						Tbf both = joined(old_filter, new_filter);
-						/* a wide counter needs the plane after that of its newest hit, so that one more falls out */
+						/*
+						 * a wide counter needs the plane that follows the one of its newest hit, so one more plane
+						 * falls out
+						 */
 						Tbf newest = stored(like, {{3, later * hour, 1000}});
 						if (wide)
 							newest = joined(stored(like, {{3, (later - 32) * hour, 1}}), newest);
@@ -297,7 +305,7 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 					}
 }
 
-/* The same for many items of a hit each: then the counters are narrow, and the total is what is large. */
+/* The same for many items with one hit each. Then the counters are narrow, but the total is large. */
 TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 {
 	sb_tbf like = shape(8192, 1, hour, hour);
@@ -321,14 +329,17 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 				double exact = 1000 + 0x1p-32 + std::ldexp(4000, static_cast<int>(first + spread - later)) +
 							   std::ldexp(1, static_cast<int>(first - later));
 				EXPECT_GE(total, exact) << first << " + " << spread << ", newest at " << later;
-				/* what has fallen out counts as if it lay in the newest plane that has */
+				/* hits that have fallen out count as if they were in the newest plane that has fallen out */
 				EXPECT_LE(total, exact * 1.001 + std::ldexp(4000, -11))
 					<< first << " + " << spread << ", newest at " << later;
 			}
 		}
 }
 
-/* tbf_add on a stored filter, an hour at a time: the base stays behind, and that must not end in an overflow. */
+/*
+ * Adds hits to a stored filter as tbf_add() does, an hour at a time. The base stays behind, and this must not end in
+ * an overflow.
+ */
 TEST(SumsMerge, TakesAHotItemHourByHour)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
@@ -347,7 +358,7 @@ TEST(SumsMerge, TakesAHotItemHourByHour)
 	}
 }
 
-/* An empty filter has no base: it must not drag the scale to the year 2000, nor make a state of nothing. */
+/* An empty filter has no base. It must not move the scale back to the year 2000, nor make a state out of nothing. */
 TEST(SumsMerge, AnEmptyFilterChangesNothing)
 {
 	for (int64_t base : {-1000, 0, 1000})

@@ -1,6 +1,7 @@
 /*
- * sums_raise_test.cpp: minimum increase. It never undercounts, whatever falls out of the planes, is stored, decayed or
- * merged; no counter is larger than that of the filter without it; and it overcounts less than half as much.
+ * sums_raise_test.cpp: minimum increase. It never undercounts, even if hits fall out of the planes, or the filter is
+ * stored, decayed or merged. No counter is larger than in the filter without minimum increase. And it overcounts less
+ * than half as much.
  */
 #include "tbf_support.h"
 
@@ -24,7 +25,7 @@ static sb_tbf adding(const sb_tbf &like)
 	return plain;
 }
 
-/* Few items get most hits, as in logs. */
+/* A few items get most hits, as in logs. */
 static uint64_t some_item(Random &random, int64_t items)
 {
 	auto rank = static_cast<uint64_t>(std::pow(static_cast<double>(items), uniform(random)));
@@ -56,7 +57,7 @@ static void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &hits
 		}
 }
 
-/* Through all planes and out of them: 16 half-lives are a plane, four are kept. */
+/* Hits move through all planes and fall out of them. A plane is 16 half-lives long, and four planes are kept. */
 TEST(Raise, NeverUndercounts)
 {
 	Random random(1);
@@ -71,7 +72,7 @@ TEST(Raise, NeverUndercounts)
 			}
 }
 
-/* What the argument in tbf_sums.cpp rests on. */
+/* The argument in tbf_sums.cpp rests on this. */
 TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 {
 	Random random(2);
@@ -88,7 +89,10 @@ TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 	}
 }
 
-/* Cells that a lonely item's many old hits have filled serve another one later: what is copied falls out in time. */
+/*
+ * Many old hits of one item have filled cells that another item uses later. What is copied from their plane into a
+ * newer one falls out in time.
+ */
 TEST(Raise, NeverUndercountsWhatWasCopiedFromAnOlderPlane)
 {
 	Random random(3);
@@ -124,7 +128,10 @@ TEST(Raise, NeverUndercountsWhenStoredAfterEachHit)
 	}
 }
 
-/* The smallest cell grows by the hit, exactly, and so does the count of an item; positions that coincide count once. */
+/*
+ * A hit raises the item's smallest cell by exactly its amount, so the count of the item grows by it too. Two
+ * positions that coincide are one cell.
+ */
 TEST(Raise, TheSmallestCellGrowsByTheHit)
 {
 	Random random(5);
@@ -195,7 +202,7 @@ TEST(Raise, OvercountsLessThanHalfAsMuch)
 		}
 }
 
-/* From sums of items to cells: each the largest of its items', whatever their order. */
+/* When sums of items go over to cells, each cell gets the sum of its largest item, in whatever order the items come. */
 TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 {
 	Random random(8);
@@ -212,7 +219,7 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 		{
 			item.hash = random();
 			for (uint64_t &word : item.words)
-				/* ties in value too: 2^16 of one plane are 1 of the next */
+				/* some items have equal sums: 2^16 in one plane are 1 in the next */
 				word = random() % 3 == 0 ? 0 : random() % 3 << (random() % 2 * 16);
 		}
 		auto build = [&](Builder &sums) {
@@ -250,7 +257,7 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 	}
 }
 
-/* Merging adds counters: never less than the truth, never more than without minimum increase. */
+/* Merging adds counters. A count is never below the exact one, and never above the count without minimum increase. */
 TEST(Raise, MergedFiltersKeepBothBounds)
 {
 	Random random(9);
@@ -277,7 +284,7 @@ TEST(Raise, MergedFiltersKeepBothBounds)
 			for (size_t i = 0; i < left.size(); i++)
 				ASSERT_LE(left[i], right[i]);
 
-			/* and further hits raise what was merged */
+			/* further hits raise the merged cells */
 			Builder sums(like);
 			ASSERT_EQ(sums.add(raised), SB_OK);
 			for (const Hit &hit : some_hits(random, 100, 100, 20, true))

@@ -1,6 +1,6 @@
 /*
- * sums_test.cpp: exact sums and what is stored of them. The promises of DESIGN section 6: never an undercount, the same
- * bytes whatever the order of rows and the number of workers, and an overcount of at most 0.1 % and a unit.
+ * sums_test.cpp: exact sums, and what is stored of them. The promises of DESIGN section 6: no undercount; the same
+ * bytes whatever the order of rows and the number of workers; an overcount of at most 0.1 % and a unit.
  */
 #include "tbf_support.h"
 
@@ -21,7 +21,7 @@ struct Scenario
 {
 	const char *name;
 	int64_t half_life, epoch;
-	int64_t from, to; /* when hits fall */
+	int64_t from, to; /* the range of the hits' times */
 };
 
 void PrintTo(const Scenario &scenario, std::ostream *out)
@@ -51,7 +51,7 @@ protected:
 		return shape(cells, hashes, GetParam().half_life, GetParam().epoch);
 	}
 
-	/* Hits of few items, so that they collide, most of weight 1, some not. */
+	/* Hits of few items, so that they collide. Most hits have weight 1. */
 	std::vector<Hit> hits(uint64_t seed, size_t count = 400) const
 	{
 		Random random(seed);
@@ -67,7 +67,7 @@ protected:
 		return result;
 	}
 
-	/* Times to ask at: around the hits, far after them, and before. */
+	/* Times at which counts are asked: around the hits, long after them, and before them. */
 	std::vector<int64_t> times(uint64_t seed) const
 	{
 		Random random(seed);
@@ -142,14 +142,14 @@ TEST_P(SumsIn, PartsCombinedEqualTheWhole)
 			std::vector<std::unique_ptr<Builder>> workers;
 			for (size_t i = 0; i < parts; i++)
 				workers.push_back(std::make_unique<Builder>(like()));
-			/* by time as often as at random: a worker that saw only old hits is the hard case */
+			/* half of the rounds are in order of time: the hard case is a worker that gets only old hits */
 			if (seed % 2 == 0)
 				std::sort(all.begin(), all.end(), [](const Hit &a, const Hit &b) { return a.at < b.at; });
 			for (size_t i = 0; i < all.size(); i++)
 				ASSERT_EQ(workers[seed % 2 == 0 ? i * parts / all.size() : random() % parts]->add(all[i]), SB_OK);
 			std::shuffle(workers.begin(), workers.end(), random);
 
-			Builder leader(like()); /* begins as one that saw no row */
+			Builder leader(like()); /* begins like a leader without rows */
 			for (const auto &worker : workers)
 				ASSERT_EQ(leader.unite(*worker), SB_OK);
 			EXPECT_TRUE(same_bytes(leader.stored().value(), expected)) << parts << " parts";
@@ -188,7 +188,7 @@ TEST_P(SumsIn, HitsWithoutWeightLeaveNoTraceOfTheirOrder)
 	}
 }
 
-/* The least example of it: nothing was dropped if what fell out had no weight, whichever way it fell. */
+/* The smallest example: a hit without weight falls out. Nothing is dropped with it, whether it comes early or late. */
 TEST(Sums, AnOldHitWithoutWeightIsTheSameEarlyOrLate)
 {
 	std::vector<Hit> early = {{1, 0, 0}, {2, 1000 * hour, 1}};
@@ -251,7 +251,7 @@ TEST_P(SumsIn, NeverUndercountAfterMerging)
 	Random random(182);
 	for (uint64_t seed = 30; seed < 36; seed++)
 	{
-		/* several filters, each of its own stretch of time, some decayed, some small, merged in any order */
+		/* several filters, each of its own range of time, some decayed, some small, merged in any order */
 		std::vector<Hit> all;
 		std::vector<Tbf> filters;
 		for (int i = 0; i < 4; i++)
@@ -270,7 +270,7 @@ TEST_P(SumsIn, NeverUndercountAfterMerging)
 			ASSERT_EQ(sums.add(filter), SB_OK);
 		expect_no_undercount(sums.stored(), all, seed);
 
-		/* one by one, and hits among them */
+		/* merged one at a time, with hits in between */
 		Tbf running = filters[0];
 		for (size_t i = 1; i < filters.size(); i++)
 		{
@@ -307,7 +307,7 @@ TEST_P(SumsIn, NeverUndercountWhenAddedHitByHit)
 	expect_no_undercount(running, all, 40);
 }
 
-/* What falls out of the planes is little, but a little of very many hits is not nothing. */
+/* Each hit that falls out of the planes is tiny, but very many of them are not. */
 TEST(Sums, NeverUndercountWhatFellOutOfTheOldestPlane)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
@@ -337,7 +337,7 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 	{
 		Hit late{1, 15 * hour, 1e10};
 		sb_status status = sums.add(late);
-		if (status == SB_OVERFLOW) /* refusing is no undercount */
+		if (status == SB_OVERFLOW) /* an overflow that is reported is no undercount */
 			break;
 		ASSERT_EQ(status, SB_OK);
 		hits.push_back(late);
@@ -354,7 +354,10 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 	}
 }
 
-/* A merge stands at an older base than its newest filter: there, what fell out weighs 2^32 times as much. */
+/*
+ * A merged filter has an older base than its newest part. Seen from that base, what fell out weighs 2^32 times as
+ * much.
+ */
 TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
@@ -405,7 +408,7 @@ TEST(Sums, OrderOfAMergeLeavesNoTraceHoweverFarApart)
 
 /* ----------------------------------------------------------- and overcounts little */
 
-/* An item alone in its filter: nothing collides, so what remains is rounding. */
+/* An item that is alone in its filter does not collide, so its overcount comes from rounding only. */
 TEST_P(SumsIn, OvercountsAtMostAThousandthAndAUnit)
 {
 	Random random(191);
@@ -420,7 +423,7 @@ TEST_P(SumsIn, OvercountsAtMostAThousandthAndAUnit)
 		double unit = std::ldexp(1, -filter.parameters.unit_bits);
 		for (int64_t at : times(static_cast<uint64_t>(round)))
 		{
-			/* a unit at the base, seen from `at`, and the whole of what planes dropped */
+			/* the overcount is at most a unit at the base, seen from `at`, plus all that planes have dropped */
 			long double scale = static_cast<long double>(sb_tbf_count(&filter.parameters, 1, at));
 			long double exact = truth(tbf, all, item, at);
 			auto count = static_cast<long double>(filter.count(item, at));
@@ -433,7 +436,7 @@ TEST_P(SumsIn, OvercountsAtMostAThousandthAndAUnit)
 
 TEST_P(SumsIn, OfAnItemNeverSeenAreZeroWhileNothingIsForgotten)
 {
-	/* within some 30 half-lives of each other, so that no plane drops */
+	/* the hits are within some 30 half-lives, so that no plane falls out */
 	std::vector<Hit> all = hits(50, 20);
 	int64_t epoch = std::max<int64_t>(GetParam().epoch, 1);
 	int64_t start = floor_quotient(GetParam().from, epoch) * epoch;
@@ -474,7 +477,7 @@ TEST_P(SumsIn, TotalIsThatOfAllHits)
 		}
 		long double total = static_cast<long double>(filter.parameters.total) / 4096;
 		EXPECT_GE(total, exact * (1 - oracle_error));
-		/* each hit is rounded up to a 4096th of its own moment at most, which for small weights is much */
+		/* each hit is rounded up to at most 1/4096 of a hit at its own moment. For small weights this is much */
 		EXPECT_LE(total, exact * 1.001L + static_cast<long double>(all.size()) * 2 / 4096 + 2.0L / 4096);
 	}
 }
@@ -516,7 +519,7 @@ TEST(SumsUndecayed, WholeHitsAreExact)
 		EXPECT_GE(filter.count(hash, 0), static_cast<double>(count));
 		exact += filter.count(hash, 0) == static_cast<double>(count);
 	}
-	EXPECT_EQ(exact, counts.size()); /* 20 items in 4096 cells: nothing collides with all three cells of another */
+	EXPECT_EQ(exact, counts.size()); /* 20 items in 4096 cells: each item has a cell of its own */
 }
 
 TEST(SumsUndecayed, LargeWholeWeightsAreExact)

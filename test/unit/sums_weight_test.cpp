@@ -1,9 +1,10 @@
 /*
- * sums_weight_test.cpp: filters merged by weights. What is promised: never below the exact weighted sum; above it by a
- * thousandth and a unit at most; the same bytes in any order and split; whole weights of whole hits exact.
+ * sums_weight_test.cpp: filters merged with weights. The promises: a count is never below the exact weighted sum, and
+ * above it by at most a thousandth and a unit; the bytes are the same in any order and split; whole weights of whole
+ * hits are exact.
  *
- * The oracle is the sum of weight times stored counter in long double: what the merge itself may not spoil. (That the
- * stored counters do not undercount the hits is sums_test.cpp's business.)
+ * The oracle is the sum of weight times stored counter in long double, so these tests check the merge alone.
+ * (sums_test.cpp checks that stored counters do not undercount the hits.)
  */
 #include "tbf_support.h"
 
@@ -19,7 +20,7 @@ struct Weighted
 	double weight;
 };
 
-/* Any magnitude that a weight may have; often whole, often a power of two, sometimes 0. */
+/* A weight of any allowed magnitude: often a whole number, often a power of two, sometimes 0. */
 double any_weight(Random &random)
 {
 	switch (random() % 8)
@@ -41,15 +42,15 @@ double any_weight(Random &random)
 	}
 }
 
-/* Weights by age as they are meant to be. */
+/* A typical weight by age. */
 double usual_weight(Random &random)
 {
 	return std::pow(uniform(random), 4);
 }
 
 /*
- * A filter of a few items, with hits within `spread` half-lives of `newest`; sometimes decayed afterwards, or on an old
- * base, which makes for counters of 64 bits. Hits weigh up to 2^heavy.
+ * A filter of a few items whose hits are within `spread` half-lives of `newest`. Some filters are decayed afterwards.
+ * Some get an old base, so their counters have 64 bits. A hit weighs up to 2^heavy.
  */
 Tbf any_filter(Random &random, const sb_tbf &like, int64_t newest, int64_t spread, bool whole, int heavy = 17)
 {
@@ -100,7 +101,7 @@ Tbf merged(const sb_tbf &like, const std::vector<Weighted> &merge)
 	return sums.stored();
 }
 
-/* In hits at the base of `at`: sum of weight * value * 2^(base - base of at). */
+/* The sum of weight * value * 2^(base - base of `at`) over the filters of the merge: hits at the base of `at`. */
 template <typename Value>
 long double exact(const std::vector<Weighted> &merge, const Tbf &at, Value value)
 {
@@ -134,7 +135,7 @@ long double unit_of(const Tbf &filter)
 
 constexpr long double thousandth = 1.001L;
 
-/* The value that a weight is counted by. */
+/* The weight as the merge represents it: factor * 2^exponent. */
 long double value_of(const streambloom::filter_weight &weight)
 {
 	return std::ldexp(static_cast<long double>(weight.factor), weight.exponent);
@@ -187,7 +188,7 @@ TEST(Weight, HasLimits)
 
 /* ------------------------------------------------------------------- the sums */
 
-/* Every counter; where something fell out of the planes the slack stands for it. */
+/* Checks every counter. If something fell out of the planes, the slack makes up for it. */
 TEST(SumsWeight, NeverUndercountAndHardlyOvercount)
 {
 	Random random(303);
@@ -207,13 +208,13 @@ TEST(SumsWeight, NeverUndercountAndHardlyOvercount)
 			EXPECT_GE((counted + slack_of(sum)) * (1 + oracle_error), truth + given);
 			EXPECT_LE(counted, truth * thousandth + unit_of(sum));
 		}
-		/* what falls out is at least 2^-32 of the newest, or smaller than any unit */
+		/* what falls out weighs at most 2^-32 of the newest hits' weight, or less than a unit */
 		EXPECT_LE(slack_of(sum), given * thousandth + 1e9L * unit_of(sum));
 	}
 	EXPECT_GT(dropped, 10);
 }
 
-/* The whole way: hits of items, rows of them, weights, and the count of an item. */
+/* The whole way: hits of items, the rows that they become, the weights of the rows, and the count of an item. */
 TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 {
 	Random random(304);
@@ -245,7 +246,7 @@ TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 	}
 }
 
-/* A thousandth of a hit, ten thousand times: amounts of 2^-12 hits would make 22 % more of it. */
+/* A thousandth of a hit, ten thousand times. Amounts in steps of 2^-12 hits would come to 22 % more. */
 TEST(SumsWeight, SmallAmountsKeepTheirProportions)
 {
 	for (bool decays : {false, true})
@@ -354,7 +355,7 @@ TEST(SumsWeight, WholeWeightsOfWholeHitsAreExact)
 	}
 }
 
-/* Without decay nothing falls out: an item never seen counts 0, whatever the weights. */
+/* Without decay nothing falls out: an item that never came counts 0, whatever the weights. */
 TEST(SumsWeight, WithoutDecayNothingIsForgotten)
 {
 	Random random(310);
@@ -384,7 +385,9 @@ TEST(SumsWeight, TotalAndSlackGoByTheWeight)
 		Tbf sum = merged(like, merge);
 		auto total = [](const Tbf &filter) { return static_cast<long double>(filter.parameters.total); };
 		EXPECT_GE(total(sum) * (1 + oracle_error), exact(merge, sum, total));
-		/* rounded up to 1/4096 of a hit at the filter's base at the coarsest, and once more when it is stored */
+		/*
+		 * each part is rounded up to at most 1/4096 of a hit at its own base, and the sum once more when it is stored
+		 */
 		long double roundings = 2;
 		for (const Weighted &part : merge)
 			roundings += std::ldexp(1.0L, static_cast<int>(part.filter.parameters.base - sum.parameters.base));
@@ -397,7 +400,7 @@ TEST(SumsWeight, TotalAndSlackGoByTheWeight)
 	}
 }
 
-/* The weight moves amounts, not times: base and newest are the filters' own. */
+/* A weight changes amounts, not times: base and newest are those of the filters. */
 TEST(SumsWeight, ScaleIsThatOfTheFilters)
 {
 	Random random(312);
@@ -415,8 +418,8 @@ TEST(SumsWeight, ScaleIsThatOfTheFilters)
 }
 
 /*
- * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the
- * newest hit; that a weight has many digits must not make it fall earlier.
+ * Like SumsMerge.ChargesForWhatFellOutAndNoMore. Hits that fall out are at least 33 half-lives old, or weigh as
+ * little compared with the newest hit. A weight that has many digits must not make them fall out earlier.
  */
 TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 {
@@ -442,7 +445,7 @@ TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 
 /* ----------------------------------------------------------------- the limits */
 
-/* A hot counter of all its 32 bits in as many rows as hours of seven years: room for that. */
+/* A counter that uses all of its 32 bits, in as many rows as seven years have hours: there is room for these. */
 TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 {
 	for (double weight : {0.7, 0x1p-20, 1.0, 7.0})
@@ -458,7 +461,9 @@ TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 	}
 }
 
-/* Each time the state is doubled the count doubles too, until the overflow is said: and then it stays. */
+/*
+ * Doubling the state doubles the count each time, until the overflow is reported. From then on it is reported always.
+ */
 TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 {
 	for (bool decays : {false, true})
@@ -488,7 +493,10 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 			}
 }
 
-/* Totals as large as a header may hold, and no counter: doubled on and on they would come to 2^128, and so to 0. */
+/*
+ * Filters without counters whose totals are as large as a header can hold. Doubled again and again they would reach
+ * 2^128, and so wrap to 0.
+ */
 TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 {
 	for (int64_t base : {0, 15})
@@ -510,7 +518,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			{
 				ASSERT_EQ(sums.unite(sums), SB_OK);
 				Tbf sum;
-				/* what has fallen out is far smaller than that beside the newest hit, but it must not come round */
+				/* compared with the newest hit, what fell out is far smaller, but the total must not wrap */
 				if (!falls_out || base + 62 + 33 + doubling >= 126)
 				{
 					EXPECT_EQ(sums.store(&sum), SB_TOTAL_OVERFLOW) << doubling;

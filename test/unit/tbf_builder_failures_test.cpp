@@ -1,6 +1,6 @@
 /*
- * tbf_builder_failures_test.cpp: sb_tbf_builder where memory, time or numbers end: a call that fails loses nothing of
- * what was added before, leaks nothing, and may be repeated.
+ * tbf_builder_failures_test.cpp: sb_tbf_builder when memory ends, the caller wants to stop, or a number grows too
+ * large. A call that fails loses nothing of what was added before, leaks nothing, and may be repeated.
  */
 #include "tbf_builder_support.h"
 
@@ -10,7 +10,7 @@ using namespace test;
 
 namespace {
 
-/* What is asked whether to stop says so at one question. */
+/* The core's question whether to stop is answered with "stop" when this number of questions has come. */
 uint64_t questions_left;
 bool asked_after_stop;
 
@@ -34,7 +34,7 @@ public:
 	StopsAt &operator=(const StopsAt &) = delete;
 };
 
-/* A life of a builder, of which each step may fail and is then tried again. */
+/* What a test does with builders, step by step. Each step may fail, and is then repeated. */
 struct Life
 {
 	sb_tbf plan;
@@ -42,7 +42,7 @@ struct Life
 	bool self_sized;
 	std::vector<Hit> hits;
 	std::vector<Hit> others;
-	Tbf filter; /* added where it has cells */
+	Tbf filter; /* to add to the builder, if it has cells */
 };
 
 enum class Step
@@ -57,8 +57,8 @@ enum class Step
 };
 
 /*
- * Runs it; `fails` says that a call may not be SB_OK. Whatever was added by a call that was SB_OK is in `in`. A call
- * that failed is tried once more with all memory and time, which `relieve` gives.
+ * Does all steps of `life`. A call may return `failure` instead of SB_OK; then `relieve` takes the limits away, and
+ * the same call must succeed. `in` has the hits of all calls that returned SB_OK.
  */
 void live(const Life &life, const sb_memory *memory, sb_status failure, const std::function<void()> &relieve)
 {
@@ -124,7 +124,7 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 		memory->release(memory->context, bytes);
 	expect_no_undercount(result, in);
 
-	/* and on from what was stored */
+	/* a builder that begins with the stored value */
 	sb_tbf_builder *begun_again = nullptr;
 	tried([&] { return sb_tbf_builder_of(memory, &result.parameters, result.cells.data(), &begun_again); });
 	Owned again(begun_again);
@@ -171,7 +171,7 @@ std::vector<Life> lives()
 	recurring.flags |= SB_TBF_RECURRING_MINIMUM;
 	all.push_back({recurring, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1200, 900, 0), {}, Tbf()});
 
-	/* a list that is added with a weight, to one that is shorter */
+	/* adds a list with a weight to a builder whose list is shorter */
 	Memory memory;
 	sb_tbf listed = wide;
 	listed.top = 5;
@@ -181,14 +181,17 @@ std::vector<Life> lives()
 	all.push_back({small, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20),
 				   stored_by(with_list.get())});
 
-	/* hashes that crowd, so that the set takes the secret */
+	/* hashes that crowd, so that the set takes a secret */
 	std::vector<Hit> crowd(900);
 	for (size_t i = 0; i < crowd.size(); i++)
 		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
 	all.push_back(
 		{planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
 
-	/* exact filters into a builder of cells and into one of items, and one with cells into one that sizes itself */
+	/*
+	 * adds exact filters to a builder of cells and to one of items, and a filter with cells to a builder that sizes
+	 * itself
+	 */
 	Owned few = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 	add_all(few.get(), hits_of(random, 300, 200, 30));
 	const Tbf exact = stored_by(few.get());
@@ -248,8 +251,8 @@ TEST(TbfBuilderFailures, LosesNothingAndLeaksNothingWhenItIsStopped)
 }
 
 /*
- * Columns of the largest set there is have 256 MB: to clear one at once would keep a cancel waiting. (Planes of cells
- * are released.)
+ * The columns of the largest possible set have 256 MB. To clear a column without a question would delay a cancel.
+ * (Planes of cells are released instead.)
  */
 TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 {
@@ -287,7 +290,7 @@ TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 	}
 }
 
-/* What was waiting is dropped with the hit that overflows; what was in before is not. */
+/* A hit that overflows is dropped with all that is pending. What was added before stays. */
 TEST(TbfBuilderFailures, OverflowComesWithALaterCallAndTheRestStays)
 {
 	Memory memory;
@@ -308,7 +311,7 @@ TEST(TbfBuilderFailures, OverflowComesWithALaterCallAndTheRestStays)
 	}
 }
 
-/* For PL/pgSQL variables, which must not get a hit with which they could not be stored. */
+/* PL/pgSQL variables need this: a variable must not get a hit with which it could not be stored. */
 TEST(TbfBuilderFailures, KnowsBeforehandWhetherTheTotalWillFit)
 {
 	Random random(1951);
@@ -331,7 +334,7 @@ TEST(TbfBuilderFailures, KnowsBeforehandWhetherTheTotalWillFit)
 			ASSERT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
 			const sb_status expected = sb_tbf_builder_check_total(builder.get(), &moment, value, count);
 
-			/* other items each time: only the total can become too large */
+			/* other items each time, so only the total can become too large */
 			sb_status status = SB_OK;
 			for (uint64_t n = 0; n < std::min<uint64_t>(count, 4) && status == SB_OK; n++)
 				status = sb_tbf_builder_check_total(builder.get(), &moment, value, n);

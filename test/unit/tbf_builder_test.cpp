@@ -1,6 +1,6 @@
 /*
- * tbf_builder_test.cpp: sb_tbf_builder as a whole: in whatever form its sums are, however they were split, sent and
- * united, the stored bytes are the same.
+ * tbf_builder_test.cpp: sb_tbf_builder as a whole. Whatever the form of its sums, and however these were split, sent
+ * and united, the stored bytes are the same.
  */
 #include "tbf_builder_support.h"
 
@@ -87,7 +87,10 @@ TEST(TbfBuilder, OneThatSizesItselfIsExactOrTheFilterOfThatSize)
 	}
 }
 
-/* The list of hot items stays with the items, while the counters of a filter with cells are apart: both arrive. */
+/*
+ * In a builder of items, filters with cells have counters of their own, and the list of hot items belongs to the
+ * items. Both must arrive.
+ */
 TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 {
 	Random random(13);
@@ -109,7 +112,10 @@ TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), filter.value()));
 }
 
-/* What a builder holds can be sent, although it is checked where it arrives: the times of the filters do not matter. */
+/*
+ * Whatever a builder holds can be sent, although the receiver checks it. This holds however far apart the times of
+ * its filters are.
+ */
 TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
 {
 	Random random(14);
@@ -140,8 +146,8 @@ TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
 }
 
 /*
- * What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and
- * no undercount.
+ * Whatever the order of merging, the number of builders and the form of the parts, the result has the same bytes, and
+ * there is no undercount.
  */
 TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 {
@@ -202,7 +208,10 @@ TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 	}
 }
 
-/* Sums of items raise cells to the largest, so for them neither the order of hits matters nor how they were split. */
+/*
+ * Sums of items raise a cell to the largest of its items, so neither the order of hits nor the way in which they were
+ * split matters.
+ */
 TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 {
 	Random random(3);
@@ -222,7 +231,7 @@ TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 	expect_no_undercount(filter, hits);
 	EXPECT_TRUE(same_bytes(stored_by(second.get()).value(), filter.value()));
 
-	/* and the same once there are so many that they go over to cells: still no undercount */
+	/* once there are so many items that the sums go over to cells, there is still no undercount */
 	std::vector<Hit> more = hits_of(random, 60000, 20000, 60);
 	add_all(second.get(), more);
 	hits.insert(hits.end(), more.begin(), more.end());
@@ -261,7 +270,7 @@ TEST(TbfBuilder, AddsStoredFiltersAsTheirHits)
 	EXPECT_TRUE(same_bytes(stored_by(again.get()).value(), filter.value()));
 }
 
-/* Smaller builders and filters, by a power of two, are widened. */
+/* Builders and filters that are smaller by a power of two are widened. */
 TEST(TbfBuilder, UnitesCellsOfOtherSizes)
 {
 	Random random(5);
@@ -319,7 +328,7 @@ TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
 
 /* --------------------------------------------------------------------- travelling */
 
-/* A builder of items that arrived is as good as any: nothing is lost whatever is done with it. */
+/* A builder of items that has arrived can be used like any other: whatever is done with it, nothing is lost. */
 TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 {
 	Random random(6);
@@ -348,7 +357,7 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			const Bytes of_other = sent(other.get());
 			Owned other_arrived = arrived(memory, of_other);
 			ASSERT_EQ(unite(united.get(), other_arrived.get()), SB_OK);
-			Owned lone = arrived(memory, bytes); /* never used at all */
+			Owned lone = arrived(memory, bytes); /* it is never used */
 
 			const Tbf before = stored_by(here.get());
 			ASSERT_EQ(add(here.get(), one), SB_OK);
@@ -390,7 +399,7 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 		const Bytes longer = good + Bytes(1);
 		EXPECT_EQ(sb_tbf_builder_deserialize(memory, longer.data(), longer.size(), &out), SB_BAD_LENGTH);
 
-		/* whatever is not refused can be used */
+		/* bytes that are not refused can be used */
 		uint64_t taken = 0;
 		for (int i = 0; i < 20000; i++)
 		{
@@ -414,7 +423,7 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 		EXPECT_GT(taken, 1000u);
 	}
 
-	/* with recurring minimum nothing travels */
+	/* builders with recurring minimum cannot be sent */
 	sb_tbf plan = shape(128, 3, 0, 0);
 	plan.flags |= SB_TBF_RECURRING_MINIMUM;
 	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
@@ -425,12 +434,12 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 }
 
 /*
- * Sums that nobody added would be stored with the first hit that comes, and so would the base of a filter that nobody
- * added: without a half-life there is no slack, and the base is 0.
+ * Damaged bytes could hold sums although nobody added a hit, and these would be stored with the first hit that comes.
+ * The same is true of a base without a filter: without a half-life there is no slack, and the base is 0.
  */
 TEST(TbfBuilder, SumsWithoutHitsAreRefused)
 {
-	/* The totals that fell out, then three of each plane and a byte. */
+	/* The totals that fell out come first; then, for each plane, three numbers and a byte. */
 	constexpr size_t notes = SB_TBF_HEADER + 6 + 4 * 8;
 	constexpr size_t wide = 16;
 	Memory memory;
@@ -440,7 +449,7 @@ TEST(TbfBuilder, SumsWithoutHitsAreRefused)
 		const Bytes good = sent(empty.get());
 		(void) arrived(memory, good);
 		std::vector<size_t> places = {notes, notes + wide};
-		for (const size_t flag : {size_t{4}, size_t{5}}) /* merged?, fractions? */
+		for (const size_t flag : {size_t{4}, size_t{5}}) /* "was merged", "has fractions" */
 		{
 			Bytes bytes = good;
 			sb_tbf_builder *out;
@@ -497,7 +506,7 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 	EXPECT_EQ(section.error >> section.fraction_bits, 10u);
 	EXPECT_FALSE(streambloom::top_next(&section, &item));
 
-	/* without a list none is wanted */
+	/* a builder without a list wants no hot hits */
 	plan.top = 0;
 	Owned none = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
 	EXPECT_FALSE(sb_tbf_builder_add_hot_hit(none.get(), 1, &moment, 5));
@@ -505,7 +514,7 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 
 /* -------------------------------------------------------------- recurring minimum */
 
-/* The table, by its rule alone. */
+/* The table, computed from its rule alone. */
 TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 {
 	Random random(8);
@@ -539,7 +548,7 @@ TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 	}
 	ASSERT_GT(expected.size(), 100u);
 
-	/* in one go, and with a store and a new beginning in the middle */
+	/* one builder gets all hits; another one is stored in the middle and begun again */
 	Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
 	add_all(whole.get(), hits);
 	Owned first = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);

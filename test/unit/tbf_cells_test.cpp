@@ -1,5 +1,5 @@
 /*
- * tbf_cells_test.cpp: what the two layouts of stored counters promise of each other, and of damaged bytes.
+ * tbf_cells_test.cpp: the two layouts of stored counters hold the same counters, and damaged bytes are refused.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -8,7 +8,7 @@ using namespace test;
 
 namespace {
 
-/* A flat filter of these counters, 64 bits each. */
+/* The cells of a flat filter that has these counters, with 64 bits each; *header gets its header. */
 Bytes flat_filter(const std::vector<uint64_t> &counters, sb_tbf *header)
 {
 	EXPECT_EQ(sb_tbf_plan(counters.size() / 11, 0.01, 0, 0, true, header), SB_OK);
@@ -21,7 +21,7 @@ Bytes flat_filter(const std::vector<uint64_t> &counters, sb_tbf *header)
 	return cells;
 }
 
-/* Zero, small and large ones, and all that is at a power of two, where a code gets longer by a bit. */
+/* Counters: zeros, small and large ones, and those next to a power of two, where a code gets longer by a bit. */
 std::vector<uint64_t> all_sorts(size_t count, int share_of_zeros)
 {
 	Random random(20261121);
@@ -36,7 +36,7 @@ std::vector<uint64_t> all_sorts(size_t count, int share_of_zeros)
 	return counters;
 }
 
-/* There and back: every counter, to the last unit, whatever the share of zeros. */
+/* From one layout to the other and back, every counter keeps its exact value, whatever the share of zeros. */
 TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 {
 	for (int zeros : {0, 1, 30, 70, 99, 100})
@@ -59,7 +59,8 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 }
 
 /*
- * Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them.
+ * Damaged bytes on disk may hold counters that are too large for any filter. They must be refused before anything is
+ * written for them.
  */
 TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 {

@@ -1,5 +1,6 @@
 /*
- * tbf_clock_test.cpp: times on the decaying scale. Everything is rounded up, by little; x is an exact quotient.
+ * tbf_clock_test.cpp: times on the decaying scale. Every power of two is rounded up by a little; x itself is an exact
+ * quotient.
  */
 #include "tbf_support.h"
 
@@ -71,7 +72,7 @@ TEST(TbfMoment, ScaleIsNeverBelowThePowerAndAtMostABillionthAbove)
 		long double scale = static_cast<long double>(moment.scale) / static_cast<long double>(one);
 		long double inverse = static_cast<long double>(moment.inverse) / static_cast<long double>(one);
 
-		/* 4e-19: the error of long double's own exp2l */
+		/* 4e-19 is the error of exp2l of long double */
 		EXPECT_GE(scale, power * (1 - 4e-19L));
 		EXPECT_LE(scale, power * (1 + 1e-9L));
 		EXPECT_GE(inverse, 2 / power * (1 - 4e-19L));
@@ -83,7 +84,7 @@ TEST(TbfMoment, ScaleIsNeverBelowThePowerAndAtMostABillionthAbove)
 	}
 }
 
-/* A hit counted at its own moment must be no less than one hit: in integers, without any oracle. */
+/* A hit that is counted at its own moment must come to at least one hit. Tested in integers, so no oracle is needed. */
 TEST(TbfMoment, ScaleTimesInverseIsNeverBelowTwo)
 {
 	Random random(103);
@@ -147,7 +148,7 @@ TEST(TbfMoment, NeverGoesBack)
 	}
 }
 
-/* An epoch is the grain of time: whatever lies in one, has one moment. */
+/* Time advances in epochs: all times in one epoch have the same moment. */
 TEST(TbfMoment, IsOneWithinAnEpoch)
 {
 	Random random(106);
@@ -421,7 +422,7 @@ TEST(TbfCount, LongBeforeIsInfinite)
 
 TEST(TbfCount, NeverRoundsALargeCounterDown)
 {
-	/* more bits than a double has: each must come out at or above itself */
+	/* counters have more bits than a double; each count must be rounded up */
 	sb_tbf tbf = shape(64, 1, 0, 0);
 	tbf.flags = SB_TBF_HAS_HITS;
 	Random random(122);
@@ -447,7 +448,10 @@ TEST(TbfCount, WithoutDecayIsTheCounterAtAnyTime)
 	EXPECT_EQ(sb_tbf_count(&tbf, 24, 0), 1.5);
 }
 
-/* Headers from outside may hold any base that the reader accepts: the distance to a time must not overflow. */
+/*
+ * A header from outside may have any base that the reader accepts. The distance from such a base to a time must not
+ * overflow.
+ */
 TEST(TbfCount, SurvivesTheExtremesOfTheScale)
 {
 	int read_at_all = 0;

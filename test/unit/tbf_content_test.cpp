@@ -1,7 +1,7 @@
 /*
- * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and
- * not for all cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each
- * block in each plane).
+ * tbf_content_test.cpp: the functions that work on a filter of many cells take memory for the blocks that hold
+ * something, not for all cells. The limit is 20 times the bytes of arguments and result, plus the addresses of blocks
+ * (8 bytes for each block in each plane).
  */
 #include "tbf_support.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t hour = INT64_C(3600000000);
 
-/* Memory whose peak is measured from here on. */
+/* Memory whose peak is measured from the construction of this object on. */
 class Peak
 {
 public:
@@ -32,7 +32,7 @@ sb_tbf large(int64_t half_life, uint64_t items = 12700000)
 	return plan;
 }
 
-/* The value that a door made, and released. */
+/* The filter that a function of the core made at `value`. Releases the value. */
 Tbf made(const Memory &memory, const sb_tbf &header, void *value)
 {
 	Tbf filter;
@@ -55,7 +55,7 @@ Tbf with_one_hit(const sb_tbf &plan, uint64_t hash, int64_t at)
 	return made(builder.memory, stored, value);
 }
 
-/* The filter that these make with their weights; its memory is counted. */
+/* Merges the filters, each with this weight. Counts the memory. */
 Tbf added_up(const Peak &peak, const std::vector<const Tbf *> &filters, double weight = 1)
 {
 	sb_tbf_builder *builder;
@@ -84,7 +84,7 @@ uint64_t bytes_of(const std::vector<const Tbf *> &filters)
 
 } // namespace
 
-/* Alone, scaled, and two together whose hits lie one or more planes apart. */
+/* Filters that are merged alone, scaled, or in pairs whose hits are one or more planes apart. */
 TEST(TbfContent, SumsTakeTheBlocksThatHoldSomething)
 {
 	Random random(11);
@@ -124,7 +124,7 @@ TEST(TbfContent, AHitAddedTakesItsBlock)
 	EXPECT_EQ(sum.count(17, hour), 0.5);
 }
 
-/* Each with hits of its own: the sums grow with the blocks of all of them. */
+/* Each filter has hits of its own, so the sums grow with the blocks of all of them. */
 TEST(TbfContent, ManyMergedTakeTheBlocksOfAll)
 {
 	Random random(12);
@@ -140,7 +140,7 @@ TEST(TbfContent, ManyMergedTakeTheBlocksOfAll)
 	peak.stays_within("merged", plan, bytes_of(all) + bytes_of({&sum}), 1);
 	EXPECT_EQ(sum.parameters.total, 20u << SB_TBF_HIT_BITS);
 
-	/* for a state that is sent no more is needed */
+	/* a state that is sent needs no more */
 	Builder builder(plan);
 	for (const Tbf &filter : filters)
 		ASSERT_EQ(builder.add(filter), SB_OK);
@@ -193,7 +193,7 @@ TEST(TbfContent, DecayAndRemovingGoWithTheBytes)
 	EXPECT_EQ(removed.count(hash, 0), 0);
 }
 
-/* Of planes that fall out nothing stays. */
+/* Planes that fall out release all their memory. */
 TEST(TbfContent, APlaneThatFallsOutIsReleased)
 {
 	Random random(14);
@@ -208,7 +208,7 @@ TEST(TbfContent, APlaneThatFallsOutIsReleased)
 	}
 }
 
-/* Memory that ends, in the middle of many blocks: what was there before stays, and the builder goes on. */
+/* The memory ends in the middle of many blocks. What was there before stays, and the builder can be used further. */
 TEST(TbfContent, MemoryThatEndsLeavesWhatWasAdded)
 {
 	Random random(13);

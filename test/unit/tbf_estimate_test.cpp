@@ -1,5 +1,5 @@
 /*
- * tbf_estimate_test.cpp: estimates against the truth that the test knows.
+ * tbf_estimate_test.cpp: estimates, compared with exact values that the tests know.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_place.hpp"
@@ -8,7 +8,7 @@ using namespace test;
 
 static constexpr int64_t hour = INT64_C(3600000000);
 
-/* Counts of n random items, few of them large, and the filter of them. */
+/* The counts of n random items, few of them large, and the filter of these items. */
 struct Stream
 {
 	std::vector<uint64_t> hashes;

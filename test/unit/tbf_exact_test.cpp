@@ -1,6 +1,6 @@
 /*
- * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no
- * such form.
+ * tbf_exact_test.cpp: the exact form of a small tbf as bytes. Items are written and read, and looked up. Bytes that
+ * are no exact form are refused.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using Items = std::vector<exact_item>;
 
-/* What follows the header, and as much of the header as tells how to read it. */
+/* The bytes behind the header, and the fields of the header that tell how to read them. */
 struct Exact
 {
 	sb_tbf filter{};
@@ -72,7 +72,7 @@ sb_status read(const sb_tbf &filter, const Bytes &cells, Items *out)
 	return reader.status();
 }
 
-/* As a caller does that has the directory's bytes and the block's bytes only. */
+/* Looks a hash up like a caller who has only the bytes of the directory and those of the block. */
 sb_status find(const Exact &exact, uint64_t hash, uint64_t *units)
 {
 	size_t offset;
@@ -163,8 +163,8 @@ TEST(TbfExact, FindsEveryItemAndNoOther)
 }
 
 /*
- * At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up
- * to 10).
+ * At most 9 bytes per item. If counts have 12 binary digits after the point, this holds from some 2,000 items on;
+ * below that, an item takes up to 10.
  */
 TEST(TbfExact, TakesAtMostNineBytesAnItem)
 {
@@ -184,7 +184,7 @@ TEST(TbfExact, TakesAtMostNineBytesAnItem)
 		}
 }
 
-/* Whatever the bytes are: they are refused, or they are what the items in them would be written as. */
+/* Any bytes are refused, unless they are exactly the bytes as which their items would be written. */
 TEST(TbfExact, RefusesEveryOtherWayToWriteTheSameItems)
 {
 	Random random(5);

@@ -1,6 +1,6 @@
 /*
- * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the
- * cells of the largest filter: how they meet builders of every form. The limits are made small here.
+ * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items. Then their sums are over
+ * the cells of the largest filter. The tests unite them with builders of every form. The limits are made small here.
  */
 #include "tbf_builder_support.h"
 
@@ -11,8 +11,8 @@ using namespace test;
 namespace {
 
 /*
- * As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many
- * blocks.
+ * As long as an object of this class lives, builders outgrow a set of `slots` slots, and then have `blocks` blocks.
+ * (A set of 60 slots is outgrown with 38 items.)
  */
 class SmallLimits
 {
@@ -60,7 +60,7 @@ std::vector<Hit> joined_hits(std::vector<Hit> a, const std::vector<Hit> &b)
 
 } // namespace
 
-/* What tbf_agg's leader does first: it begins a state like one that has arrived. */
+/* The leader of tbf_agg does this first: it begins a state that is like one that has arrived. */
 TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 {
 	SmallLimits limits;
@@ -87,7 +87,7 @@ TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 	}
 }
 
-/* One that is begun so is the same as one that has outgrown its set. */
+/* A builder that begins over cells is the same as one that has outgrown its set. */
 TEST(TbfOutgrown, OneMayBeginOverCells)
 {
 	SmallLimits limits;
@@ -100,7 +100,7 @@ TEST(TbfOutgrown, OneMayBeginOverCells)
 	EXPECT_TRUE(same_bytes(stored_by(cells.get()).value(), stored_by(self_sized(memory, any, hits).get()).value()));
 }
 
-/* Outgrown or not, sent or not, in either order: the same bytes. */
+/* In either order, outgrown or not, sent or not, two builders give the same bytes. */
 TEST(TbfOutgrown, MeetsEveryForm)
 {
 	SmallLimits limits;
@@ -137,8 +137,8 @@ TEST(TbfOutgrown, MeetsEveryForm)
 }
 
 /*
- * Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another
- * builder.
+ * Filters with cells, of any size, and with a planned number of items or without, are added before and after the
+ * items outgrow their set, here and in another builder.
  */
 TEST(TbfOutgrown, KeepsFiltersWithCells)
 {

@@ -1,6 +1,6 @@
 /*
- * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their
- * words hold.
+ * tbf_plane_test.cpp: planes of sums of cells. A block with few cells takes little memory, and holds the same sums as
+ * a block with all its words.
  */
 #include "tbf_support.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using model = std::map<uint64_t, uint64_t>;
 
-/* What a plane holds, by whole blocks and by single words. */
+/* Expects that the plane holds these cells, read by whole blocks and by single words. */
 void expect_holds(const streambloom::cell_plane *plane, const model &cells)
 {
 	std::vector<uint64_t> room(plane->block_cells);
@@ -48,7 +48,7 @@ TEST(Plane, HoldsWhatWasAdded)
 			model expected;
 			for (int round = 0; round < 6000; round++)
 			{
-				/* the first blocks have more of them: some stay few, some become many */
+				/* low block numbers are more frequent: some blocks keep few cells, some get many */
 				const auto block = static_cast<uint32_t>(random() % (1 + random() % like.block_count));
 				const auto cell = static_cast<uint32_t>(random() % like.block_cells);
 				const uint64_t value = 1 + random() % 1000;
@@ -89,7 +89,10 @@ TEST(Plane, TakesMemoryForTheCellsThatHoldSomething)
 	streambloom::release_cell_plane(plane);
 }
 
-/* Without memory the plane holds what it held; and what was promised is there, whatever else was promised. */
+/*
+ * If an allocation fails, the plane holds what it held before. Room for cells that hold_cells() has promised is
+ * there, whatever was promised later.
+ */
 TEST(Plane, WithoutMemoryNothingIsLost)
 {
 	const sb_tbf like = shape(2 * 4096, 5, 0, 0);
@@ -121,7 +124,7 @@ TEST(Plane, WithoutMemoryNothingIsLost)
 	}
 }
 
-/* Hits come to the same sums in lists and in words. */
+/* Hits come to the same sums in blocks that are lists and in blocks with all words. */
 TEST(Plane, ListsAndWordsCountTheSame)
 {
 	Random random(304);

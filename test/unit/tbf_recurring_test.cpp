@@ -1,5 +1,5 @@
 /*
- * tbf_recurring_test.cpp: the core's part of recurring minimum: when does a minimum recur, and what may the table be?
+ * tbf_recurring_test.cpp: the core's part of recurring minimum: when a minimum recurs, and which tables are valid.
  */
 #include "tbf_support.h"
 
@@ -17,7 +17,7 @@ static sb_tbf recurring(uint32_t cells, uint8_t hashes)
 	return like;
 }
 
-/* The cells of an item and what they hold, hits weighted by positions. */
+/* The cells of an item, with their counters. Positions that coincide are one cell. */
 static std::map<uint16_t, uint64_t> cells_of(const sb_tbf &tbf, uint64_t hash, const std::vector<uint64_t> &counters)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
@@ -39,7 +39,7 @@ TEST(Recurring, MinimumIsHeldByTwoDifferentCells)
 			std::vector<Hit> hits;
 			for (int i = 0; i < 20; i++)
 				hits.push_back({random(), 0, static_cast<double>(between(random, 1, 3))});
-			if (round % 4 == 0) /* counters of 64 bits come back over two planes */
+			if (round % 4 == 0) /* a counter of 64 bits is spread over two planes when it is added again */
 				hits.push_back({random(), 0, 0x1p32});
 			sums.add(hits);
 			Builder again(sums.stored());
@@ -78,7 +78,7 @@ TEST(Recurring, FindsHashesOfTheSetAndNoOthers)
 		std::unordered_map<uint64_t, uint64_t> slot_of;
 		for (uint64_t i = 0; streambloom::hash_set_has_room(&set); i++)
 		{
-			uint64_t hash = i % 3 == 0 ? i / 3 : random() % 4 * capacity + random() % 8; /* 0 too, and many of a slot */
+			uint64_t hash = i % 3 == 0 ? i / 3 : random() % 4 * capacity + random() % 8; /* 0 too; many share a slot */
 			slot_of[hash] = streambloom::hash_set_insert(&set, hash);
 		}
 		for (const auto &[hash, slot] : slot_of)
@@ -132,7 +132,7 @@ TEST(Recurring, TablesThatCannotBeAreRefused)
 	EXPECT_EQ(checked(with_table(4, {{8, 1}, {7, 1}})), SB_BAD_CELLS);
 	EXPECT_EQ(checked(with_table(4, {{7, 1}, {8, 1}}, 8)), SB_BAD_HEADER);
 
-	/* the length follows from the header, and a filter without hits has no table */
+	/* the length of the value depends on the header; a filter without hits has no table */
 	Bytes value = with_table(0, {{7, hit}});
 	EXPECT_EQ(checked(Bytes(value.data(), value.size() - streambloom::recurring_entry_size)), SB_BAD_LENGTH);
 	value[4] = SB_TBF_HAS_HITS;

@@ -1,6 +1,6 @@
 /*
- * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and
- * merged between: nobody has less than the exact count of what is left.
+ * tbf_remove_test.cpp: hits are removed again. Whatever is added and removed, and however the filter is stored,
+ * decayed, widened and merged in between, no item has less than the exact count of its remaining hits.
  */
 #include "tbf_support.h"
 
@@ -92,7 +92,10 @@ TEST(Remove, NeverUndercountsWhatIsLeft)
 			}
 }
 
-/* Bytes and all: whole hits that do not decay, of any item, positions that coincide or not. */
+/*
+ * Without decay, adding and then removing whole hits of any item gives the bytes of before, whether or not its
+ * positions coincide.
+ */
 TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 {
 	Random random(2);
@@ -115,7 +118,7 @@ TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 		}
 }
 
-/* With decay too, where the hit falls on the base; what it leaves otherwise is at most a unit in a counter. */
+/* The same holds with decay, if the hit is at the base. Otherwise removing it leaves at most a unit in a counter. */
 TEST(Remove, LeavesAtMostAUnit)
 {
 	Random random(3);
@@ -140,7 +143,7 @@ TEST(Remove, LeavesAtMostAUnit)
 	}
 }
 
-/* In a filter widened from 64 cells an item's positions may have coincided that no longer do. */
+/* A filter was widened from 64 cells. There, positions of an item may have coincided that no longer do. */
 TEST(Remove, NeverUndercountsInWidenedAndMergedFilters)
 {
 	Random random(4);
@@ -181,14 +184,14 @@ TEST(Remove, RefusesMoreThanTheItemHas)
 	result = removed(Builder(like).stored(), {7, 0, 1});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 
-	/* and hits of a time that has not come yet */
+	/* hits of a time that has not come yet cannot be removed */
 	Tbf decaying = stored(shape(1024, 4, hour, hour), {{7, 10 * hour, 5}});
 	EXPECT_EQ(removed(decaying, {7, 11 * hour, 1}).status, SB_OUT_OF_RANGE);
 	EXPECT_EQ(removed(decaying, {7, SB_TBF_MAX_TIME, 1}).status, SB_OUT_OF_RANGE);
 	EXPECT_EQ(removed(decaying, {7, 9 * hour, 5}).status, SB_OK);
 	EXPECT_EQ(removed(decaying, {7, 9 * hour, 10.1}).status, SB_OUT_OF_RANGE);
 
-	/* what weighs less than a unit by now stays, and takes nothing with it */
+	/* a hit that weighs less than a unit by now is left in, and nothing else is removed */
 	Tbf old = removed(decaying, {7, -SB_TBF_MAX_TIME, 1e9}).filter;
 	EXPECT_TRUE(same_bytes(old.value(), decaying.value()));
 }

@@ -1,6 +1,5 @@
 /*
- * tbf_stored_test.cpp: the cells of a stored tbf: reading them, decaying them, and new values that are made of old
- * ones.
+ * tbf_stored_test.cpp: the cells of a stored tbf: reading and decaying them, and making new values of old ones.
  */
 #include "tbf_support.h"
 
@@ -12,7 +11,7 @@ static constexpr int64_t hour = INT64_C(3600000000);
 
 /* --------------------------------------------------------------------- reading */
 
-/* A filter of any cells: the widest needs its width, as the format wants. */
+/* A filter of random cells. The largest counter needs the full width, as the format requires. */
 static Tbf random_filter(Random &random, uint32_t cells, int64_t base = 100)
 {
 	Tbf filter;
@@ -89,7 +88,7 @@ TEST(TbfCells, AreRefusedWhereNarrowerOnesWouldDo)
 	{
 		filter.parameters.cell_bits = static_cast<uint8_t>(bits);
 		filter.cells = Bytes(filter.cell_bytes());
-		auto last = static_cast<size_t>(bits / 8 / 2); /* the lowest byte of the upper half of cell 0 */
+		auto last = static_cast<size_t>(bits / 8 / 2); /* the lowest byte in the upper half of the bytes of cell 0 */
 		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
 		filter.cells[last] = 1;
 		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_OK);
@@ -127,7 +126,7 @@ TEST(TbfCells, AreRefusedWithoutHits)
 
 /* ------------------------------------------------------- new values of old ones */
 
-/* No memory: nothing is left behind, and nothing is handed over. */
+/* If there is no memory, the functions say so: nothing is left behind, and no value is returned. */
 TEST(TbfNewValue, NoMemoryIsSaid)
 {
 	Builder builder(shape(4096, 4, hour, hour));
@@ -162,7 +161,7 @@ TEST(TbfNewValue, NoMemoryIsSaid)
 	}
 }
 
-/* Nothing to do: nothing is allocated, and the header is the old one. Tbf::made() looks at both. */
+/* If there is nothing to do, nothing is allocated, and the header does not change. Tbf::made() checks both. */
 TEST(TbfNewValue, NothingToDoAllocatesNothing)
 {
 	Tbf out;
@@ -325,7 +324,7 @@ TEST(TbfDecay, LeavesUndecayedAndEmptyFiltersAlone)
 
 TEST(TbfDecay, NeverMakesACountSmallerThanItsTruth)
 {
-	/* a filter whose cells are exactly true at its base: the count after decay is at least the faded cell */
+	/* all cells of this filter are exact at its base, so a count after decay must be at least the decayed cell */
 	Random random(166);
 	for (int round = 0; round < 300; round++)
 	{

@@ -1,6 +1,7 @@
 /*
- * tbf_test.cpp: the parameters of the Time-decaying Bloom filter: its size, where items lie in it, joining. Reading and
- * decaying it are in tbf_stored_test.cpp, what goes into it is in sums_test.cpp, times are in tbf_clock_test.cpp.
+ * tbf_test.cpp: the parameters of the Time-decaying Bloom filter: its size, the positions of items, and which filters
+ * can be joined. tbf_stored_test.cpp reads and decays filters, sums_test.cpp adds hits, tbf_clock_test.cpp tests
+ * times.
  */
 #include "tbf_support.h"
 
@@ -97,7 +98,10 @@ TEST(TbfPlan, RefusesParametersOutOfRange)
 	}
 }
 
-/* A plan follows from its arguments alone, though each thread remembers the last rate: a new thread remembers none. */
+/*
+ * A plan depends on its arguments alone, although each thread remembers the last rate. A new thread has nothing to
+ * remember.
+ */
 TEST(TbfPlan, TheRateOfTheLastPlanLeavesNoTrace)
 {
 	const double rates[] = {0.5, 0.1, 0.01, 0.01, 0.1, 1e-6, std::nextafter(0.01, 1), 0.01, 0.5};
@@ -127,7 +131,7 @@ TEST(TbfPlan, HoldsTheItemsItWasAskedFor)
 			}
 }
 
-/* The rate of overcounts: how often an item that was never added has no zero counter. */
+/* The rate of overcounts: how often an item that was never added finds no counter that is zero. */
 class TbfAtRate : public ::testing::TestWithParam<double>
 {
 };
@@ -139,7 +143,7 @@ TEST_P(TbfAtRate, KeepsTheRateItWasAskedFor)
 	double rate = GetParam();
 	Random random(131);
 	std::vector<uint64_t> numbers = {1, 2, 3, 5, 8, 13, 30, 60, 100, 250, 700, 1000, 3000, 20000, 100000};
-	/* and the most that each size is planned for */
+	/* for each size, the largest number of items for which it is planned */
 	for (uint64_t items = 1; items < 2000; items++)
 	{
 		sb_tbf larger = planned(items + 1, rate);
@@ -245,7 +249,7 @@ TEST(TbfPlaces, FewerHashesAreTheFirstOfMore)
 	}
 }
 
-/* The place in half as many cells is half the place: folding rests on it. */
+/* In half as many cells an item has half the position. Folding relies on it. */
 TEST(TbfPlaces, HalveWithTheCells)
 {
 	for (uint64_t hash : random_hashes(143, 2000))
@@ -290,7 +294,7 @@ TEST(TbfPlaces, AreUniform)
 		EXPECT_LT(chi_square(counts), 5);
 }
 
-/* Two positions of an item agree as often as chance has it, and no oftener. */
+/* Two positions of an item coincide as often as by chance, and not more often. */
 TEST(TbfPlaces, OfAnItemAreIndependent)
 {
 	sb_tbf tbf = shape(64, 16, hour, hour);

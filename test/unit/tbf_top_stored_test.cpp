@@ -1,6 +1,6 @@
 /*
- * tbf_top_stored_test.cpp: the list of hot items as it is stored: what a look-up reads of it, what is refused, and how
- * it decays.
+ * tbf_top_stored_test.cpp: the stored list of hot items: what a look-up reads of it, which lists are refused, and how
+ * the list decays.
  */
 #include "tbf_top_support.h"
 
@@ -21,7 +21,7 @@ static Bytes with_list(const sb_tbf &like, const std::vector<Hit> &hits, uint32_
 	return filter.value() + section;
 }
 
-/* Asks for the list by pieces; the piece that holds it stays in *piece. */
+/* Looks the list up by pieces. *piece gets the piece that holds the list. */
 static sb_status look_up_list(const Bytes &value, size_t first, Bytes *piece, sb_lookup *lookup,
 							  std::vector<sb_top_item> *items)
 {
@@ -91,7 +91,7 @@ TEST(TbfTopStored, ALookUpFindsNoListWhereThereIsNone)
 		EXPECT_EQ(list.listed, 0u);
 	}
 
-	/* after a hit there has to be one, and be it empty */
+	/* a filter that has a hit must have a list, even an empty one */
 	empty.kind = kind_of(SB_KIND_INTEGER);
 	empty.flags = SB_TBF_HAS_HITS;
 	Bytes header(sb_tbf_size(&empty));
@@ -196,7 +196,7 @@ TEST(TbfTopStored, RefusesWhatNoListIs)
 	for (size_t size = 0; size < good.size(); size++)
 		EXPECT_NE(status(Bytes(good.data(), size)), SB_OK) << size;
 
-	/* whatever is not refused can be read without a step outside, and be added up */
+	/* a list that is not refused can be added to another one and read without an access outside it */
 	Random random(8);
 	for (int i = 0; i < 20000; i++)
 	{
@@ -217,8 +217,8 @@ TEST(TbfTopStored, RefusesWhatNoListIs)
 }
 
 /*
- * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and
- * with all fraction bits, and whatever number of items falls out.
+ * A list can be stored and then decayed, or turned to the same base before it is stored. Both ways give the same
+ * bytes, with few fraction bits and with all, whatever number of items falls out.
  */
 TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 {
@@ -241,7 +241,7 @@ TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 		sb_tbf filter = decaying(hour);
 		filter.flags = SB_TBF_HAS_HITS;
 		filter.base = base;
-		filter.total = UINT64_MAX; /* not known */
+		filter.total = UINT64_MAX; /* unknown */
 		filter.top = static_cast<uint16_t>(limit);
 		filter.extra = static_cast<uint32_t>(stored.size());
 		for (uint64_t half_lives : {1u, 2u, 7u, 39u, 64u, 100u, 127u, 128u, 5000u})

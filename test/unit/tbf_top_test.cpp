@@ -1,6 +1,6 @@
 /*
- * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever
- * happened to the list; against the exact sums of the hits.
+ * tbf_top_test.cpp: the list of hot items. For every item L <= f <= L + error and error <= W / (c + 1), whatever was
+ * done with the list. The tests compare with the exact sums of the hits.
  */
 #include "tbf_top_support.h"
 
@@ -52,7 +52,7 @@ TEST(TbfTop, WholeWeightsWithoutDecayAreExact)
 		}
 		EXPECT_TRUE(holds(tbf, list.reread(0), hits, 0)) << limit;
 	}
-	List roomy(1000); /* more than there are items: nothing is ever purged */
+	List roomy(1000); /* more than there are items, so nothing is ever purged */
 	for (const Hit &hit : hits)
 		roomy.add(tbf, hit);
 	EXPECT_TRUE(roomy.list.error == 0);
@@ -120,14 +120,14 @@ TEST(TbfTop, HoldsHoweverItWasSplitStoredMergedAndDecayed)
 		}
 		while (lists.size() > 1)
 		{
-			/* any of them is stored and read, decays, or goes into another */
+			/* a random list is stored and read, decayed, or added to another one */
 			auto i = static_cast<size_t>(between(random, 0, static_cast<int64_t>(lists.size()) - 1));
 			steps++;
 			switch (between(random, 0, 2))
 			{
 				case 0:
 				{
-					/* as far behind its newest hit as a filter's base may lie */
+					/* the oldest base that a filter with this newest hit may have */
 					int64_t oldest = lists[i].list.base;
 					if (half_life != 0)
 						for (const Hit &hit : hits[i])
@@ -169,7 +169,7 @@ TEST(TbfTop, MergesDifferentLimitsByTheSmaller)
 	for (const Hit &hit : second)
 		large.add(tbf, hit);
 	List one(large);
-	one.list.limit = 10; /* as the PostgreSQL side does it: what is in the table stays until the next purge */
+	one.list.limit = 10; /* as the PostgreSQL side does it: items above the limit stay until the next purge */
 	one.add(small);
 	small.add(large);
 	EXPECT_TRUE(holds(tbf, one, first + second, 190 * hour));
@@ -196,7 +196,7 @@ TEST(TbfTop, ScalesByAnyWeight)
 			hit.weight *= weight;
 		EXPECT_TRUE(holds(tbf, list, scaled, 90 * hour, 4)) << weight;
 	}
-	/* exact where it can be, whatever the form of the number */
+	/* the bounds are exact where they can be, whatever the form of the number */
 	List list(5);
 	list.add(decaying(0), {7, 0, 1000});
 	List same(list);
@@ -217,7 +217,7 @@ TEST(TbfTop, ScalesByAnyWeight)
 	EXPECT_TRUE(none.list.count == 0 && none.list.error == 0);
 }
 
-/* What is cut off L by a decay, a late hit or a store is found again in the error, to the last 2^-40 hit. */
+/* What a decay, a late hit or a store cuts off L is added to the error, to the last 2^-40 hit. */
 TEST(TbfTop, WhatLLosesTheErrorGains)
 {
 	List list(3);
@@ -234,11 +234,11 @@ TEST(TbfTop, WhatLLosesTheErrorGains)
 	streambloom::top_turn(&turned.list, 5);
 	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.base == 12) << "never back";
 
-	list.add(1, 8, 7, 0, name_of(1)); /* late: 7 / 4 */
+	list.add(1, 8, 7, 0, name_of(1)); /* late: L grows by 7 / 4 */
 	EXPECT_TRUE(least_of(list, 1) == 1002 && list.list.error == 1);
-	list.add(1, 8, 8, 5, name_of(1)); /* between 8 / 4 and 13 / 4 */
+	list.add(1, 8, 8, 5, name_of(1)); /* by between 8 / 4 and 13 / 4 */
 	EXPECT_TRUE(least_of(list, 1) == 1004 && list.list.error == 3);
-	list.add(3, 2, 255, 0, name_of(3)); /* too late to leave a trace but in the error */
+	list.add(3, 2, 255, 0, name_of(3)); /* so late that only the error grows */
 	EXPECT_TRUE(list.list.count == 2 && list.list.error == 4);
 
 	List exact = list.reread(10);
@@ -249,7 +249,10 @@ TEST(TbfTop, WhatLLosesTheErrorGains)
 	EXPECT_TRUE(gone.list.count == 0 && gone.list.error == 2);
 }
 
-/* Between two half-lives the factor is no binary number: the lower bound must not use the one that is rounded up. */
+/*
+ * Between two half-lives the factor of decay has no exact binary form: the lower bound must not use the factor that
+ * is rounded up.
+ */
 TEST(TbfTop, ALowerBoundIsRoundedDown)
 {
 	Random random(9);
@@ -303,7 +306,7 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 					<< "much is given away at " << at;
 			}
 		}
-		/* so long ago that no double holds it */
+		/* so long ago that a double cannot hold it */
 		streambloom::top_section section;
 		ASSERT_EQ(streambloom::top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
 		double from;
@@ -316,7 +319,7 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 	}
 }
 
-/* Forged lists with the largest numbers there are saturate instead of wrapping. */
+/* Forged lists with the largest possible numbers saturate, and do not wrap. */
 TEST(TbfTop, ForgedNumbersDoNotWrap)
 {
 	Bytes section(streambloom::top_section_size + streambloom::top_entry_size);
@@ -343,7 +346,7 @@ TEST(TbfTop, ForgedNumbersDoNotWrap)
 	}
 }
 
-/* A list that nothing ever came into has no table either. */
+/* A list that never got an item has no table either. */
 TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 {
 	streambloom::top_list list{};
@@ -356,8 +359,7 @@ TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 	EXPECT_GE(list.error, 1u);
 }
 
-/* Whoever writes the log chooses the items, and so their hashes. */
-/* Then the list has no memory for texts. */
+/* Texts that are empty: the list then has no memory for texts. */
 TEST(TbfTop, AllItemsMayBeEmptyStrings)
 {
 	List list(2);
@@ -371,6 +373,7 @@ TEST(TbfTop, AllItemsMayBeEmptyStrings)
 	EXPECT_EQ(again.list.count, 0u);
 }
 
+/* Whoever writes the log chooses the items, and so their hashes. */
 TEST(TbfTop, ChosenItemsDoNotCrowdTheTable)
 {
 	for (int low_bits : {0, 20, 40})
@@ -380,7 +383,7 @@ TEST(TbfTop, ChosenItemsDoNotCrowdTheTable)
 			list.add(low_bits == 0 ? i * 3 : i << low_bits, 0, u128{1} << 40, 0, "");
 		ASSERT_EQ(list.list.count, 10000u);
 		const uint32_t slots = streambloom::top_slots(list.list.room);
-		uint32_t longest = 0; /* row of slots in use: what a search passes at most */
+		uint32_t longest = 0; /* the longest row of slots in use, which is the longest search */
 		uint32_t row = 0;
 		for (uint32_t slot = 0; slot < 2 * slots; slot++)
 		{

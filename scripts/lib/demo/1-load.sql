@@ -1,5 +1,5 @@
--- 1-load.sql: access_log, in partitions by time, out of demo.hit, which the recipes of docs/logs.md have filled from log_line; and the
--- filters. Variables: source (text).
+-- 1-load.sql: makes access_log, in partitions by time, out of demo.hit, which the recipes of docs/logs.md have filled
+-- from log_line; and makes the filters. Variables: source (text).
 
 CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
 	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
@@ -8,13 +8,13 @@ CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
 CREATE FUNCTION demo.in_column(numeric) RETURNS text LANGUAGE sql
 	RETURN to_char($1, '99,999,999,990');
 
--- What the recipes have made of a line that is broken is not a hit; nor is a comment of the W3C's format a line of the log.
+-- Rows without a time, a host or a URL come from broken lines, or from comments of the W3C format. They are no hits.
 DELETE FROM demo.hit WHERE at IS NULL OR host IS NULL OR url IS NULL;
 SELECT count(*) AS lines FROM log_line WHERE (line ~ '^#(Software|Version|Date|Start-Date|End-Date|Fields|Remark):') IS NOT TRUE \gset
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
--- One partition a day; of a log of many days one a week, a month or a year, so that there are at most some hundred.
+-- One partition per day. For a log of many days, one per week, month or year, so that there are at most some hundred.
 SELECT unit, CASE unit WHEN 'day' THEN 'YYYY_MM_DD' WHEN 'week' THEN 'IYYY_"w"IW' WHEN 'month' THEN 'YYYY_MM' ELSE 'YYYY' END AS name
 FROM (VALUES (1, 'day'), (2, 'week'), (3, 'month'), (4, 'year')) u (n, unit)
 WHERE unit = 'year' OR (SELECT count(DISTINCT date_trunc(unit, at)) FROM demo.hit WHERE at <= now() + interval '1 day') <= 100

@@ -1,9 +1,9 @@
--- 2-hot-pages.sql: tbf_count beside the exact decayed counts, for every page.
+-- 2-hot-pages.sql: compares tbf_count with the exact decayed counts, for every page.
 
 SELECT max(at) AS now FROM access_log \gset
 
--- Exact: the sum of 2^(-(E(now) - E(at)) T / half-life), E(t) the number of the epoch of length T that t lies in,
--- counted from 2000-01-01 UTC. T is half_life / 96 unless said otherwise.
+-- Exact: the sum of 2^(-(E(now) - E(at)) T / half-life), where E(t) is the number of the epoch of length T in which t
+-- lies, counted from 2000-01-01 UTC. T is half_life / 96 by default.
 CREATE TABLE demo.page AS
 WITH epoch AS (
 	SELECT interval '7 days' / 96 AS length

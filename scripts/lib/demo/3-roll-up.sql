@@ -1,4 +1,4 @@
--- 3-roll-up.sql: a filter an hour, and what was hot in any window of them, beside exact SQL.
+-- 3-roll-up.sql: one filter per hour, and what was hot in any window of hours, compared with exact SQL.
 
 \set ECHO queries
 CREATE TABLE hourly AS

@@ -1,11 +1,12 @@
--- 5-index.sql: the index access method bf: what plain queries read with and without it, and its bytes beside a B-tree's.
+-- 5-index.sql: the index access method bf: what plain queries read with it and without it, and its size compared with
+-- a B-tree.
 
 -- A host with few hits, as one looks for in a log.
 SELECT host FROM access_log GROUP BY host ORDER BY count(*) BETWEEN 2 AND 20 DESC, count(*) DESC, host LIMIT 1 \gset
 
--- Pages of tables and indexes that a query reads, planning included, and the time of the second of two runs. The pages are what the
--- session has counted for these relations: the plan's own count has also the catalogs that chunk_scan() reads, and lacks what ChunkSkip
--- asks before the first node begins.
+-- The pages of tables and indexes that a query reads, including planning, and the time of the second of two runs. The
+-- pages are those that the session has counted for these relations. The plan's own count would include the catalogs
+-- that chunk_scan() reads, and would lack what ChunkSkip asks before the first node begins.
 CREATE FUNCTION demo.pages_read() RETURNS bigint LANGUAGE sql AS
 	'SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::bigint FROM pg_class WHERE relnamespace = ''public''::regnamespace AND relkind IN (''r'', ''i'')';
 CREATE FUNCTION demo.cost(query text, OUT pages bigint, OUT ms numeric) LANGUAGE plpgsql AS $$

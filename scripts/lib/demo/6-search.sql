@@ -1,4 +1,5 @@
--- 6-search.sql: a word and an address somewhere in the lines, beside GIN with the trigrams of pg_trgm, where that is.
+-- 6-search.sql: searches lines for a word and an address, and compares with GIN and the trigrams of pg_trgm, if that
+-- is there.
 
 SELECT count(*) = 1 AS has_trgm FROM pg_available_extensions WHERE name = 'pg_trgm' \gset
 SET maintenance_work_mem = '512MB';

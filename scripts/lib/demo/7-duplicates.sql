@@ -1,4 +1,4 @@
--- 7-duplicates.sql: duplicates in a stream, marked in memory that does not grow, beside exact SQL.
+-- 7-duplicates.sql: marks duplicates in a stream with memory that does not grow, and compares with exact SQL.
 
 \echo 'Which hits repeat a page that the same host has asked for? A stable Bloom filter answers for each row as it comes, in'
 \echo 'memory that does not grow however long the stream is:'

@@ -1,4 +1,4 @@
--- 8-bytes.sql: what the filters cost, beside the table and the indexes that one would make.
+-- 8-bytes.sql: the size of the filters, compared with the table and with the usual indexes.
 
 CREATE INDEX access_log_host ON access_log (host);
 -- A B-tree takes no entry above a third of a page: a log may hold such a URL.

@@ -1,4 +1,4 @@
--- 9-fading.sql: what tbf_decay gives back as time goes by and nothing new comes.
+-- 9-fading.sql: how much space tbf_decay gives back as time goes by and nothing new comes.
 
 SELECT max(at) AS now FROM access_log \gset
 

@@ -1,9 +1,10 @@
--- large.sql: large filters, up to what takes a large part of a second: made once, because making them takes long too. The functions
--- that return them say that they are immutable, so that the planner folds them.
+-- large.sql: makes large filters, up to sizes with which one call takes a large part of a second. They are made once,
+-- because making them takes long too. The functions that return them are declared immutable, so that the planner folds
+-- them.
 \set ON_ERROR_STOP on
 SET search_path = attack, public;
 
-BEGIN; -- so that not even the write-ahead log has them, where wal_level is minimal
+BEGIN; -- in the transaction that makes the table, so with wal_level = minimal nothing is written to the WAL
 CREATE TABLE large_filters (n int PRIMARY KEY, b bf, t tbf, s sbf, i ibf, a abf);
 INSERT INTO large_filters VALUES
 	(1, bf_empty(40000000), tbf_add(tbf_empty(12700000), 7::bigint, '2024-05-01 UTC'), sbf_empty(30000000), ibf_empty(30000000), abf_empty(20000000)),

@@ -1,4 +1,4 @@
--- planted.sql: functions with a fault each, as members of the extension: calls.pl has to find them all.
+-- planted.sql: functions that each have a fault, as members of the extension. calls.pl has to find all of them.
 CREATE FUNCTION planted_harmless(number bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / nullif(number, 0)';
 
 -- An error of class XX for one of the extremes.
@@ -10,7 +10,7 @@ BEGIN
 	RETURN 1;
 END $$;
 
--- The same for two extremes together.
+-- An error of class XX for two extremes together.
 CREATE FUNCTION planted_pair(rate double precision, cells double precision, hashes integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	IF rate BETWEEN 1e-320 AND 1e-9 AND cells BETWEEN 1e9 AND 1e308 THEN
@@ -19,7 +19,7 @@ BEGIN
 	RETURN true;
 END $$;
 
--- The same for an operator, in one value of its second argument.
+-- An operator with an error of class XX for one value of its second argument.
 CREATE FUNCTION planted_operator_error(one interval, other double precision) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	IF other = 'NaN' THEN
@@ -38,10 +38,10 @@ BEGIN
 END $$;
 CREATE AGGREGATE planted_aggregate(integer) (SFUNC = planted_step, STYPE = bigint);
 
--- The length of a text whose address is a number.
+-- Takes an integer for the address of a text, and returns the length of that text.
 CREATE FUNCTION planted_crash(number integer) RETURNS integer LANGUAGE internal AS 'textlen';
 
--- Goes on after the timeout, for some time or for ever: a timeout is sent only once.
+-- Goes on after the timeout, for some time or for ever. (A timeout is sent only once.)
 CREATE FUNCTION planted_late(flag boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM pg_sleep(10);

@@ -1,5 +1,5 @@
--- relations.sql: one relation of each kind, for the functions that take one. "psql -f" of this file, in a database with the
--- extension, makes what the statements that calls.pl prints refer to.
+-- relations.sql: makes one relation of each kind, for the functions that take one. The statements that calls.pl prints
+-- refer to these relations; "psql -f" of this file makes them in a database that has the extension.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 CREATE SCHEMA attack;
@@ -22,13 +22,13 @@ CREATE INDEX plain_brin ON plain USING brin (at);
 CREATE INDEX plain_invalid ON plain USING bf (number);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'plain_invalid'::regclass;
 
--- Values that lie out of line.
+-- Values that are stored out of line.
 CREATE TABLE toasted (id bigint, word text);
 ALTER TABLE toasted ALTER word SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT i, repeat('word ' || i, 1000) FROM generate_series(1, 60) i;
 CREATE INDEX toasted_bf ON toasted USING bf (word) WITH (pages_per_range = 1);
 
--- Rows that the index does not know yet.
+-- Rows that are not summarized yet.
 CREATE TABLE growing (id bigint, word text);
 ALTER TABLE growing ALTER word SET STORAGE EXTERNAL;
 CREATE INDEX growing_bf ON growing USING bf (id, word) WITH (pages_per_range = 1);
@@ -82,7 +82,7 @@ CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE FOREIGN TABLE elsewhere (id bigint, word text) SERVER nowhere;
 
--- A roll-up that is filled and cannot be dropped, one that is empty, one whose source has gone.
+-- Three roll-ups: one that is filled and cannot be dropped, one that is empty, and one whose source is gone.
 CREATE TABLE hits (at timestamptz, url text, size bigint, site text);
 INSERT INTO hits SELECT '2024-04-30 UTC'::timestamptz + i * interval '1 minute', 'page ' || i % 20, i, 'site ' || i % 2 FROM generate_series(1, 600) i;
 SELECT tbf_rollup_create('attack.heat', 'attack.hits', 'url', 'at', group_by => '{site}');

@@ -1,8 +1,7 @@
-# Attack.pm: what every test in this folder does first: the seed of its random numbers, and the seconds that it may
-# take.
+# Attack.pm: the seed of the random numbers and the seconds that a test of this folder may take.
 #
-# STREAMBLOOM_SEED is a whole number; another seed makes another run, the same seed the same one as far as the time
-# reaches. STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.
+# STREAMBLOOM_SEED is a whole number. Each seed makes another run; the same seed makes the same one, as far as the time
+# allows. STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.
 package Attack;
 
 use strict;
@@ -18,10 +17,10 @@ srand($seed);
 
 sub seed { return $seed; }
 
-# Is this the long mode?
+# Returns whether the test is in the long mode.
 sub is_long { return defined $seconds && $seconds ne ''; }
 
-# The seconds that are left of those that the test may take: SHORT in the short mode.
+# Returns how many of the test's seconds are left. In the short mode it has SHORT seconds.
 sub seconds_left
 {
 	my ($short) = @_;
@@ -47,8 +46,9 @@ sub shuffled
 # True with this probability.
 sub chance { return rand() < $_[0]; }
 
-# Memory for each process that this test starts, and no core files: a function that takes all memory gets an error
-# (53200) instead of ending the machine. The limit is inherited, so the test is started anew with it.
+# Limits the memory of each process that this test starts, and switches core files off. So a function that would take
+# all memory gets an error (53200), and the machine goes on. Processes inherit the limit, so the test starts itself
+# anew with it.
 sub limit_memory
 {
 	my ($megabytes) = @_;

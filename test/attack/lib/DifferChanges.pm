@@ -1,12 +1,12 @@
-# DifferChanges.pm: changes of a DifferSchema: rows, tables, indexes, partitions. Each change is a list of statements
-# with a word for the counts; the model is changed with it.
+# DifferChanges.pm: changes of a DifferSchema: of rows, tables, indexes, partitions. Each change is a word for the
+# counts and a list of statements. The model is changed too.
 #
 #   my ($what, @sql) = DifferChanges::rows($relation);        # INSERT, UPDATE, DELETE, MERGE, COPY
 #   my ($what, @sql) = DifferChanges::keep($relation);        # summaries, VACUUM, REINDEX, ...: no row changes
 #   my ($what, @sql) = DifferChanges::alter($relation);       # columns, partitions, TRUNCATE; {undo} of the
 #                                                             # relation mends the model if a statement fails
 #
-# What a transaction block may hold is what rows() gives, and transactional() for the rest.
+# In a transaction block the statements of rows() are allowed, and of the others only those of transactional().
 package DifferChanges;
 
 use strict;
@@ -67,7 +67,7 @@ sub rows
 	return ('UPDATE', "UPDATE $target SET $set WHERE " . some_ids($relation)) if $kind <= 4;
 	return ('UPDATE of what has no index', "UPDATE $target SET pad = repeat('y', " . int(rand 120) . ') WHERE ' . some_ids($relation)) if $kind == 5;
 	return ('UPDATE by a value', "UPDATE $target SET $set WHERE " . by_value($relation)) if $kind == 6;
-	# A foreign table does not see to it that its rows stay within its bounds.
+	# PostgreSQL does not check that the rows of a foreign table stay within the bounds of the partition.
 	return ('UPDATE of the partition key', "UPDATE $target SET k = " . int(rand $relation->{count}) . ' WHERE ' . some_ids($relation)) if $kind == 7 && $relation->{kind} ne 'foreign';
 	return ('DELETE', "DELETE FROM $target WHERE " . some_ids($relation)) if $kind == 8;
 	return ('DELETE by a value', "DELETE FROM $target WHERE " . by_value($relation) . ' AND id % 3 > 0') if $kind == 9;
@@ -103,10 +103,10 @@ sub some_table { my ($relation) = @_; return chance(0.5) && $relation->{kind} ne
 sub block { return chance(0.7) ? int rand 60 : int rand 3; }
 sub number { return chance(0.4) ? '' : ', ' . int rand 100; }
 
-# Where a schema does without indexes that are built beside writers.
+# The word CONCURRENTLY, unless the schema does without such index builds.
 sub concurrently { return $_[0]{no_concurrently} ? '' : 'CONCURRENTLY'; }
 
-# What leaves all rows as they are.
+# Changes that leave all rows as they are.
 sub keep
 {
 	my ($relation) = @_;
@@ -142,8 +142,7 @@ sub keep
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
 }
 
-# An index of a partitioned table that is invalid until its partitions have theirs, which they get one by one, or do
-# not.
+# An index of a partitioned table that is invalid until all partitions have theirs. Some of the partitions get one.
 sub only
 {
 	my ($relation) = @_;
@@ -154,7 +153,8 @@ sub only
 	return ($on_only, map { my $on_part = $index; $on_part =~ s/CREATE INDEX  ON \S+/CREATE INDEX ${name}_$_->{k} ON $_->{name}/; ($on_part, "ALTER INDEX $name ATTACH PARTITION ${name}_$_->{k}") } @parts);
 }
 
-# What CREATE INDEX CONCURRENTLY leaves when it is cancelled early: rows that are written from now on do not come to it.
+# The state that CREATE INDEX CONCURRENTLY leaves if it is cancelled early: rows that are written from now on are not
+# put into the index.
 sub unfinished
 {
 	my ($relation) = @_;
@@ -174,7 +174,7 @@ sub cluster
 	return ("CREATE INDEX $name ON $leaf (" . pick('pad', 'id DESC', 'k, id') . ')', "CLUSTER $leaf USING $name", chance(0.8) ? "DROP INDEX $name" : ());
 }
 
-# What changes the shape of the relation, or all of its rows at once.
+# Changes of the shape of the relation, or of all its rows at once.
 sub alter
 {
 	my ($relation) = @_;
@@ -182,7 +182,7 @@ sub alter
 	my $kind = int rand 9;
 	my @parts = @{$relation->{parts}};
 
-	# A partition that is detached keeps its columns, and could not come back.
+	# With changed columns a partition that is detached could not be attached again.
 	$kind = 5 if $kind >= 1 && $kind <= 4 && grep { !$_->{attached} } @parts;
 	delete $relation->{undo};
 	if ($kind == 0) { return ('TRUNCATE', 'TRUNCATE ' . some_leaf($relation)) if $relation->{kind} ne 'materialized'; }
@@ -251,7 +251,7 @@ sub keys_again
 	return ("DROP TABLE $relation->{name}_keys", DifferSchema::keys_table($relation));
 }
 
-# What may stand in a transaction block and leaves the model as it is.
+# Changes that are allowed in a transaction block and leave the model as it is.
 sub transactional
 {
 	my ($relation) = @_;

@@ -1,11 +1,11 @@
-# DifferParties.pm: what several sessions do at once to a DifferSchema: one writes, one changes tables, partitions and
+# DifferParties.pm: several sessions work on a DifferSchema at once: one writes, one changes tables, partitions and
 # indexes, one reads. Each is a process with a session of its own.
 #
 #   DifferParties::together($run, $schema, $seconds, reader => sub {...}, ...);    # forks, waits, adds up the counts
 #
-# Beside the random relations there is the table m (DifferParties::marked()): each of its committed states has the same
-# number of rows with one value, whatever is done to its partitions, so that a single statement of a READ COMMITTED
-# transaction has one right answer, without a second statement to compare it with.
+# Beside the random relations there is the table m (DifferParties::marked()). Each of its committed states has the same
+# number of rows with one value, the marks, whatever is done to its partitions. So a single statement of a READ
+# COMMITTED transaction has one right answer, and needs no second statement to compare with.
 package DifferParties;
 
 use strict;
@@ -23,7 +23,7 @@ use StreambloomTap;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# What may happen to those who change something while others do.
+# Errors that a session may get if it changes something while others do.
 our $tolerated = qr/could not open relation with OID|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)|could not find pg_class entry|invalid arbiter index/;
 
 # Runs each party in a process of its own. A party is called with the run, a session, and a sub that says whether to go
@@ -58,7 +58,7 @@ sub together
 				1;
 			};
 			push @{$run->{failures}}, "$name: $@" if !$ok;
-			# When one has failed, the others leave their histories too.
+			# When one party has failed, the others stop and write their histories too.
 			if ($run->failures) { StreambloomTap::write_file("$folder/stop", ''); }
 			elsif (-e "$folder/stop") { $run->write_histories('beside'); }
 			store([$run->{counts}, $run->{failures}, $run->{log}], "$folder/$name.result");
@@ -81,7 +81,7 @@ sub together
 
 # ------------------------------------------------------------- the table m
 
-# Types of m's column: those with many values.
+# The type of m's column: one that has many values.
 sub marked
 {
 	my ($schema) = @_;
@@ -103,7 +103,7 @@ sub marked
 		"CREATE TABLE m_keys AS SELECT $m->{literal} AS v");
 }
 
-# Changes of m that leave as many marks as there were. One transaction each.
+# Changes of m that leave the number of marks as it was. Each is one transaction.
 sub change_marked
 {
 	my ($schema) = @_;
@@ -130,7 +130,7 @@ sub change_marked
 	return ('summaries of m', "SELECT differ.each('m', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b'), differ.each('m', 'SELECT bf_summarize_new_values(%L)')");
 }
 
-# One statement that must see all the marks.
+# A single statement that must see all the marks.
 sub ask_marked
 {
 	my ($run, $schema, $session) = @_;
@@ -141,7 +141,7 @@ sub ask_marked
 		'SELECT count(*) FROM m_keys q JOIN m r ON r.v = q.v', 'SELECT count(r.k) FROM m_keys q LEFT JOIN LATERAL (SELECT * FROM m WHERE m.v = q.v OFFSET 0) r ON true',
 		"SELECT count(*) FROM m_keys q, LATERAL chunk_scan(NULL::m, 'v', q.v) r");
 	push @ways, "SELECT count(*) FROM chunk_scan_any(NULL::m, 'v', ARRAY[$literal])" if $m->{type}{ddl} !~ /\[\]|domain/;
-	# Rows that are locked: those that changed meanwhile are looked at again. (None of them is deleted.)
+	# Rows that are locked: if they were changed meanwhile, PostgreSQL looks at the new versions. (No mark is deleted.)
 	push @ways, ("WITH d AS (SELECT id FROM m WHERE v = $literal FOR " . pick('UPDATE', 'SHARE') . ') SELECT count(*) FROM d',
 		"WITH d AS (UPDATE m SET pad = pad WHERE v = $literal RETURNING id) SELECT count(*) FROM d") x 2 if $m->{locks};
 	my $way = pick(@ways);
@@ -152,7 +152,7 @@ sub ask_marked
 	$run->remember($session, $sql);
 	$run->count('marks asked for');
 	$run->count("marks: $state") if $state ne '00000';
-	# ALTER TYPE between the plan, which has no lock on m, and chunk_scan() changes the type of its rows.
+	# The plan takes no lock on m. So ALTER TYPE may change the type of m's rows before chunk_scan() runs.
 	my $changed = $way =~ /chunk_scan/ && $message =~ /function return row and query-specified return row do not match|cached plan must not change/;
 	if ($state eq '00000' ? $answer ne $m->{marks} : $state !~ /^(?:40001|40P01|55P03)$/ && !$changed)
 	{
@@ -162,7 +162,7 @@ sub ask_marked
 
 # --------------------------------------------------------------- parties
 
-# Changes what is there, one thing after the other.
+# Changes the relations, one change after the other.
 sub changer
 {
 	my ($run, $schema, $session, $go_on) = @_;
@@ -191,7 +191,7 @@ sub changer
 			$relation->{undo}->() if $relation->{undo} && ($n == 0 || $what eq 'ATTACH');
 			last;
 		}
-		# DETACH CONCURRENTLY that was stopped.
+		# Completes a DETACH CONCURRENTLY that was stopped.
 		$session->ask("ALTER TABLE $relation->{name} DETACH PARTITION $_->{name} FINALIZE") foreach $what eq 'DETACH' ? grep { !$_->{attached} } @{$relation->{parts}} : ();
 		$session->ask("SET statement_timeout = '120s'");
 		delete $relation->{undo};
@@ -199,7 +199,8 @@ sub changer
 	}
 }
 
-# Only what leaves the columns as they are: the model of the others does not hear of it.
+# Only changes that leave the columns as they are, because the models in the other processes do not learn of this
+# change.
 sub alter
 {
 	my ($relation) = @_;
@@ -219,7 +220,7 @@ sub writer
 {
 	my ($run, $schema, $session, $go_on) = @_;
 	$run->{tolerated} = $tolerated;
-	# Errors of comparisons in a transaction that has failed.
+	# These errors come from comparisons in a transaction that has failed.
 	$run->{expected} = qr/^(?:40|55P03|25P02)/;
 	$run->{before} = 1;
 	while ($go_on->())
@@ -264,7 +265,8 @@ sub question
 	return DifferQueries::question($run, $relation, %option);
 }
 
-# Transactions with one snapshot, in which all is asked with indexes and without; and single statements about the marks.
+# Transactions with one snapshot, in which all questions are asked with indexes and without; and single statements
+# about the marks.
 sub reader
 {
 	my ($run, $schema, $session, $go_on) = @_;
@@ -288,8 +290,8 @@ sub reader
 			ask_marked($run, $schema, $session) foreach 1 .. 8;
 			next;
 		}
-		# Between two answers without an index: what ATTACH and DETACH make visible in the middle of a transaction is no
-		# lost row.
+		# The answer with an index is compared between two answers without. A row that ATTACH or DETACH makes visible
+		# or invisible in the middle of a transaction is no lost row.
 		$run->{before} = !$schema->{calm} || chance(0.3);
 		my $level = $session->{standby} ? 'REPEATABLE READ' : pick('REPEATABLE READ', 'SERIALIZABLE', 'SERIALIZABLE READ ONLY');
 		$run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL $level;\nSELECT 1");

@@ -2,9 +2,9 @@
 #
 #   my $question = DifferQueries::question($run, $relation, %option);
 #
-# Most of them have conditions that a bf index can answer, beside others that it cannot; the values are those of rows
-# that are there, of rows that never were, NULL, and special ones. Options: rls => a role for which row-level security
-# holds.
+# Most conditions can be answered by a bf index; others cannot, and are combined with them. The values are those of
+# rows that exist, of rows that never existed, NULL, and special ones. Options: rls => a role to which row-level
+# security applies.
 package DifferQueries;
 
 use strict;
@@ -21,7 +21,7 @@ sub plain_things { return grep { $_->{plain} } things($_[0]); }
 sub some_thing { my ($relation) = @_; return chance(0.75) ? pick(plain_things($relation)) : pick(things($relation)); }
 sub at { my ($thing, $alias) = @_; return $thing->{sql} =~ s/\x01/$alias/gr; }
 
-# A value to compare with, in one of the ways in which it can be written.
+# A value to compare with, written in one of several ways.
 sub value
 {
 	my ($relation, $thing) = @_;
@@ -131,7 +131,7 @@ sub columns
 	return pick('*', '*', '*', "${alias}id", "${alias}id, ${alias}tableoid::regclass", $row, "${alias}ctid, ${alias}id", "1", "${alias}id + 1 AS n, ${alias}pad, $row AS r");
 }
 
-# A query of one relation.
+# A query on one relation.
 sub single
 {
 	my ($relation) = @_;
@@ -146,7 +146,7 @@ sub single
 
 	return "SELECT $columns FROM $name WHERE $where" if $kind < 0.6;
 	return "SELECT $columns FROM $name WHERE $where ORDER BY id" . (chance(0.5) ? ', k' : '') if $kind < 0.66;
-	# What LIMIT leaves is settled only by an order of all rows.
+	# With LIMIT the answer is unique only if the order covers all rows.
 	return "SELECT id FROM $name WHERE $where ORDER BY id LIMIT " . int(rand 20) . ' OFFSET ' . int(rand 4) if $kind < 0.72;
 	return "SELECT count(*), min(id), max(k) FROM $name WHERE $where" if $kind < 0.78;
 	return "SELECT k, count(*), sum(id) FROM $name WHERE $where GROUP BY k" if $kind < 0.84;
@@ -157,7 +157,7 @@ sub single
 	return "SELECT EXISTS (SELECT FROM $name WHERE $where)";
 }
 
-# A query of a view.
+# A query on a view.
 sub of_view
 {
 	my ($relation) = @_;
@@ -165,7 +165,7 @@ sub of_view
 	return 'SELECT ' . pick('*', 'id', 'count(*), max(id)') . ' FROM ' . pick(@{$relation->{views}}) . " WHERE $where";
 }
 
-# A query with a join to values, by which the index is asked again and again.
+# A join with a table of values, by which the index is asked again and again.
 sub join_query
 {
 	my ($relation) = @_;
@@ -193,7 +193,7 @@ sub join_query
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $array WHERE q.n < 12" if $kind == 12 && $array;
 	return "SELECT (SELECT count(*) FROM $name r WHERE " . simple($relation, 'r.') . " AND r.id <> q.n), q.n FROM $keys q" if $kind == 13;
 	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . ' = ' . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
-	# A subquery that is run by each worker.
+	# A subquery that each worker runs.
 	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
 	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
 	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
@@ -202,7 +202,7 @@ sub join_query
 	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left = $right OFFSET 0) r";
 }
 
-# By chunk_scan(), and by a plain query without an index.
+# A query by chunk_scan(), and the same by a plain query without an index.
 sub chunk_scan
 {
 	my ($relation) = @_;
@@ -222,7 +222,7 @@ sub chunk_scan
 	if ($kind < 0.55)
 	{
 		my $value = $thing->{family} eq 'integer' && chance(0.5) ? do { my $n = number($relation, $thing); pick($n, "'$n'", "($n)::bigint", "($n % 30000)::smallint") } : DifferSchema::thing_literal($relation, $thing);
-		# Other conditions are tested in the partitions.
+		# Conditions outside chunk_scan() are tested in the partitions.
 		my $also = chance(0.6) ? 'WHERE ' . simple($relation, 'r.') . (chance(0.3) ? ' AND ' . simple($relation, 'r.') : '') : '';
 		my $columns = pick('*', '*', 'r.id', 'r', 'count(*), min(r.id)', 'r.k, r AS whole');
 		return ("SELECT $columns FROM chunk_scan(NULL::$name, '$column', $value) r $also", "SELECT $columns FROM (SELECT * FROM $name WHERE $column = $value) r $also") if $columns !~ /^r$|whole/;
@@ -241,7 +241,8 @@ sub chunk_scan
 	return ("SELECT q.n, r.id FROM ${name}_keys q, LATERAL chunk_scan(NULL::$name, '$column', q.$column) r WHERE q.n < 12", "SELECT q.n, r.id FROM ${name}_keys q JOIN $name r ON r.$column = q.$column WHERE q.n < 12");
 }
 
-# What changes rows, by an index: the rows that it met, and then it is undone.
+# A statement that finds rows by an index and changes them. Its answer is a digest of these rows; the changes are
+# undone.
 sub change
 {
 	my ($relation) = @_;
@@ -259,7 +260,7 @@ sub change
 	return "WITH d AS (UPDATE $name r SET k = 0 FROM ${name}_keys q WHERE $left = $right AND q.n < 9 RETURNING r.id, r.k) $digest";
 }
 
-# A cast that fails unless its branch is chosen.
+# A cast that fails, unless a CASE has chosen its branch.
 sub guarded
 {
 	my ($relation) = @_;
@@ -273,8 +274,8 @@ sub guarded
 
 my $digest_of = "SELECT count(*) || ' ' || coalesce(sum(hashtextextended(q::text, 0)), 0)";
 
-# A query whose plan is kept: a prepared statement, or a function. Returns the SQL that makes it, and a sub that gives a
-# question.
+# A query whose plan is kept: a prepared statement, or a function. Returns the SQL that makes it, and a sub that
+# returns a question.
 sub kept
 {
 	my ($run, $relation, $name) = @_;
@@ -299,7 +300,7 @@ sub kept
 
 	my $was = $thing->{column}{type}{name} . $second->{column}{type}{name};
 	my $question = sub {
-		# Its parameter is of the type that the column had; the column may be gone.
+		# The parameter has the type that the column had then; the column may be gone by now.
 		return question($run, $relation) if 2 > grep({ $_ == $thing->{column} } @{$relation->{columns}}) + grep({ $_ == $second->{column} } @{$relation->{columns}}) || $was ne $thing->{column}{type}{name} . $second->{column}{type}{name};
 		my @literals = map { my $literal = chance(0.05) ? 'NULL' : DifferSchema::thing_literal($relation, $thing);
 			$literal = "($literal % 30000)" if $type eq 'int2' && $literal =~ /^[^']*$/ && $literal ne 'NULL' && $thing->{type} ne 'smallint'; $literal } 0 .. ($array ? int rand 5 : 0);
@@ -328,11 +329,11 @@ sub settings
 	push @settings, 'plan_cache_mode = ' . pick('force_generic_plan', 'force_custom_plan') if chance(0.5);
 	push @settings, 'cursor_tuple_fraction = ' . pick('1', '0.001') if chance(0.2);
 	push @settings, 'auto_explain.log_min_duration = 0', 'auto_explain.log_timing = ' . pick('on', 'off'), 'auto_explain.log_format = ' . pick('text', 'json') if chance(0.25);
-	# To start workers takes longer than most questions do without: a few of them are enough.
+	# Starting workers takes longer than most questions, so only a few questions get them.
 	if (!$run->{no_workers} && chance(0.08))
 	{
-		# Without a cost, and with nothing that keeps its rows, a Gather is put under a nested loop, which starts
-		# workers for each row: a query may take a minute then.
+		# If a Gather has no setup cost and nothing keeps its rows, the planner puts it under a nested loop, which
+		# starts workers for each row. Such a query may take a minute.
 		push @settings, chance(0.3) ? ('parallel_setup_cost = 0', 'enable_material = on') : 'parallel_setup_cost = 10';
 		push @settings, 'max_parallel_workers_per_gather = 2', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 			'parallel_leader_participation = ' . pick('on', 'off');
@@ -340,13 +341,13 @@ sub settings
 	}
 	elsif (!$run->{no_workers} && chance(0.03))
 	{
-		# A plan as ever, which a worker runs.
+		# The usual plan, but run by a worker.
 		push @settings, 'max_parallel_workers_per_gather = 2', "$debug = " . pick('on', 'regress');
 	}
 	return join '; ', map { "SET LOCAL $_" } @settings;
 }
 
-# Whether bf_of() gives each range a filter that has all of its rows, or none.
+# A question whether bf_of() returns for each range a filter with all its rows, or none.
 sub filters_of_ranges
 {
 	my ($run, $relation) = @_;
@@ -370,7 +371,7 @@ sub question
 		my $thing = pick(plain_things($relation));
 		my $equal = at($thing, 'r.') . ' = ' . DifferSchema::thing_literal($relation, $thing);
 		$question{on} = $relation->{divided} && !$run->{no_workers} && chance(0.2) ? "SELECT q.n FROM $relation->{name}_keys q WHERE q.n NOT IN (SELECT r.id FROM $relation->{name} r WHERE $equal)" : join_query($relation);
-		# A sub-plan that a worker runs and counts.
+		# A sub-plan that a worker runs.
 		$question{settings} .= join '', map { "; SET LOCAL $_" } 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 1000', 'min_parallel_table_scan_size = 8192', $run->debug_parallel . ' = on', 'auto_explain.log_min_duration = 0'
 			if !$run->{no_workers} && $question{on} =~ / IN \(SELECT r\.(?:id|k) / && chance(0.25);
 	}

@@ -1,22 +1,23 @@
-# DifferRun.pm: asks the same question with indexes and without, and keeps a history that repeats what led to a
-# difference.
+# DifferRun.pm: asks the same question with indexes and without, and keeps a history of the statements that led to a
+# difference, so that it can be repeated.
 #
 #   my $run = DifferRun->new(database => 'name', name => '010');
 #   my ($state, $message) = $run->act($session, 'a word for the counts', 'some SQL');   # class XX: a failure
 #   $run->compare($session, @questions);                                              # see below
 #   $run->failed; $run->counts
 #
-# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. It is asked by differ(), a function in the
-# database: once with the settings, once with $off, which leave the planner nothing but sequential scans. Modes:
+# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. differ(), a function in the database, asks it
+# twice: once with the settings, and once with those of $off, which leave the planner nothing but sequential scans.
+# Modes:
 #
-#   digest   the answer of each is a digest of all rows: their count and the sum of their hashes
+#   digest   the answer is a digest of all rows: their count and the sum of their hashes
 #            (EXECUTE ... INTO, which may run in parallel)
-#   loop     the same by a portal, row by row
-#   cursor   the same by a cursor that goes forward and backward, and starts again in the middle
-#   value    the query has one value, which is the answer
-#   undo     the same, and what it changed is undone
+#   loop     the same digest, read row by row through a portal
+#   cursor   the same digest, by a cursor that goes forward and backward, and starts again in the middle
+#   value    the answer is the one value that the query returns
+#   undo     like value, and the changes of the query are undone
 #
-# Each run has a history for each session: the statements since begin_history(), which psql can run again.
+# Each run has a history for each session: the statements since begin_history(), as a file that psql can run.
 package DifferRun;
 
 use strict;
@@ -29,7 +30,7 @@ use StreambloomTap;
 use DifferTypes;
 use Test::More;
 
-# What leaves the planner nothing but sequential scans, in the order in which everything else is put back.
+# Settings that leave the planner nothing but sequential scans, and put all others back to their defaults.
 our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = on', 'enable_bitmapscan = off', 'enable_indexscan = off', 'enable_indexonlyscan = off', 'enable_tidscan = off',
 	'enable_hashjoin = on', 'enable_mergejoin = on', 'enable_nestloop = on', 'enable_material = on', 'enable_memoize = on', 'enable_sort = on', 'enable_hashagg = on',
 	'enable_incremental_sort = on', 'enable_partition_pruning = on', 'enable_partitionwise_join = off', 'enable_partitionwise_aggregate = off',
@@ -40,7 +41,7 @@ our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = 
 my $functions = <<'SQL';
 CREATE SCHEMA differ;
 GRANT USAGE ON SCHEMA differ TO PUBLIC;
--- One answer: a digest, or "ERROR", the state and the message. "seen" tells what the plan has.
+-- One answer: a digest, or "ERROR", the state and the message. "seen" tells which nodes the plan has.
 CREATE FUNCTION differ.answer(mode text, settings text, query text, look bool, OUT answer text, OUT seen text) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -108,8 +109,8 @@ BEGIN
 	END;
 END
 $$;
--- One comparison, "off" before and after or only after: '=' and the count of rows, or what differs. '?' if the answer
--- changes without the index too.
+-- One comparison. "off" is asked after the question, and also before it if `before` is set. Returns '=' and the number
+-- of rows, or what differs, or '?' if the answer without the index has changed too.
 CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -137,7 +138,7 @@ BEGIN
 	RETURN format('%s DIFFERENT with: %s without: %s', number, mine.answer, plain.answer);
 END
 $$;
--- What FETCH gives in a direction.
+-- A digest of the rows that FETCH returns in one direction.
 CREATE FUNCTION differ.drain(c refcursor, backward bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -157,14 +158,16 @@ BEGIN
 	RETURN n || ' ' || h;
 END
 $$;
--- The bf indexes of a table and what is under it, those with storage; the valid ones, or all.
+-- The bf indexes of a table and of its partitions and children: only the valid ones, or all. Only indexes with
+-- storage.
 CREATE FUNCTION differ.indexes(relation regclass, only_valid bool DEFAULT true) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
 	WITH RECURSIVE t AS (SELECT relation::oid AS relid UNION SELECT inhrelid FROM pg_inherits JOIN t ON inhparent = relid)
 	SELECT indexrelid::regclass, indrelid::regclass FROM t JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid
 	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND (i.indisvalid OR NOT only_valid) ORDER BY indexrelid::regclass::text
 $$;
--- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes: partial and invalid ones
--- too, of which it must give none. (Its items are of the operator class's kind.)
+-- The number of rows that are not in the filter that bf_of() returns for their range, for all columns of all indexes.
+-- For partial and invalid indexes bf_of() must return no filter. (The cast gives an item the type of the operator
+-- class.)
 CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql SET enable_hashjoin = on SET enable_seqscan = on AS $$
 DECLARE
 	i record;
@@ -177,9 +180,9 @@ BEGIN
 			(SELECT opcintype = 'anyarray'::regtype FROM pg_opclass WHERE oid = indclass[a - 1]) AS is_array
 		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 	LOOP
-		-- it is not there any more
+		-- the index is gone
 		CONTINUE WHEN coalesce(i.item, '') ~ '^(::.*)?$';
-		-- Keys inside values are made by functions that SQL cannot call; but those of an array are its elements.
+		-- SQL cannot call the functions that make keys; but the keys of an array are its elements.
 		CONTINUE WHEN i.has_keys AND NOT i.is_array;
 		IF i.has_keys THEN
 			i.item := format('(SELECT e FROM unnest(%s) e WHERE e IS NOT NULL LIMIT 1)', i.item);
@@ -189,7 +192,7 @@ BEGIN
 				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, i.item, i.heap) INTO n;
 			total := total + n;
 		EXCEPTION WHEN OTHERS THEN
-			-- It may refuse to answer, not answer wrongly. The index may be gone by now.
+			-- bf_of() may refuse to answer, but must not answer wrongly. The index may be gone by now.
 			IF SQLSTATE ~ '^(XX|42)' AND SQLSTATE NOT IN ('42P01', '42704') THEN
 				RAISE;
 			END IF;
@@ -198,7 +201,7 @@ BEGIN
 	RETURN total;
 END
 $$;
--- Something for all of them, or for the n-th.
+-- Runs a command for each of these indexes, or for the n-th.
 CREATE FUNCTION differ.each(relation regclass, command text, n int DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	i regclass;
@@ -219,7 +222,7 @@ SQL
 sub new
 {
 	my ($class, %option) = @_;
-	# A session may end at any time, also in the middle of a question.
+	# A session may end at any time, even in the middle of a question.
 	$SIG{PIPE} = 'IGNORE';
 	my $self = bless {counts => {}, failures => [], histories => {}, seed => 0, most_failures => $ENV{STREAMBLOOM_SECONDS} ? 10 : 3, %option}, $class;
 	my $session = PsqlSession->new($self->{database});
@@ -234,8 +237,8 @@ sub new
 
 sub debug_parallel { return $_[0]{version} >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'; }
 
-# A session with everything loaded. auto_explain decides about nested statements when the outermost one begins, so it is
-# on there.
+# A session with both libraries loaded. auto_explain decides about nested statements when the outermost statement
+# begins, so it is switched on here.
 sub session
 {
 	my ($self, $name, %option) = @_;
@@ -261,7 +264,7 @@ sub count { $_[0]{counts}{$_[1]} += $_[2] // 1; }
 sub counts { return $_[0]{counts}; }
 sub failures { return @{$_[0]{failures}}; }
 
-# Closes a session that may have ended by itself, with a question that was never sent.
+# Closes a session, which may have ended by itself with a question that was never sent.
 sub close_session
 {
 	my ($self, $session) = @_;
@@ -271,7 +274,7 @@ sub close_session
 	return;
 }
 
-# After a crash: until the server is there again.
+# Waits until the server is back after a crash.
 sub wait_for_server
 {
 	my ($self) = @_;
@@ -285,7 +288,7 @@ sub wait_for_server
 
 sub full { return @{$_[0]{failures}} >= $_[0]{most_failures}; }
 
-# The histories as files for psql; returns their names.
+# Writes the histories as files for psql; returns their names.
 sub write_histories
 {
 	my ($self, $number, $text) = @_;
@@ -304,7 +307,7 @@ sub write_histories
 	return @files;
 }
 
-# What must not be. Kept with the history, unless it is one that STREAMBLOOM_KNOWN (a regular expression) knows.
+# Reports a failure, and keeps it with the history, unless STREAMBLOOM_KNOWN (a regular expression) matches it.
 sub fail_with
 {
 	my ($self, $session, $text) = @_;
@@ -319,7 +322,7 @@ sub fail_with
 	diag($report);
 }
 
-# Runs SQL that may fail, but not in a way that nobody expects.
+# Runs SQL that may fail, but only with expected errors.
 sub act
 {
 	my ($self, $session, $what, $sql) = @_;
@@ -341,14 +344,14 @@ sub quote
 	return "\$$tag\$$text\$$tag\$";
 }
 
-# Statements, and settings of DifferQueries::settings(), as one message to the server: a round trip takes long on a busy
-# machine.
+# Puts statements, and settings of DifferQueries::settings(), into one message to the server, because a round trip
+# takes long on a busy machine.
 sub message
 {
 	return join "\\;\n", map { s/; (?=SET )/\\; /gr } @_;
 }
 
-# Asks questions, many in one round trip. Returns how many differed.
+# Asks questions, many in one round trip. Returns how many of them differed.
 sub compare
 {
 	my ($self, $session, @questions) = @_;
@@ -396,7 +399,8 @@ sub compare
 		}
 		elsif ($rest =~ /: ERROR (55P03|40P01)/)
 		{
-			# Somebody has a lock, a prepared transaction perhaps, and the two plans do not lock the same partitions.
+			# Another session, perhaps a prepared transaction, has a lock, and the two plans do not lock the same
+			# partitions.
 			$self->count("left out: $1");
 		}
 		else

@@ -1,12 +1,14 @@
-# DifferSchema.pm: random relations with bf indexes. A DifferSchema is a model of a schema in the database: relations
-# with their columns, so that DifferChanges.pm can change them and DifferQueries.pm can ask about values that are there.
+# DifferSchema.pm: random relations with bf indexes. A DifferSchema is a model of a schema in the database. It knows
+# the relations and their columns, so that DifferChanges.pm can change them and DifferQueries.pm can ask about values
+# that exist.
 #
 #   my $schema = DifferSchema->new(number => 1, kinds => [...]);
 #   foreach ($schema->create) { ...run it... }
 #
 # A relation (a hash) has a name, a kind, columns, parts (its partitions or children, each with whether it is attached)
-# and "next", the number of the row that comes next. Row i has the id i; column c has the value number hash(i), so that
-# values can be made again from numbers. rand() is all that it takes from outside: the same seed makes the same schema.
+# and "next", the number of the next row. Row i has the id i. In a column c it has the value with the number hash(i),
+# so values can be computed again from the numbers of rows. The only outside input is rand(): the same seed makes the
+# same schema.
 package DifferSchema;
 
 use strict;
@@ -42,8 +44,8 @@ sub new
 	return $self;
 }
 
-# How the number of a row becomes the number of a column's value: as SQL over %i and as Perl. Values that lie together
-# in the table let ranges and partitions be skipped.
+# How the number of a value follows from the number of its row: as SQL with %i, and as Perl. If equal values lie
+# together in the table, ranges and partitions can be skipped.
 sub hashing
 {
 	my ($wide) = @_;
@@ -84,7 +86,7 @@ sub column_sql
 	return $sql ? "CASE ${sql}ELSE $value END" : $value;
 }
 
-# A literal of the value that row i has, or that some have; the number of a row may be one that there never was.
+# A literal of the value that row i has, or of a special value. There may never have been a row i.
 sub literal
 {
 	my ($relation, $column, $i) = @_;
@@ -99,8 +101,8 @@ sub some_row
 	return chance(0.15) ? $relation->{next} + int rand 5000 : int rand $relation->{next};
 }
 
-# What can be indexed and asked about: a column or an expression over one. sql has the byte 1 where the name of the
-# relation may go. Literals of it are made from those of the column.
+# The things that can be indexed and asked about: the column, and expressions over it. The byte 1 in {sql} stands where
+# the name of the relation may go. Literals of an expression are made from literals of the column.
 sub things
 {
 	my ($column) = @_;
@@ -125,8 +127,8 @@ sub thing_literal
 	return $sql;
 }
 
-# An operator for keys inside the values of a thing, and its right side, made of the number of a row; nothing if there
-# is none.
+# An operator for keys inside the values of a thing, and its right side, made from the number of a row. Returns nothing
+# if there is no such operator.
 sub key_condition
 {
 	my ($relation, $thing, $i) = @_;
@@ -166,8 +168,8 @@ sub column_list
 	return map { "$_->{name} $_->{type}{ddl}" . ($_->{type}{external} ? '' : '') } @columns;
 }
 
-# Options of a table: few rows on many pages, so that questions are quick and there are many ranges; rows die and come
-# beside each other.
+# Options of a table. A low fillfactor leaves few rows on many pages: questions are quick, there are many ranges, and
+# dead rows lie beside new ones.
 sub table_options { return ' WITH (' . join(', ', 'autovacuum_enabled = ' . 'off', 'fillfactor = ' . pick(10, 10, 10, 20, 40, 100)) . ')'; }
 
 sub create
@@ -257,19 +259,19 @@ sub create_relation
 			push @sql, external($relation, $part->{name}) if !$part->{foreign};
 		}
 	}
-	# Indexes before the rows and after.
+	# Some indexes are made before the rows, some afterwards.
 	push @sql, create_index($relation) if $kind ne 'materialized' && chance(0.4);
 	push @sql, insert($relation, $rows);
 	push @sql, "CREATE MATERIALIZED VIEW $name" . table_options() . " AS SELECT * FROM $relation->{base}" if $kind eq 'materialized';
 	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = chance(0.5));
 	push @sql, keys_table($relation);
-	# Other indexes, which are used beside.
+	# Indexes of other kinds, which are used beside these.
 	push @sql, map { "CREATE INDEX ON $_ USING " . pick('btree', 'btree', 'hash') . ' (' . pick('k', 'id', pick(@{$relation->{columns}})->{name}) . ')' } leaves($relation) if chance(0.25) && !$self->{bf_only};
 	push @sql, views($relation) if chance(0.25);
 	return @sql;
 }
 
-# Views through which the relation is asked too.
+# Views through which the relation is asked, too.
 sub views
 {
 	my ($relation) = @_;
@@ -281,7 +283,7 @@ sub views
 		"CREATE VIEW ${name}_some AS SELECT DISTINCT $columns FROM $name WHERE k >= 0");
 }
 
-# A table with the columns in another order, and one that was dropped.
+# A table whose columns are in another order; one column was dropped.
 sub other_order
 {
 	my ($relation, $name, $tail) = @_;
@@ -291,7 +293,7 @@ sub other_order
 	return ("CREATE TABLE $name (" . join(', ', @list) . ") $tail", "ALTER TABLE $name DROP COLUMN gone", external($relation, $name));
 }
 
-# Values to join with: of rows that are there and that are not.
+# A table of values to join with: some are those of rows that exist, some are not.
 sub keys_table
 {
 	my ($relation) = @_;
@@ -307,7 +309,7 @@ sub k_sql
 	return "($i / $relation->{divisor} % $relation->{count})::int";
 }
 
-# More rows, as an INSERT.
+# An INSERT of more rows.
 sub insert
 {
 	my ($relation, $rows, %option) = @_;
@@ -322,7 +324,7 @@ sub insert
 	{
 		my $part = pick({name => $relation->{name}}, @{$relation->{parts}});
 		$target = $part->{name};
-		# A bulk goes to all of them.
+		# Many rows at once go to all partitions.
 		if ($rows > 100 && !$option{one})
 		{
 			return map { rows($relation, $relation->{parts}[$_]{name}, $from, $to, 'WHERE i ' . "/ $relation->{divisor} % $relation->{count} = $_") } 0 .. $relation->{count} - 1;
@@ -335,7 +337,7 @@ sub rows
 {
 	my ($relation, $target, $from, $to, $where) = @_;
 	my @columns = @{$relation->{columns}};
-	# A partition that is detached takes no rows.
+	# No rows for partitions that are detached.
 	my @missing = map { $_->{k} } grep { !$_->{attached} } @{$relation->{parts}};
 	if (@missing && $relation->{kind} ne 'inherited')
 	{
@@ -345,7 +347,7 @@ sub rows
 		join('', map { column_sql($_, 'i') . ', ' } @columns) . "repeat('x', (i * 13 % $relation->{padding})::int) FROM generate_series($from\::bigint, $to) i $where";
 }
 
-# The tables that have storage: all, and those that belong to the relation now.
+# The tables that have storage: all of them, or those that belong to the relation now.
 sub leaves
 {
 	my ($relation, %option) = @_;
@@ -355,7 +357,7 @@ sub leaves
 	return @leaves;
 }
 
-# CREATE INDEX on a relation (or one of its tables): columns and expressions, sometimes partial.
+# CREATE INDEX on a relation or on one of its tables, over columns and expressions, sometimes partial.
 sub create_index
 {
 	my ($relation, $table, %option) = @_;

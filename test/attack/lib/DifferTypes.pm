@@ -1,5 +1,5 @@
-# DifferTypes.pm: the column types that a bf index serves, each with a way to make its i-th value in SQL, values that
-# are special, and expressions over a column of the type that can be indexed.
+# DifferTypes.pm: the column types that a bf index supports. Each has SQL that makes its i-th value, special values,
+# and expressions over a column of the type that can be indexed.
 #
 # In "value", %i stands for an integer expression: a column or a number. Equal numbers give equal values. In
 # "expressions", %c stands for a column or a literal of the type; each has the type of its result.
@@ -56,12 +56,12 @@ my %types = (
 	bigint_domain => {value => '(%i)::bigint::bigint_domain', special => ["'7'"], family => 'integer', number => 2000000000, expressions => [['(%c / 3 + 1)', 'bigint']]},
 	text_domain => {value => "('host-' || (%i))::text_domain", special => ["''"], family => 'text', expressions => \@text_expressions},
 	array_domain => {value => 'ARRAY[%i]::int[]::array_domain', special => ["'{}'"], expressions => []},
-	# out of line: STORAGE EXTERNAL, and few rows have one
+	# stored out of line (STORAGE EXTERNAL); few rows have such a value
 	wide => {value => "repeat(md5((%i)::text), 70)", type => 'text', external => 1, special => ["''", "'host-7'"], family => 'text', expressions => \@text_expressions},
 );
 my @names = sort keys %types;
 
-# Operators that ask for keys inside values of a type: the operator, and what is on its right side.
+# Operators that ask for keys inside values of a type: each with its right side.
 my @of_jsonb = (['@>', "jsonb_build_object('host', %i)"], ['@>', "'{\"host\": 7}'::jsonb"], ['@>', "to_jsonb(%i)"], ['?', "'host'"], ['?', "'h'"], ['?|', "ARRAY['x', (%i)::text]"], ['?&', "ARRAY['host', NULL]"], ['@>', "'{}'::jsonb"],
 	['@@', "'\$.host == 7'::jsonpath"], ['@?', "('\$.host ? (@ == ' || (%i) || ')')::jsonpath"], ['@@', "'\$ == null'::jsonpath"]);
 my @of_words = (['@@', "to_tsquery('simple', 'host-' || (%i))"], ['@@', "to_tsquery('simple', 'third & !host')"], ['@@', "'ho:*'::tsquery"], ['@@', "'!third'::tsquery"], ['@@@', "phraseto_tsquery('simple', 'all host-' || (%i))"], ['@@', "''::tsquery"]);
@@ -81,11 +81,11 @@ my %keys = (
 	tsvector => \@of_words,
 );
 
-# Operator classes of a type beside its default one.
+# The operator classes of a type, other than the default one.
 my %classes = ((map { $_ => ['array_eq_ops'] } 'integer[]', 'text[]', 'numeric[]', 'array_domain'), jsonb => ['jsonb_path_ops', 'jsonb_eq_ops']);
 
-# An operator that asks for keys inside a value of this type, and its right side, for an integer expression; nothing if
-# there is none.
+# An operator that asks for keys inside a value of this type, and its right side for an integer expression. Returns
+# nothing if there is no such operator.
 sub key_condition
 {
 	my ($type, $i) = @_;
@@ -97,7 +97,7 @@ sub key_condition
 
 sub classes { return @{$classes{$_[0]} // []}; }
 
-# What the types above need, once for each database.
+# Objects that the types above need. Run once in each database.
 sub prelude
 {
 	return <<'SQL';
@@ -110,7 +110,7 @@ SQL
 
 sub names { return @names; }
 
-# A type by its name: what is written in CREATE TABLE (ddl), what a literal is cast to (cast).
+# A type by its name: {ddl} is for CREATE TABLE, {cast} is the type to which literals are cast.
 sub type
 {
 	my ($name) = @_;

@@ -1,7 +1,7 @@
 # JoinsQueries.pm: random queries with joins, over the tables of JoinsSchema.
 #
-# A query is a hash: `sql` returns one text that does not depend on the order of rows; `join` says whether it should
-# skip pages if the keys are few.
+# A query is a hash: `sql` returns one text that does not depend on the order of rows; `join` says whether the join
+# should skip pages if there are few keys.
 package JoinsQueries;
 
 use strict;
@@ -28,7 +28,7 @@ sub fact
 	return "(SELECT DISTINCT id, k, a, t FROM $name) l";
 }
 
-# The condition of a join of l with a dimension.
+# The condition of a join between l and a dimension.
 sub on
 {
 	my ($schema, $dimension, $l) = @_;
@@ -49,7 +49,7 @@ sub where
 	return ' WHERE ' . pick("l.id > $n", "l.k < $n", 'l.t IS NOT NULL', $d ? ("$d.z < $n", "l.id + $d.z > $n", "$d.filler = ''") : (), "l.id > (SELECT min(z) FROM d3)", "l.k IN (SELECT z FROM d2)", 'l.id >= 0 AND l.k > 2');
 }
 
-# A join: FROM and what follows, and the aliases of the dimensions whose columns can be used.
+# A join: FROM and all that follows it, and the aliases of the dimensions whose columns can be used.
 sub join_of
 {
 	my ($schema) = @_;
@@ -77,7 +77,7 @@ sub join_of
 
 sub columns { return 'l.id, l.a, l.t' . join('', map { ", $_.z, $_.id AS id_$_" } @_); }
 
-# A join that is executed again and again with other keys, of which some are nowhere; alone or in a star.
+# A join that is executed again and again with other keys, some of which no row has; alone or in a star.
 sub again
 {
 	my ($schema) = @_;
@@ -104,7 +104,7 @@ sub rows
 	return $query if $kind < 0.5;
 	if ($kind < 0.62 && @dimensions && $from !~ /WHERE/)
 	{
-		# The join is a sub-plan, or below LATERAL, with a parameter on one of its sides.
+		# The join is a sub-plan or below LATERAL, and one of its sides has a parameter.
 		my $parameter = pick('l.id > o.z', 'd.z > o.z', 'd.z = o.z', "l.id + o.z > 40", 'o.z IS NOT NULL', 'o.z < 30', 'd.z + o.z = l.k + o.z', 'd.id <> o.id');
 		my $inner = "SELECT count(*) AS c, sum(l.id) AS s FROM $from" . ($where ? "$where AND " : ' WHERE ') . $parameter;
 		return chance(0.5) ? "SELECT o.id, o.z, i.* FROM d3 o, LATERAL ($inner) i" : "SELECT o.id, o.z, (SELECT c + coalesce(s, 0) FROM ($inner) i) FROM d3 o";

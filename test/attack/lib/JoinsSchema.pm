@@ -1,7 +1,7 @@
-# JoinsSchema.pm: random tables for joins that skip. A fact table is large and its keys lie together; dimensions have
-# few keys.
+# JoinsSchema.pm: random tables for joins that skip. A fact table is large, and rows with the same key lie together.
+# Dimensions have few keys.
 #
-# Every key is made of an integer, so that the same integer has equal values in columns of different types.
+# Every key is made of an integer. The same integer gives equal values in columns of different types.
 package JoinsSchema;
 
 use strict;
@@ -10,8 +10,8 @@ use warnings;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Types whose values of the same integer are equal to each other; %s is the integer. Some dimensions get another type of
-# the family.
+# Families of types. The values of two types of a family that are made of the same integer are equal; %s is the
+# integer. Some dimensions get another type of the family than the facts.
 my @families = (
 	[['int2', '%s::int2'], ['int4', '%s'], ['int8', '%s::int8']],
 	[['int4', '%s'], ['int8', '%s::int8'], ['whole', '%s']],
@@ -56,7 +56,7 @@ sub new
 	$self->{b} = pick(@families[0 .. 5], @families);
 	$self->{type}{a} = pick(@{$self->{a}});
 	$self->{type}{b} = pick(@{$self->{b}});
-	# So many rows that follow each other have the same key.
+	# The number of consecutive rows that have the same key.
 	$self->{same} = pick(1, 1, 2, 5, 20);
 	$self->{rows} = pick(100, 300, 600, 600);
 	$self->{keys} = 1 + int($self->{rows} / $self->{same});
@@ -89,7 +89,7 @@ sub make_facts
 			foreach my $i (0 .. $parts - 1)
 			{
 				my $bounds = {range => 'FROM (' . $i * $step . ') TO (' . ($i + 1) * $step . ')', list => "IN ($i)", hash => "WITH (modulus $parts, remainder $i)"}->{$by};
-				# Columns in another order.
+				# A partition whose columns are in another order.
 				push @sql, chance(0.2) ? ("CREATE TABLE ${name}_$i (b $self->{type}{b}[0], gone int, t text, filler text DEFAULT repeat('x', 300), id int NOT NULL, a $self->{type}{a}[0], k int)$filled",
 					"ALTER TABLE ${name}_$i DROP gone", "ALTER TABLE $name ATTACH PARTITION ${name}_$i FOR VALUES $bounds") : "CREATE TABLE ${name}_$i PARTITION OF $name FOR VALUES $bounds$filled";
 			}
@@ -122,7 +122,8 @@ sub index_on
 		(chance(0.1) ? ' WHERE ' . pick('k > 10', 'a IS NOT NULL', 'id >= 0') : '') } grep { !$seen{"@$_"}++ } [$class->('a')], @columns;
 }
 
-# Dimensions: x and y have the types of a and b, or others of their families; z is the integer of both.
+# Dimensions: x and y have the types of a and b, or other types of their families; z is the integer that both are made
+# of.
 sub make_dimensions
 {
 	my ($self) = @_;
@@ -137,7 +138,7 @@ sub make_dimensions
 		push @sql, $self->insert_dimension($self->{dimensions}[-1], $count) if $count;
 		push @sql, "ALTER TABLE $name ADD PRIMARY KEY (id)" if chance(0.3);
 	}
-	# A table of many keys, most of which no fact has, and which takes time to search.
+	# A table of many keys. No fact has most of these keys, and searching them takes time.
 	my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
 	push @sql, 'DROP TABLE IF EXISTS w CASCADE', "CREATE TABLE w (id int, x $x->[0], y $y->[0], z int, filler text)", 'INSERT INTO w SELECT i, ' . value($x, 'i') . ', ' . value($y, 'i') . ", i, '' FROM generate_series(0, 799) i";
 	return @sql;
@@ -148,13 +149,13 @@ sub insert_dimension
 	my ($self, $dimension, $count) = @_;
 	my $from = int rand($self->{keys});
 	my $spread = pick(1, 1, 1, 1, 2, 7, $self->{keys});
-	# 100 keys that lie far apart must still be values of int2 and of the addresses.
+	# 100 keys with large distances must still be valid values of int2 and of the address types.
 	my $z = chance(0.15) ? "$from + i * 300" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
 	my $id = 'i + ' . int(rand 1e8);
 	return "INSERT INTO $dimension->{name} SELECT $id, " . value($dimension->{x}, $z) . ', ' . value($dimension->{y}, $z) . ", $z, " . pick("''", "''", "repeat('y', 400)") . " FROM generate_series(1, $count) i";
 }
 
-# A statement that changes a table, its indexes or what these know.
+# A statement that changes a table, its indexes, or what the indexes know.
 sub change
 {
 	my ($self) = @_;

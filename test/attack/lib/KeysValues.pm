@@ -1,9 +1,9 @@
 # KeysValues.pm: random values that have keys inside (lines of text, jsonb, tsvector, arrays), and random conditions on
 # them.
 #
-# Everything is returned as SQL, with characters, not bytes. Values of neighboring rows are alike ($place is the number
-# of the row), so that some keys stand in few pages. Conditions are made of values that were made before (seen()), or of
-# nothing.
+# Everything is returned as SQL, in characters, not bytes. Neighbouring rows have similar values ($place is the number
+# of the row), so that some keys occur on few pages. Conditions are made from values that were made before (seen()), or
+# from new ones.
 package KeysValues;
 
 use strict;
@@ -11,15 +11,15 @@ use warnings;
 use utf8;
 
 my @words = qw(get post alpha beta gamma quick brown fox page index html php admin Größe straße ßß item red blue green log error x yz abc ABC aBc aaaa the 日本語 naïve I i İ ſ 10.2.33.104 /wp-login.php);
-# Words whose other case pg_trgm does not know: rows with them are lost by its indexes.
+# Words with letters of which pg_trgm does not know all cases: its indexes lose rows that have them.
 my @words_of_several_cases = qw(ı ΣΊΣΥΦΟΣ σίσυφος K ǰ Ǆ ẞ Ì ì İSTANBUL ıspanak);
 my @odd = ('%', '_', '\\', "'", '"', '/', '-', '.', '  ', '100%', 'a_b', 'C:\\dir', '%%', '{', '}', "\t", "\n", '$', '^', '(', '٣', 'ﬀ', '😀');
 my @keys = ('a', 'b', 'tags', 'who', 'name', 'state', '', 'Größe', 'x y', 'long');
 my %seen;
 my %recent;
-# How much longer than usual values may be.
+# The factor by which some values may be longer than usual.
 our $wide = 1;
-# Is nothing asked of pg_trgm?
+# Set if the words above may be used, because no pg_trgm index is asked.
 our $any_case = 0;
 
 sub add_any_case { push @words, @words_of_several_cases; $any_case = 1; }
@@ -35,7 +35,7 @@ sub literal
 	return "'$text'";
 }
 
-# Remembers a value for conditions to come, and returns it.
+# Remembers a value for later conditions, and returns it.
 sub remember
 {
 	my ($kind, $value) = @_;
@@ -59,7 +59,7 @@ sub seen
 sub forget { %seen = (); %recent = (); }
 
 
-# How many parts a value has, if it usually has at most so many.
+# How many parts a value gets: usually fewer than $_[0].
 sub parts { return chance(0.2) ? int rand($_[0] * $wide) : int rand $_[0]; }
 
 sub word
@@ -117,7 +117,7 @@ sub lexeme
 	return "'$word'";
 }
 
-# The text of a tsvector. A word of blanks would be none.
+# The text of a tsvector. A word must not consist of blanks, or it would be no word.
 sub words
 {
 	my ($place) = @_;
@@ -138,7 +138,7 @@ sub element
 	return "\"$text\"";
 }
 
-# The text of an array: ints, nums, tags (text) or names (text with a collation that knows no case).
+# The text of an array: ints, nums, tags (text) or names (text under a collation that ignores case).
 sub array
 {
 	my ($kind, $place) = @_;
@@ -151,7 +151,7 @@ sub array
 
 sub list { return chance(0.05) ? undef : remember($_[0], array(@_)); }
 
-# A row of the columns in columns(), as SQL.
+# A row for the columns in columns(), as SQL.
 sub row
 {
 	my ($place) = @_;
@@ -162,7 +162,7 @@ sub columns { return 'n, t, line, doc, words, ints, tags, names, nums'; }
 
 # ---------------------------------------------------------------- conditions
 
-# A part of a line that was seen, or of nothing.
+# A part of a line that was seen, or of a new one.
 sub piece
 {
 	my $line = chance(0.85) ? seen('line', \&line) // '' : join '', map { pick('a' .. 'f', 'x', ' ', pick(@words)) } 1 .. int rand 5;
@@ -190,7 +190,8 @@ sub piece_of_regular { my $piece = piece(); return $any_case ? $piece : $piece =
 
 sub regular_piece { return piece_of_regular() =~ s/[^\w ]/./gr; }
 
-# Without the letter whose capital is another letter's, too: pg_trgm (and so GIN) loses S for "(?i)ſ".
+# A regular expression. It has s instead of ſ for pg_trgm, which (with GIN) loses rows with S for "(?i)ſ": both letters
+# have the capital S.
 sub regular
 {
 	my $pattern = '';
@@ -230,7 +231,8 @@ sub on_line
 	return "$column " . pick('IS NULL', 'IS NOT NULL', 'LIKE NULL');
 }
 
-# A part of a document that contains it, mostly: elements and members are left out, and now and then one is changed.
+# A part of a document, mostly such that the document contains it: elements and members are left out, and now and then
+# one is changed.
 sub part_of
 {
 	my ($doc) = @_;
@@ -331,8 +333,8 @@ sub path_predicate
 	return path($root) . ' like_regex ' . json_string(pick('^w', 'a', '\\\\d'));
 }
 
-# Not strictly where the document itself is compared with a text: on some versions (18.6) GIN's support functions lose
-# documents that are nothing but this text.
+# Without "strict" if the document itself is compared with a text: in some versions (18.6) GIN's support functions lose
+# documents that consist of this text alone.
 sub strictly
 {
 	my ($path) = @_;
@@ -358,7 +360,7 @@ sub on_doc
 
 sub query_word
 {
-	# half of them from one tsvector that was seen, so that several are in one row
+	# half of the words come from one tsvector that was seen, so that several of them occur in one row
 	my ($of) = @_;
 	return pick(@$of) if $of && @$of && chance(0.5);
 	my $word = lc(chance(0.05) ? pick('%', "a'b", 'c d') : word(int rand 900));
@@ -396,7 +398,7 @@ sub on_array
 	my ($column, $which) = @_;
 	return "$column " . pick('IS NULL', 'IS NOT NULL', '@> NULL') if chance(0.03);
 	my $array = chance(0.6) ? seen($which, sub { array($which, $_[0]) }) // '{}' : array($which, int rand 900);
-	# a part of it; commas and braces inside elements are never cut, since such arrays are taken as they are
+	# a part of the array; arrays whose elements hold commas or braces inside quotes are left whole
 	if (chance(0.4) && $array =~ /^\{([^{}"\\]*(?:"[^"\\{},]*"[^{}"\\]*)*)\}$/)
 	{
 		$array = '{' . join(',', grep { chance(0.5) } split /,/, $1) . '}';
@@ -409,7 +411,7 @@ sub on_plain
 	return chance(0.5) ? 'n = ' . pick(int rand 80, 'ANY (ARRAY[3, 5, NULL])', '-5') : 't ' . (chance(0.1) ? 'IS NULL' : '= ' . literal(word(int rand 900)));
 }
 
-# A condition on one thing: a column of columns(), or an expression that %expressions knows.
+# Conditions on one thing: a column of columns(), or an expression of %expressions.
 my %conditions = (
 	n => \&on_plain,
 	t => \&on_plain,

@@ -1,5 +1,5 @@
-# DamagedIndex.pm: tables with bf indexes whose files are damaged, and all calls that read them. For tests with a
-# cluster of their own.
+# DamagedIndex.pm: makes tables with bf indexes, damages their files, and runs all calls that read them. For tests with
+# a cluster of their own.
 #
 #   DamagedIndex::prepare();                                   # starts that cluster
 #   my $db = StreambloomTap->new('name');
@@ -20,12 +20,11 @@ sub data { return StreambloomTap::scratch() . '/data'; }
 sub prepare
 {
 	StreambloomTap::start_own_cluster();
-	# Checksums of pages, where there are any, would find all of it, and say XX001.
+	# If pages have checksums, the server would notice every damage by these, and raise XX001.
 	StreambloomTap::restart_own_cluster(autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
 }
 
-# "ends": what a command ends with: 'ok' or its SQLSTATE. "finds": whether the rows that an index finds are those that
-# are there.
+# ends(): how a command ends: 'ok' or its SQLSTATE. finds(): whether an index finds the rows that are there.
 my $functions = <<'SQL';
 CREATE FUNCTION ends(command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -51,7 +50,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE;
 END $$;
--- A row of a page each.
+-- Each row fills a page.
 CREATE TABLE base (v integer, w text, filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE base ALTER filler SET STORAGE plain;
 -- All calls, and look-ups of some rows.
@@ -65,7 +64,7 @@ BEGIN
 		RETURN NEXT finds(t, 'w', quote_literal(v));
 	END LOOP;
 	RETURN NEXT ends(format('SELECT * FROM bf_index_stats(%L)', t || '_bf'));
-	-- filters of several sizes, or a horizon in the future
+	-- 55000: filters of several sizes, or a horizon in the future
 	RETURN NEXT replace(ends(format('SELECT bf_of(%L, 3)', t || '_bf')), '55000', 'ok');
 	RETURN NEXT replace(ends(format('SELECT bf_of(%L, 3, 2)', t || '_bf')), '55000', 'ok');
 	RETURN NEXT replace(ends(format('SELECT bf_of(%L)', t || '_bf')), '55000', 'ok');
@@ -91,14 +90,14 @@ SQL
 
 sub install { $_[0]->sql($functions); }
 
-# The files of indexes, all their pages written.
+# The files of indexes. A checkpoint writes all pages before.
 sub paths
 {
 	my ($db, @indexes) = @_;
 	return split /\n/, $db->sql("CHECKPOINT;\n" . join("\n", map { "SELECT pg_relation_filepath('$_');" } @indexes));
 }
 
-# A table ti of 20 pages, with an index of two groups of ranges.
+# A table t$i of 20 pages, with an index that has two groups of ranges.
 sub make_table
 {
 	my ($i) = @_;
@@ -111,15 +110,15 @@ SELECT bf_summarize_new_values('t${i}_bf') \\g /dev/null
 SQL
 }
 
-# Writes what was changed, too.
+# Stops the server after all changed pages were written.
 sub stop
 {
 	my ($code, $out, $err) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', data(), '-w', '-m', 'fast', 'stop');
 	die "cannot stop the server: $err" if $code != 0;
 }
 
-# Runs all calls on a table, again and again; returns how many errors there were, and what is wrong. XX001 is wrong
-# unless the core itself checks what was damaged: the header of a page, the file's length.
+# Runs all calls on a table several times. Returns how many errors there were, and what was wrong. XX001 is wrong,
+# unless PostgreSQL itself checks the damaged bytes: the header of a page, or the length of the file.
 sub wrongs
 {
 	my ($db, $t, $is_cores, $first, $last) = @_;
@@ -145,7 +144,7 @@ SQL
 	my @lines = split /\n/, $out;
 	my @sizes = map { /^size (\d+)/ ? $1 : () } @lines;
 	my $core = $is_cores ? '|XX001' : '';
-	# the planner asks a damaged index in vain, and plans all the same
+	# the planner asks the damaged index in vain, and makes a plan all the same
 	my @wrong = grep { !/^size/ && !/^plan ok$/ && !/^(ok|XX002|00000$core)$/ && !/^reindex 00000$/ && !/^after: (ok|00000)$/ } @lines;
 
 	push @wrong, "it ended with $code: $err" if $code != 0;

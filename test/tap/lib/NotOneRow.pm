@@ -1,17 +1,17 @@
-# NotOneRow.pm: writers, summarizers, readers and DDL at once on a table and on a partitioned one, at random. Each
-# answer of a reader is compared with the answer to the same query, in the same snapshot, with the indexes off.
+# NotOneRow.pm: writers, summarizers, readers and DDL work at once, at random, on a plain table and on a partitioned
+# one. Each answer of a reader is compared with the answer to the same query, in the same snapshot, without the
+# indexes.
 #
 #   my $report = NotOneRow::run(database => 'name', method => 'bf', seconds => 20, seed => 1);
 #   $report->{differences}   what was lost, as text; must be empty
 #   $report->{troubles}      errors that nobody expected; must be empty
 #   $report->{counts}        how often each thing was done, so that a test can show that it was done at all
 #
-# With reader_port, the readers ask a standby, after before_readers() has waited for it. With exports => 0 they export
-# no snapshots. only => qr/.../ chooses parties. The relations are small and their ranges smaller, so that the parties
-# meet: ids of a window that moves on every second or so are touched far more often than others. With method => 'brin'
-# the same runs on BRIN's bloom operator classes. Each party is a process with sessions of its own
-# (NotOneRow/Writers.pm, Readers.pm, Keepers.pm). The seed settles what each one does in which order, not how they
-# interleave.
+# With reader_port, the readers ask a standby; before_readers() waits for it first. With exports => 0 they export no
+# snapshots. only => qr/.../ chooses parties. The relations are small and their ranges smaller, so that the parties
+# meet. All prefer the ids of a window, which moves on every second or so. With method => 'brin' the same runs on
+# BRIN's bloom operator classes. Each party is a process with sessions of its own (NotOneRow/Writers.pm, Readers.pm,
+# Keepers.pm). The seed settles what each party does in which order, but not how the parties interleave.
 package NotOneRow;
 
 use strict;
@@ -25,7 +25,7 @@ use NotOneRow::Writers;
 use PsqlSession;
 use StreambloomTap;
 
-# How an index is written, and what its functions are called.
+# For each method: how its indexes are written, and the names of its functions.
 my %methods = (
 	bf => {
 		columns => sub { return join ', ', @_ },
@@ -61,7 +61,7 @@ my %indexes = (
 
 sub index_names { return sort keys %indexes; }
 
-# CREATE INDEX of one of them; how is '' or 'CONCURRENTLY'.
+# CREATE INDEX for one of them; $how is '' or 'CONCURRENTLY'.
 sub create_index
 {
 	my ($run, $table, $name, $how) = @_;
@@ -72,14 +72,14 @@ sub create_index
 		$method->{options}->(1 + int rand 4, rand() < 0.3 ? 'on' : 'off') . ") $condition";
 }
 
-# The table and its partitions. (pg_partition_tree() has no rows for a table that is neither.)
+# The table and its partitions. (pg_partition_tree() returns no rows for a plain table.)
 sub tables
 {
 	my ($table) = @_;
 	return "(SELECT '$table'::regclass AS relid UNION SELECT relid FROM pg_partition_tree('$table'))";
 }
 
-# The indexes of this method under a table, with the table that each is on: rows of index and heap.
+# A query for the indexes of this method on a table and its partitions. Its rows are an index and its table.
 sub index_query
 {
 	my ($run, $table) = @_;
@@ -105,8 +105,8 @@ SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fill
 FROM generate_series(0, 3) k \\gexec
 INSERT INTO t $rows;
 INSERT INTO p $rows;
--- An index on this takes its time: whoever summarizes between a placeholder and its bits, a writer between the row and its
--- place in the index. Else it would take hours until another party gets in between.
+-- An index on this function is slow. It delays a summarizer between a placeholder and its bits, and a writer between
+-- its row and the index entry. Otherwise it would take hours until another party gets in between.
 CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS \$\$
 BEGIN
 	IF random() < coalesce(current_setting('not_one_row.dawdle', true)::float8, 0) THEN
@@ -115,7 +115,8 @@ BEGIN
 	RETURN v;
 END
 \$\$;
--- Counts a value in the middle of whatever statement calls it, with an index and without; the difference is in "peeks".
+-- Counts a value in the middle of any statement that calls it, with an index and without. If the counts differ, they
+-- are put into "peeks".
 CREATE TABLE peeks (relation regclass, value bigint, with_index bigint, without bigint);
 CREATE FUNCTION peek(relation regclass, value bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS \$\$
 DECLARE
@@ -148,14 +149,14 @@ sub open_session
 	my ($run, %option) = @_;
 	my ($patience, $dawdle) = ($option{patience} // '4s', $option{dawdle} // 0);
 	my $session = PsqlSession->new($run->{database}, port => $option{port});
-	# A planner that takes an index whenever it can; nothing waits for ever.
+	# The planner takes an index whenever it can, and nothing waits for ever.
 	$session->sql("SET enable_seqscan = off; SET enable_indexscan = off; SET lock_timeout = '$patience'; SET not_one_row.dawdle = $dawdle; SET statement_timeout = '300s'; " .
 		'SET max_parallel_workers_per_gather = 0; SET jit = off');
 	return $session;
 }
 
-# What may happen to anyone when all run at once: by SQLSTATE and message. (The arbiter index list is PostgreSQL's own
-# trouble with ON CONFLICT into a partition whose primary key is at that moment built anew CONCURRENTLY.)
+# Errors that any party may get because others run at once: SQLSTATE and message. (The arbiter index list is a problem
+# of PostgreSQL itself: ON CONFLICT into a partition whose primary key is just being rebuilt CONCURRENTLY.)
 my %expected = (
 	'40001' => qr/./, '40P01' => qr/./, '55P03' => qr/./, '23505' => qr/./,
 	'23514' => qr/no partition of relation/,
@@ -163,7 +164,7 @@ my %expected = (
 	'55000' => qr/pending detach|cannot detach partition|incomplete detach|not valid|is not a partition|is not ready/,
 	'XX000' => qr/could not open relation with OID|invalid arbiter index list|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)/);
 
-# Asks, counts, and keeps what is wrong.
+# Asks a question, counts it, and keeps unexpected errors.
 sub ask
 {
 	my ($run, $session, $what, $sql) = @_;
@@ -191,14 +192,14 @@ sub note_down
 sub trouble { note_down($_[0], 'troubles', $_[1]); }
 sub difference { note_down($_[0], 'differences', $_[1]); }
 
-# On a slow machine a party goes on until it has done a least number of rounds.
+# On a slow machine a party goes on after the deadline, until it has done a minimum number of rounds.
 sub go_on
 {
 	my ($run, $least) = @_;
 	return (time() < $run->{deadline} || $run->{rounds}++ < $least) && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
 }
 
-# The ids that all parties prefer just now: a window over the ids that are there.
+# The ids that all parties prefer at this moment: a window within all ids.
 sub window
 {
 	my ($run) = @_;

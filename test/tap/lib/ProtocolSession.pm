@@ -1,5 +1,5 @@
-# ProtocolSession.pm: a session that speaks PostgreSQL's protocol itself, for what psql cannot do: portals with a name,
-# of which some rows are fetched and others not yet. Each method sends its messages and returns what came back.
+# ProtocolSession.pm: a session that speaks PostgreSQL's protocol itself, because psql cannot open portals with a name
+# and fetch only some of their rows. Each method sends its messages and returns the answer.
 package ProtocolSession;
 
 use strict;
@@ -44,7 +44,8 @@ sub receive
 	return $bytes;
 }
 
-# Reads until the server is ready: the rows, columns with | between them, and the SQLSTATE, '00000' if nothing failed.
+# Reads until the server is ready. Returns the rows, with | between their columns, and the SQLSTATE; '00000' if nothing
+# failed.
 sub answer
 {
 	my ($self) = @_;
@@ -84,7 +85,7 @@ sub answer
 	}
 }
 
-# The simple protocol.
+# Sends a query by the simple protocol.
 sub ask
 {
 	my ($self, $sql) = @_;
@@ -93,7 +94,7 @@ sub ask
 	return $self->answer;
 }
 
-# Prepares a statement and opens a portal over it; with texts as parameters.
+# Prepares a statement and opens a portal for it. The parameters are texts.
 sub open_portal
 {
 	my ($self, $portal, $sql, @values) = @_;
@@ -105,7 +106,7 @@ sub open_portal
 	return $self->answer;
 }
 
-# Fetches so many rows from it.
+# Fetches this many rows from a portal.
 sub fetch
 {
 	my ($self, $portal, $rows) = @_;

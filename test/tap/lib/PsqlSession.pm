@@ -4,8 +4,8 @@
 #   my ($answer, $state, $message) = $one->ask('SELECT 1');   # '00000', or the first SQLSTATE of a failure
 #   $one->send('UPDATE ...'); ...; ($answer, $state) = $one->answer;   # meanwhile others do something
 #
-# What is sent may hold any number of statements and lines of psql, also COPY with its data. One question may be under
-# way at a time. A server that goes away gives the state 'lost', for ever after.
+# The text that is sent may hold any number of statements and psql commands, also COPY with its data. Only one question
+# can be unanswered at a time. If the server goes away, the state is 'lost' for all further questions.
 package PsqlSession;
 
 use strict;
@@ -23,7 +23,7 @@ sub new
 
 	local $ENV{PGOPTIONS} = ($ENV{PGOPTIONS} // '') . ' -c client_min_messages=warning';
 	local $ENV{PGPORT} = $option{port} // $ENV{PGPORT};
-	# By way of a shell: errors have to come in their place among the answers.
+	# A shell merges standard error into standard output, so that errors come in their place among the answers.
 	$self->{pid} = open2($self->{out}, $self->{in}, 'sh', '-c', 'exec "$@" 2>&1', 'sh', @psql);
 	$self->{in}->autoflush(1);
 	return $self;
@@ -71,7 +71,7 @@ sub ask
 	return $self->answer;
 }
 
-# The answer of what must not fail.
+# The answer of a statement that must succeed.
 sub sql
 {
 	my ($self, $sql) = @_;
@@ -80,7 +80,7 @@ sub sql
 	return $answer;
 }
 
-# The server ends the session, whatever it was doing, when psql has gone.
+# Closes psql. The server then ends the session, whatever it is doing.
 sub close
 {
 	my ($self) = @_;

@@ -1,9 +1,9 @@
-# StreambloomTap.pm: a database of its own for each test file, and the real data loaded into it.
+# StreambloomTap.pm: gives each test file a database of its own, and loads the real data into it.
 #
-# Tests run against a cluster that is already there (PGHOST, PGPORT, PGUSER: a superuser), with streambloom installed. A
-# test makes a database with StreambloomTap->new('name') and talks to it through psql: one call is one session. All
-# databases and roles made here are dropped when the test ends. A test that needs settings of its own which the server
-# takes only at its start calls start_own_cluster(): from then on it talks to that one.
+# Tests run in an existing cluster (PGHOST, PGPORT, and PGUSER, a superuser) in which streambloom is installed. A test
+# makes a database with StreambloomTap->new('name') and talks to it through psql; each call is a session of its own.
+# All databases and roles that were made are dropped when the test ends. If a test needs settings that the server takes
+# only at its start, it calls start_own_cluster(). From then on it uses that cluster.
 package StreambloomTap;
 
 use strict;
@@ -20,10 +20,10 @@ my @roles;
 my $scratch = tempdir('streambloom-tap-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $maker = $$;
 
-# A scratch folder that is removed in the end.
+# A scratch folder, which is removed at the end.
 sub scratch { return $scratch; }
 
-# Runs a program with files for its input and output; returns exit code, output and errors.
+# Runs a program, with files for its input and output. Returns its exit code, output and errors.
 sub run_program
 {
 	my ($input, @command) = @_;
@@ -61,8 +61,8 @@ sub read_file
 	return $content // '';
 }
 
-# Where a client program of the installation that is tested lies: pg_dump must not be older than the server, and what
-# distributions put in front of psql takes longer to start than psql.
+# The path of a client program of the installation that is tested. pg_dump must not be older than the server, and the
+# wrapper that distributions put in front of psql takes longer to start than psql.
 my %client_programs;
 
 sub client_program
@@ -89,13 +89,13 @@ sub psql
 	return ($code, $out, $err);
 }
 
-# Skips the whole file if there is no cluster to talk to.
+# Skips the whole file if there is no cluster.
 sub require_cluster
 {
 	plan skip_all => 'no cluster: PGHOST is not set (scripts/test starts one)' if !$ENV{PGHOST};
 }
 
-# The path of a file of the real data, or skips the whole file.
+# Returns the path of a file of the real data, or skips the whole file.
 sub require_data
 {
 	my ($name, $unpacker) = @_;
@@ -107,7 +107,8 @@ sub require_data
 	return "$folder/$name";
 }
 
-# Where a program of the server lies: scripts/test puts those of the private copy with the extension first in the path.
+# The path of a program of the server. scripts/test puts the programs of the private copy of PostgreSQL first in the
+# path.
 sub server_program
 {
 	my ($name) = @_;
@@ -115,8 +116,8 @@ sub server_program
 	return $found // client_program($name);
 }
 
-# A cluster of the test's own, beside the one that is there, with a socket directory of its own: two tests that start
-# one at the same time do not meet. It is stopped in the end, also if the test is told to stop before.
+# Starts a cluster of the test's own, beside the existing one, with its own socket directory, so that two tests can do
+# this at the same time. The cluster is stopped at the end, also if the test is ended early by a signal.
 my $own_cluster;
 
 sub start_own_cluster
@@ -137,7 +138,7 @@ sub start_own_cluster
 		dynamic_shared_memory_type => 'mmap', timezone => 'UTC', log_timezone => 'UTC');
 }
 
-# Starts it anew, with further settings.
+# Restarts it with further settings.
 sub restart_own_cluster
 {
 	my (%setting) = @_;
@@ -151,7 +152,7 @@ sub restart_own_cluster
 	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
 }
 
-# Kills all processes of that cluster at once, as if the machine had gone.
+# Kills all processes of that cluster at once, as if the machine had failed.
 sub kill_own_cluster
 {
 	my (undef, $pids) = psql('postgres', 'SELECT pid FROM pg_stat_activity');
@@ -161,10 +162,10 @@ sub kill_own_cluster
 	sleep(0.1);
 }
 
-# Starts it when it was killed.
+# Starts that cluster after it was killed.
 sub recover_own_cluster
 {
-	# What a process has left of the shared memory goes when it is gone.
+	# A killed process holds the shared memory until it is really gone.
 	foreach (1 .. 50)
 	{
 		my ($code) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-l', "$own_cluster/server.log", 'start');
@@ -174,7 +175,8 @@ sub recover_own_cluster
 	BAIL_OUT('the server does not start again: ' . substr(own_log(), -3000));
 }
 
-# A standby of that cluster, on the next port: returns the port. It streams, and is stopped in the end too.
+# Starts a standby of that cluster on the next port, and returns the port. It streams from the primary, and is stopped
+# at the end too.
 my ($standby, $standby_port);
 
 sub start_standby
@@ -193,7 +195,7 @@ sub start_standby
 	return $standby_port;
 }
 
-# The standby is one no longer.
+# Promotes the standby.
 sub promote_standby
 {
 	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', 'promote');
@@ -202,10 +204,10 @@ sub promote_standby
 
 sub standby_log { return $standby && -e "$standby/server.log" ? read_file("$standby/server.log") : ''; }
 
-# What that server has to say.
+# The log of that cluster.
 sub own_log { return $own_cluster && -e "$own_cluster/server.log" ? read_file("$own_cluster/server.log") : ''; }
 
-# Asks again until the answer is 't'; dies when that takes five minutes. For what other processes do in their own time.
+# Waits for other processes: asks again until the answer is 't', and dies after five minutes.
 sub wait_until
 {
 	my ($self, $query, $what) = @_;
@@ -218,7 +220,7 @@ sub wait_until
 	die "waited in vain\n";
 }
 
-# Waits until the standby has done what the primary had written so far.
+# Waits until the standby has replayed what the primary has written so far.
 sub catch_up
 {
 	my ($self) = @_;
@@ -229,7 +231,7 @@ sub catch_up
 	die "no standby\n";
 }
 
-# A new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
+# Makes a new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
 sub new
 {
 	my ($class, $name, %option) = @_;
@@ -248,7 +250,7 @@ sub new
 
 sub name { return $_[0]{name}; }
 
-# Makes a role that is dropped in the end, after the databases.
+# Makes a role. It is dropped at the end, after the databases.
 sub make_role
 {
 	my ($self, $role, $attributes) = @_;
@@ -256,7 +258,7 @@ sub make_role
 	$self->sql("DROP ROLE IF EXISTS $role; CREATE ROLE $role $attributes");
 }
 
-# Exit code, output and errors of some SQL.
+# Runs some SQL. Returns exit code, output and errors.
 sub try
 {
 	my ($self, $sql, %option) = @_;
@@ -276,14 +278,14 @@ sub sql
 	return $out;
 }
 
-# Rows of the output as references to arrays of columns.
+# The rows of the output; each is a reference to an array of columns.
 sub rows
 {
 	my ($self, $sql) = @_;
 	return map { [split /\|/, $_, -1] } split /\n/, $self->sql($sql);
 }
 
-# The SQLSTATE that some SQL fails with, '00000' if it does not fail, 'lost' if the server went away.
+# The SQLSTATE with which some SQL fails; '00000' if it does not fail, 'lost' if the server went away.
 sub sqlstate
 {
 	my ($self, $sql, %option) = @_;
@@ -303,8 +305,8 @@ sub fails_like
 	ok($ok, $name) or diag($code == 0 ? "no error, but: " . substr($out, 0, 500) : substr($err, 0, 1000));
 }
 
-# Loads the lines of a packed file into a table (n, line), each as one value. n counts lines: COPY fills gaps in earlier
-# pages, so that the order of rows in the table is not that of the file.
+# Loads the lines of a packed file into a table (n, line), each line as one value. n counts the lines, because COPY
+# fills gaps in earlier pages: rows are not stored in the order of the file.
 sub load_lines
 {
 	my ($self, $table, $path, $unpacker) = @_;
@@ -333,7 +335,7 @@ sub recipes
 	return %found;
 }
 
-# SQL that turns a parallel plan on for whatever follows in the same call, or off.
+# SQL that switches parallel plans on, or off, for the statements after it in the same call.
 sub parallel
 {
 	my ($workers) = @_;
@@ -341,7 +343,7 @@ sub parallel
 		"SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = on;\n";
 }
 
-# One test: the plan of a query has aggregates in its workers.
+# One test: in the plan of a query, workers aggregate.
 sub plan_is_parallel
 {
 	my ($self, $query, $name) = @_;

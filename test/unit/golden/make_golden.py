@@ -321,7 +321,7 @@ def main():
 					print(name, "differs")
 					differing = 1
 		else:
-			if not os.path.exists(path):  # never over an older one
+			if not os.path.exists(path):  # an existing file is never written over
 				with open(path, "x") as file:
 					file.write(text)
 	return differing

@@ -1,12 +1,12 @@
 # Calls::Arguments: for each type of argument a list of SQL expressions that are worth trying: NULL, empty, extreme,
-# infinite, huge and hostile ones. A type that a function of the catalogue takes and that has no list here fails the
-# test.
+# infinite, huge and hostile values. The test fails if a function of the catalogue takes a type that has no list here.
 #
-# An expression has its type, needs no table, and gives the same value each time. The first of a list is an ordinary
-# value: with the first of each list, or with those of %ordinary, every function has to succeed. Heavy ones take a large
-# part of a second or of the memory and are given seldom.
+# An expression has its type, needs no table, and returns the same value each time. The first expression of a list is
+# an ordinary value: every function has to succeed with the first of each list, or with its arguments in %ordinary.
+# Heavy expressions take a large part of a second or much memory, and are used seldom.
 #
-# Some types stand for many ("any"): their lists are groups, each of one type, because a column of rows has one type.
+# Some types stand for many ("any"). Their lists consist of groups, each of one type, because a column of rows has one
+# type.
 package Calls::Arguments;
 
 use strict;
@@ -27,8 +27,7 @@ my @times = ('2024-05-01 UTC', '-infinity', 'infinity', '4714-11-24 00:00:00+00 
 	'1999-12-31 23:59:59.999999 UTC', '2024-05-01 00:00:00.000001 UTC', '2024-05-02 UTC', '2024-06-01 UTC', '1900-01-01 UTC', '2100-01-01 UTC', '10000-01-01 UTC', '0001-01-01 UTC');
 my @texts = ('flat', 'extensible', 'multi_class', 'two_class', 'value_weighted', '', ' ', 'FLAT', 'x', "x''y", '\\\\x', '%s%n', 'é', '😀', 'flat ');
 
-# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried
-# soon.
+# Numbers that make loops long and sums overflow, although checks may let them pass. All pairs of them are tried soon.
 my %worst = (
 	'double precision' => ['1e-320', '1e-20', '0.9999999999999999', '1e30', '1.7976931348623157e308', 'NaN', 'Infinity'],
 	integer => [1, 0, 2147483647, -2147483648],
@@ -38,8 +37,7 @@ my %worst = (
 	'interval[]' => ['{}', '{178000000 years,-178000000 years}'],
 );
 
-# Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes,
-# which are what mutants are made of.
+# Values of each type of filter, of all kinds, sizes and layouts. Mutants are made of the bytes of the short ones.
 my %filters = (
 	bf => [
 		'bf_add_all(bf_empty(100), ARRAY[1, 2, 3]::bigint[])', 'bf_empty(1)', 'bf_empty(20, 0.5)', 'bf_empty(60, 1e-6)',
@@ -86,16 +84,16 @@ my @chunks = (['NULL::attack.log', "'word'", "'word 7'::text", "'attack.log_summ
 	['NULL::attack.log', "'word'", "'%7%'::text", 'NULL', 'NULL', "'pg_catalog.~~'"]);
 my @untyped_chunks = (['NULL::attack.log', "'word'", "'word 7'::bf_untyped_item", "'attack.log_summaries'", "'words'"], ['NULL::attack.log', "'id'", "'7'::bf_untyped_item", "'attack.log_summaries'", "'ids'"],
 	['NULL::attack.plain', "'number'", "'7'::bf_untyped_item", 'NULL', 'NULL']);
-# The last argument is the operator.
+# The last argument is the operator: = unless the list has another one.
 push @$_, "'='" foreach grep { @$_ == 5 } @chunks, @untyped_chunks;
 
-# Filters of texts, which hold 'x'.
+# Filters of texts. They hold 'x'.
 my %of_texts = (
 	bf => "bf_add(bf_empty(20), 'x'::text)", tbf => "tbf_add(tbf_empty(20), 'x'::text, '2024-05-01 UTC')",
 	abf => "abf_add(abf_empty(90), 'x'::text)", sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
 );
 
-# The functions of roll-ups, each with the arguments that lead to an answer, or to a step of a refresh.
+# The functions of roll-ups, each with arguments that lead to an answer or to a step of a refresh.
 my ($heat, $asked_at) = ("'attack.heat'", "'2024-05-01 UTC'");
 my @span = ("'2024-04-30 UTC'", "'2024-05-01 UTC'");
 my @nothing_new = ("'-infinity'", "'-infinity'");
@@ -133,7 +131,7 @@ my %of_rollups = (
 	'tbf_rollup_risers(regclass,integer,timestamp with time zone,interval,interval,double precision,jsonb)' => [$heat, '3', $asked_at, "'1 day'", "'7 days'", '1', "'{}'"],
 );
 
-# What an abf with a window of time takes: its items have times, those of other abf have none.
+# An abf with a window of time takes items with times, other abf take items without.
 my $time = "'2024-05-01 UTC'";
 my $zoned = 'timestamp with time zone';
 my ($timed, $timed_texts) = ("abf_add(abf_empty(20, 0.3, '1 hour'), 7::bigint, '2024-05-01 UTC')", "abf_add(abf_empty(20, 0.3, '1 hour'), 'x'::text, '2024-05-01 UTC')");
@@ -153,14 +151,14 @@ my %of_timed_abf = (
 	"abf_agg(\"any\",$zoned,interval,bigint,double precision,$zoned)" => ['7::bigint', $time, "interval '1 hour'", '100', '0.01', 'NULL'],
 );
 
-# Arguments with which a function must succeed, where the first values of the lists do not make sense together.
+# Arguments with which a function must succeed, if the first values of its types' lists do not make sense together.
 my %ordinary = (
 	'bf_empty(bigint,double precision)' => ['100', '0.01'],
 	'bloom_optimal_hashes(double precision,double precision)' => ['1000', '100'],
 	'tbf_empty(bigint,double precision,interval,interval,text,boolean,boolean,integer)' => ['100', '0.01', "'7 days'", "'1 day'", "'extensible'", 'false', 'false', '3'],
 	'bf_add_text(bf,bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'"],
 	'operator || (bf, bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'::bf_text_item"],
-	# These refuse all but NULL.
+	# These functions refuse all arguments but NULL.
 	(map { my $type = $_; map { ("${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
 		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	%of_timed_abf,
@@ -277,7 +275,7 @@ sub new
 		$self->add($type, [@{$filters{$type}}, "NULL::$type"]);
 		$self->{heavy}{$type} = [map { "attack.large_$type($_)" } 1 .. ($type eq 'tbf' ? 4 : 3)];
 	}
-	# What is read from outside: valid values, and parts of such; the mutants come later.
+	# Bytes and texts from outside: valid values and parts of them. The mutants are added later.
 	my @values = $self->bytes_of_filters;
 	my @parts = map { my $value = $_; map { substr($value, 0, 2 * $_) } 0, 1, 4, 63, 64, 65, 127, 128, length($value) / 2 - 1 } map { $_->[1] } @values[0, -1];
 	my @bytes = ((map { $_->[1] } @values), @parts, '00', 'ff' x 128, '53' x 200);
@@ -288,21 +286,21 @@ sub new
 	return $self;
 }
 
-# Adds a group of expressions of one type to what an argument of some type may be.
+# Adds a group of expressions of one type to the list of `type`.
 sub add
 {
 	my ($self, $type, $group) = @_;
 	push @{$self->{groups}{$type}}, $group;
 }
 
-# The same for literals of one type, with NULL.
+# The same for literals of one type, and NULL.
 sub simple
 {
 	my ($self, $type, @literals) = @_;
 	$self->add($type, [(map { "'$_'::$type" } @literals), "NULL::$type"]);
 }
 
-# Items of many types, and what stands for the rows of a relation.
+# Adds items of many types, and values that stand for the rows of a relation.
 sub items
 {
 	my ($self, $version, $row_types) = @_;
@@ -338,7 +336,7 @@ sub items
 	push @any, map { my $type = $_; [(map { $_ } @{$filters{$type}}[0, 1]), "NULL::$type"] } sort keys %filters;
 	my @rows = map { ["NULL::$_"] } @$row_types;
 	$self->{groups}{'"any"'} = [@any, map { [@$_] } grep { Attack::chance(0.3) } @rows];
-	$self->add('"any"', ['pg_sleep(0)']); # of type void
+	$self->add('"any"', ['pg_sleep(0)']); # its type is void
 	$self->{groups}{anyelement} = [@rows, @any[0 .. 8], ["ROW(1, 'x'::text, NULL, NULL)::attack.log"], ["ROW(1, 'x')"], ['NULL'], ["'{}'::int4[]"], ['NULL::attack.pair']];
 	$self->{groups}{anycompatible} = $self->{groups}{anyelement};
 
@@ -360,7 +358,7 @@ sub items
 	$self->{heavy}{$_} = ["repeat(repeat('x', 1000000), 100)::$_"] foreach 'bf_text_item', 'bf_untyped_item';
 }
 
-# The bytes in hexadecimal digits of the filters that are short, as pairs of type and digits.
+# The bytes of the short filters in hexadecimal digits, as pairs of type and digits.
 sub bytes_of_filters
 {
 	my ($self) = @_;
@@ -368,7 +366,7 @@ sub bytes_of_filters
 	return @{$self->{bytes} //= [$self->{database}->rows(join(' UNION ALL ', @parts))]};
 }
 
-# Mutants: those of type that were taken as values, and those that were not.
+# Adds mutants of a type: those that the type has accepted as values, and those that it has refused.
 sub add_mutants
 {
 	my ($self, $type, $taken, $refused) = @_;
@@ -379,20 +377,20 @@ sub add_mutants
 	push @{$self->{groups}{text}[0]}, map { "'\\x$_'::text" } @$refused[0 .. ($#$refused < 9 ? $#$refused : 9)];
 }
 
-# Is there a list for this type?
+# Returns whether there is a list for this type.
 sub know { return exists $_[0]{groups}{$_[1]}; }
 
-# All that is not heavy.
+# All expressions that are not heavy.
 sub all_of { return map { @$_ } @{$_[0]{groups}{$_[1]}}; }
 
-# The worst numbers of a type; none for other types.
+# The worst numbers of a type; nothing for other types.
 sub worst
 {
 	my ($self, $type) = @_;
 	return map { "'$_'::$type" } @{$worst{$type} // []};
 }
 
-# Some expressions of one type for an argument of this type.
+# Some expressions, all of one type, for an argument of this type.
 sub column
 {
 	my ($self, $type, $count) = @_;
@@ -400,7 +398,7 @@ sub column
 	return map { $self->one_of($group) } 1 .. $count;
 }
 
-# A random expression of a group; those that are not heavy, but take some milliseconds, seldom.
+# A random expression of a group. Those that take some milliseconds are chosen seldom.
 sub one_of
 {
 	my ($self, $group) = @_;
@@ -413,7 +411,7 @@ sub all_heavy { return map { @$_ } values %{$_[0]{heavy}}; }
 
 sub heavy { return @{$_[0]{heavy}{$_[1]} // []}; }
 
-# The arguments with which this must succeed: one or several lists.
+# The arguments with which the callable must succeed: one list of them, or several.
 sub ordinary
 {
 	my ($self, $callable) = @_;
@@ -424,7 +422,7 @@ sub ordinary
 	}
 	my @types = @{$callable->{types}};
 	return ["'\\x" . $self->example($callable->{result}) . "'::$types[0]"] if @types && $types[0] =~ /^(?:bytea|text|cstring)$/ && $filters{$callable->{result}};
-	# An item without a type is text, so the filter has to be of texts; some functions take an array of items.
+	# An item without a type is a text, so the filter must be one of texts. Some functions take an array of items.
 	my %untyped = (%of_texts, $callable->{label} =~ /_(?:add_all|check_add|contains_all|contains_any)\(/ ? (bf_untyped_item => "'{x,y,z}'::bf_untyped_item") : ());
 	return [map { $untyped{$_} // ($self->all_of($_))[0] } @types] if grep { $_ eq 'bf_untyped_item' } @types;
 	return [map { ($self->all_of($_))[0] } @{$callable->{types}}];

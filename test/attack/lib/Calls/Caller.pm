@@ -1,17 +1,17 @@
-# Calls::Caller: makes calls, many at a time, and says how each ended: SQLSTATE, milliseconds, memory of the server
+# Calls::Caller: makes calls, many at a time, and tells how each ended: SQLSTATE, milliseconds, memory of the server
 # process.
 #
-# A call is a hash; {sql} is one line for psql. Some hundred calls are sent to a session in one go, each statement of
-# them by itself; the answers are watched, so that one which does not end, although its statement_timeout has passed, is
-# ended from outside. run() fills in:
+# A call is a hash; {sql} is one line for psql. Some hundred calls are sent to a session in one go, but each statement
+# is a message of its own. The answers are watched: if one does not come although its statement_timeout has passed, the
+# process is ended from outside. run() fills in:
 #   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it
-#             had to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so
-#             before
-#   ms        how long its longest statement took, without the time after the timeout in which the process was ready to
-#             run but had no processor
-#   suspect   why it should be repeated alone: what verdict() says, or 'memory' for those of some hundred calls that
-#             took too much
-# alone() makes one call in a session of its own, and has also the text of the error and the memory taken.
+#             had to be ended because it did not obey the timeout, 'left out' if a call with the same {target} has ended
+#             in one of these two ways before
+#   ms        how long its longest statement took. After the timeout, time in which the process was ready to run but had
+#             no processor does not count
+#   suspect   why the call should be repeated alone: what verdict() returns, or 'memory' if some hundred calls took too
+#             much and this one does so by itself
+# alone() makes one call in a session of its own, and also gets the text of the error and the memory that was taken.
 package Calls::Caller;
 
 use strict;
@@ -20,8 +20,8 @@ use warnings;
 use Calls::Session;
 use Time::HiRes qw(time sleep);
 
-# Options: database; timeout, late and patience in milliseconds: statement_timeout, how much later it may be honoured,
-# and after how much more the process is ended; memory: the bytes that a process may take.
+# Options: database; memory, the bytes that a process may take; and three times in milliseconds: timeout is the
+# statement_timeout, late is how much later it may be obeyed, patience is after how much more the process is ended.
 sub new
 {
 	my ($class, %option) = @_;
@@ -29,7 +29,7 @@ sub new
 	return $self;
 }
 
-# What is wrong with how a call ended, or ''.
+# Says what is wrong with the way in which a call ended; '' if nothing is.
 sub verdict
 {
 	my ($self, $call) = @_;
@@ -42,7 +42,7 @@ sub verdict
 	return '';
 }
 
-# The peak of a process's memory in bytes.
+# The largest memory that a process has had so far, in bytes.
 sub peak
 {
 	my ($pid) = @_;
@@ -54,8 +54,7 @@ sub peak
 	return 0;
 }
 
-# How many milliseconds a process has run; and how many it was ready to run and had no processor, on a machine that is
-# busy with other things.
+# How many milliseconds a process has run, and how many milliseconds it was ready to run but had no processor.
 sub run_and_waited
 {
 	my ($pid) = @_;
@@ -78,7 +77,7 @@ sub open_session
 			$session->{checkpointer} = $row->[0] // 0 if $row;
 			$session->{base} = peak($session->{backend});
 		}
-		# After a crash the server starts anew, with another checkpointer, and a session that comes too early is ended.
+		# After a crash the server starts again with another checkpointer. A session that comes before that is ended.
 		if ($session && $session->{base} && ($session->{checkpointer} || time() > $patience - 40) && (($self->{crashed} // 0) != $session->{checkpointer} || time() > $self->{crash} + 20))
 		{
 			delete $self->{crashed};
@@ -102,7 +101,7 @@ sub finish
 	close_session(delete $self->{session});
 }
 
-# How many milliseconds the statement under way in a process has taken; 0 if there is none.
+# How many milliseconds the current statement of a process has taken; 0 if there is none.
 sub age_of_statement
 {
 	my ($self, $backend) = @_;
@@ -112,20 +111,21 @@ sub age_of_statement
 	return $row ? $row->[0] : 0;
 }
 
-# Makes calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no
-# good). With $is_alone a call gets the text of its error. What $meanwhile does is done while the server is at work.
+# Makes calls in one session, from the first one on. Returns how many of them have ended, in whatever way; 0 if the
+# session could not be used. With $is_alone a call gets the text of its error. $meanwhile is called while the server is
+# at work.
 sub run_calls
 {
 	my ($self, $session, $calls, $is_alone, $meanwhile) = @_;
-	my $at_timeout; # what the process has waited when the timeout of the statement under way came
+	my $at_timeout; # how long the process had waited for a processor when the timeout of its current statement came
 	my ($killed, $is_bystander) = (0, 0);
-	my @owners; # the number of the call to which each statement belongs
+	my @owners; # for each statement, the number of its call
 
 	foreach my $number (0 .. $#$calls)
 	{
 		my $call = $calls->[$number];
 		@$call{'state', 'ms'} = ('00000', 0);
-		# A block that an error has left open is closed.
+		# If an error leaves a transaction block open, the ROLLBACK closes it.
 		foreach my $statement (Calls::Session::statements($call->{sql}), $call->{sql} =~ /^BEGIN\b/ ? 'ROLLBACK' : ())
 		{
 			$session->add($statement);
@@ -139,7 +139,7 @@ sub run_calls
 		$meanwhile->();
 	}
 	my ($heard, $last) = ($began, $began);
-	my $ended = 0; # statements
+	my $ended = 0; # statements that have ended
 	while ($ended < @owners && $session->{is_open})
 	{
 		my $until_timeout = $self->{timeout} / 1000 - (time() - $last);
@@ -181,7 +181,7 @@ sub run_calls
 		elsif (!$killed && ($now - $heard) * 1000 > $self->{timeout} + $self->{patience} + $waited &&
 			$self->age_of_statement($session->{backend}) > $self->{timeout} + $self->{patience} + $waited)
 		{
-			# SIGQUIT ends a process at once, whatever it does; the server starts anew.
+			# SIGQUIT ends a process at once, whatever it does. Then the server restarts.
 			kill 'QUIT', $session->{backend};
 			$killed = 1;
 		}
@@ -191,14 +191,15 @@ sub run_calls
 	$session->{is_over} = 1;
 	@$self{'crashed', 'crash'} = ($session->{checkpointer}, time());
 	my $current = $owners[$ended];
-	# The session was ended because another process crashed: the call is made again. It may be one of its own workers.
+	# The session was ended because another process crashed, so the call is made again. The other process may be one of
+	# the call's own workers.
 	return $current if $is_bystander && !$killed && $calls->[$current]{repeated}++ < 2;
 	$calls->[$current]{state} = $killed ? 'deaf' : 'lost';
 	$calls->[$current]{ms} = $self->{timeout} + $self->{patience} if $killed;
 	return $current + 1;
 }
 
-# Makes calls; returns those that are suspect. While the server is at work, $meanwhile is called once.
+# Makes calls, and returns those that are suspect. $meanwhile is called once, while the server is at work.
 sub run
 {
 	my ($self, $calls, $meanwhile) = @_;
@@ -220,7 +221,7 @@ sub run
 		my $is_lost = $session->{is_over};
 		if (!$is_lost && $growth > $self->{memory})
 		{
-			# Which of them was it?
+			# Finds the calls that took the memory.
 			$self->finish;
 			$self->find_hungry(@ended);
 		}
@@ -238,7 +239,7 @@ sub run
 	return grep { $_->{suspect} } @calls;
 }
 
-# Marks the calls, of some that together took too much, that do so by themselves.
+# Some calls took too much memory together. Marks those that take too much by themselves.
 sub find_hungry
 {
 	my ($self, @calls) = @_;
@@ -260,7 +261,7 @@ sub find_hungry
 	close_session($session);
 }
 
-# One call in a session of its own, with all that is known of its error.
+# Makes one call in a session of its own. Returns how it ended, with the text of its error and the memory it took.
 sub alone
 {
 	my ($self, $sql, $times) = @_;
@@ -279,14 +280,14 @@ sub alone
 		$result = $call if $self->verdict($call) ne '';
 	}
 	my $peak = peak($session->{backend});
-	$result->{growth} = $peak ? $peak - $session->{base} : 0; # none if the process is gone
+	$result->{growth} = $peak ? $peak - $session->{base} : 0; # 0 if the process is gone
 	close_session($session);
 	$result->{$_} //= '' foreach 'message', 'location';
 	return $result;
 }
 
-# Repeats a suspect call alone. Returns undef if nothing is wrong with it then, else how it ended, with {kind}. What was
-# late has to be late twice more.
+# Repeats a suspect call alone. Returns undef if nothing is wrong then, else how the call ended, with {kind}. A call
+# that was late must be late in two repetitions.
 sub confirm
 {
 	my ($self, $sql) = @_;
@@ -300,7 +301,7 @@ sub confirm
 		return $result if $result->{kind} !~ /^timeout late/;
 	}
 	return $result if $result->{kind} ne '';
-	# Something may go wrong the second time only.
+	# Some faults show only when a call is made twice in a session.
 	$result = $self->alone($sql, 2);
 	$result->{kind} = $self->verdict($result);
 	return $result->{kind} =~ /^(?:|timeout late|memory)$/ ? undef : $result;

@@ -1,5 +1,5 @@
-# Calls::Catalogue: everything of an extension that SQL can call, as the catalogue of the server has it. Nothing is
-# listed here, so what a later version adds is called without a change of the test.
+# Calls::Catalogue: everything of an extension that SQL can call, read from the server's catalogue. Nothing is listed
+# here, so functions that a later version adds are called without a change of the test.
 #
 # A callable is a hash:
 #   kind      function, set (a function that returns rows), aggregate, window, procedure, operator or cast
@@ -38,7 +38,7 @@ SQL
 			types => [split /;/, $types], names => [split /;/, $names], defaults => $defaults, result => $result};
 	}
 
-	# The bar separates columns of the answer; no operator has letters.
+	# A bar separates the columns of the answer, so a letter stands for it in operators, which have no letters.
 	foreach my $row ($database->rows(<<"SQL"))
 SELECT replace(o.oprname, '|', 'l'), format_type(o.oprleft, NULL), format_type(o.oprright, NULL), format_type(o.oprresult, NULL), o.oprleft = 0
 FROM pg_operator o JOIN $members ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid
@@ -52,7 +52,7 @@ SQL
 			types => \@types, names => [], defaults => 0, result => $result};
 	}
 
-	# Casts, and what a type's own input and output do for those from text and to it.
+	# Casts, and the casts from and to text that use a type's input and output functions.
 	foreach my $row ($database->rows(<<"SQL"))
 SELECT format_type(c.castsource, NULL), format_type(c.casttarget, NULL)
 FROM pg_cast c JOIN $members ON d.classid = 'pg_cast'::regclass AND d.objid = c.oid
@@ -72,10 +72,10 @@ SQL
 
 sub callables { return @{$_[0]{callables}}; }
 
-# What returns a value of this type, for arguments that are calls themselves.
+# The callables that return this type, for arguments that are themselves calls.
 sub that_return { return @{$_[0]{by_result}{$_[1]} // []}; }
 
-# The types of all arguments, each once, with the callables that take one.
+# The types of all arguments, each once, with the callables that take it.
 sub argument_types
 {
 	my ($self) = @_;
@@ -88,7 +88,7 @@ sub argument_types
 	return \%users;
 }
 
-# A call as an expression, with arguments that are expressions.
+# A call as an expression; its arguments are expressions.
 sub expression
 {
 	my ($callable, @arguments) = @_;

@@ -1,8 +1,8 @@
 # Calls::Forms: the statements in which a callable is called: with constants, which are folded while the query is
-# planned, with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT
-# and ORDER BY; as a window function with frames; over rows of a parallel plan.
+# planned; with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT
+# and ORDER BY; as a window function with frames; over the rows of a parallel plan.
 #
-# A statement is one line that psql runs; it needs nothing but relations.sql.
+# A statement is one line for psql. It needs nothing but relations.sql.
 package Calls::Forms;
 
 use strict;
@@ -16,7 +16,8 @@ my @frames = ('', 'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING', 'ROWS BETWEEN UNBO
 	'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES', 'RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING',
 	'ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP');
 
-# Each with how often it is taken. A table or workers take some milliseconds, most calls a small part of one.
+# The forms, each with its weight. Forms with a table or workers take some milliseconds; most calls take much less than
+# one.
 my %forms = (
 	function => [[\&folded, 20], [\&text_of, 10], [\&from_columns, 20], [\&from_stored_columns, 10], [\&from_a_table, 1], [\&prepared, 7], [\&over_rows, 15], [\&in_where, 10],
 		[\&explained, 5], [\&named, 8], [\&chained, 8], [\&in_plpgsql, 6], [\&in_parallel, 0.3]],
@@ -27,15 +28,15 @@ my %forms = (
 );
 $forms{$_} = [grep { $_->[0] != \&named } @{$forms{function}}] foreach 'operator', 'cast';
 
-# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives
-# further arguments of one type.
+# Returns a statement of a random form that calls the callable with these arguments. $is_heavy says that they are
+# large. $more->(type, count) returns further arguments of one type.
 sub statement
 {
 	my ($callable, $arguments, $more, $is_heavy) = @_;
 	my @candidates = @{$forms{$callable->{kind}}};
 
-	# Large constants are not for workers, nor for EXPLAIN or a table: the server itself writes them out, byte for byte,
-	# before it looks at its timeout.
+	# Large constants are not given to workers, to EXPLAIN or to a table. In these forms the server itself writes them
+	# out, byte for byte, before it looks at its timeout.
 	@candidates = grep { my $form = $_->[0]; !grep { $form == $_ } \&explained, \&from_a_table, \&in_parallel } @candidates if $is_heavy;
 	my $at = rand(List::Util::sum(map { $_->[1] } @candidates));
 	my $form = List::Util::first { ($at -= $_->[1]) < 0 } @candidates;
@@ -53,7 +54,7 @@ sub plain
 	return 'SELECT ' . Calls::Catalogue::expression($callable, @$arguments) . ($kind eq 'window' ? ' OVER ()' : '') . ' IS NULL';
 }
 
-# A call with arguments in their places; sometimes the last ones are left to their defaults.
+# A call with these arguments. Sometimes the last ones are left out, if they have defaults.
 sub call
 {
 	my ($callable, @arguments) = @_;
@@ -63,7 +64,7 @@ sub call
 	return Calls::Catalogue::expression($callable, @arguments);
 }
 
-# Columns a0, a1, ... for those arguments that can be columns; the others stay.
+# Makes columns a0, a1, ... of the arguments that can be columns; the others stay as they are.
 sub columns
 {
 	my ($callable, $arguments) = @_;
@@ -75,8 +76,9 @@ sub columns
 
 sub folded { return 'SELECT ' . call($_[0], @{$_[1]}) . ' IS NULL'; }
 
-# The cast to text copies what the output function wrote once more, which is the server's own work and heeds no cancel:
-# textin() of 800 MB takes seconds. So larger results are left out here; output functions are called by themselves, too.
+# The cast to text copies the result of the output function once more. This is the server's own work and obeys no
+# cancel: textin() of 800 MB takes seconds. So larger results are left out here. Output functions are also called by
+# themselves.
 sub written
 {
 	my ($call, $from) = @_;
@@ -86,8 +88,8 @@ sub written
 
 sub text_of { return written(call($_[0], @{$_[1]}), ''); }
 
-# Not VERBOSE, which writes the constants: to quote one of hundreds of megabytes is the server's own work, which heeds
-# no cancel.
+# Not VERBOSE, because this writes the constants. To quote a constant of hundreds of megabytes is the server's own
+# work, which obeys no cancel.
 sub explained { return 'EXPLAIN ' . Attack::one_of('', '(ANALYZE) ') . 'SELECT ' . call($_[0], @{$_[1]}); }
 
 # Named arguments, some of those with defaults left out.
@@ -109,7 +111,7 @@ sub from_columns
 	return 'SELECT ' . call($callable, @$names) . " IS NULL FROM (SELECT $list OFFSET 0) v";
 }
 
-# Through a stored tuple: short values lose their alignment.
+# Arguments come from a stored tuple: short values are not aligned there.
 sub from_stored_columns
 {
 	my ($callable, $arguments) = @_;
@@ -117,7 +119,7 @@ sub from_stored_columns
 	return "WITH v AS MATERIALIZED (SELECT $list) SELECT " . call($callable, @$names) . ' IS NULL FROM v, generate_series(1, 2)';
 }
 
-# Through a table: long values are stored out of line.
+# Arguments come from a table: long values are stored out of line there.
 sub from_a_table
 {
 	my ($callable, $arguments) = @_;
@@ -125,7 +127,7 @@ sub from_a_table
 	return "CREATE TEMP TABLE v ON COMMIT DROP AS SELECT $list\\; SELECT " . call($callable, @$names) . ' IS NULL FROM v';
 }
 
-# Parameters without a type, the last plan a generic one.
+# Parameters have no type, and the last plan is a generic one.
 sub prepared
 {
 	my ($callable, $arguments) = @_;
@@ -136,7 +138,7 @@ sub prepared
 	return "DEALLOCATE ALL; SET plan_cache_mode = $how; PREPARE p AS SELECT $what; EXECUTE p(" . join(', ', @values) . '); RESET plan_cache_mode';
 }
 
-# Several rows, in which some of the arguments differ.
+# Several rows, which differ in some of the arguments.
 sub rows
 {
 	my ($callable, $arguments, $more, $count) = @_;
@@ -173,7 +175,7 @@ sub in_where
 	return "SELECT count(*) FROM (SELECT $list OFFSET 0) v WHERE " . ($callable->{result} eq 'boolean' ? "NOT ($what)" : "$what IS NOT NULL");
 }
 
-# a + b + a + b for what returns the type that it takes.
+# a + b + a + b, for callables that return the type that they take.
 sub chained
 {
 	my ($callable, $arguments) = @_;
@@ -185,7 +187,7 @@ sub chained
 	return "SELECT $what IS NULL FROM (SELECT $one AS a0, $other AS a1 OFFSET 0) v";
 }
 
-# A variable that is assigned again and again.
+# A variable to which results are assigned again and again.
 sub in_plpgsql
 {
 	my ($callable, $arguments) = @_;
@@ -198,10 +200,10 @@ sub in_plpgsql
 	return "DO \$do\$ DECLARE v $callable->{result} := $start; w $callable->{result}; BEGIN FOR i IN 1 .. 3 LOOP w := v; v := $call; END LOOP; END \$do\$";
 }
 
-# What finds the declaration of the variable and the call in what in_plpgsql() made.
+# A pattern that finds the declaration of the variable and the call in a statement of in_plpgsql().
 sub of_plpgsql { return qr/^DO \$do\$ DECLARE (v .*?); w \S+; BEGIN FOR i IN 1 \.\. 3 LOOP w := v; v := (.*); END LOOP; END \$do\$$/s; }
 
-# Of a table that parallel workers read, with different arguments in its rows.
+# Arguments come from a table that parallel workers read, and differ between its rows.
 sub in_parallel
 {
 	my ($callable, $arguments, $more) = @_;
@@ -276,7 +278,7 @@ sub aggregated
 	if (Attack::chance(0.3) && $distinct eq '' && $order eq '')
 	{
 		my $window = join(' ', Attack::one_of('', 'PARTITION BY n % 2'), Attack::one_of('ORDER BY n', 'ORDER BY n DESC'), Attack::one_of(@frames));
-		# Not count() of the result: of the first row that comes to it the server makes two copies.
+		# Not count() of the result: the server makes two copies of the first result that comes to it.
 		return "SELECT count(r) FROM (SELECT $call OVER ($window) IS NULL FROM $source) w(r)";
 	}
 	return written($call, " FROM $source") if Attack::chance(0.1);

@@ -1,5 +1,5 @@
-# Calls::Mutations: filters made of the bytes of valid ones: with changed bits, odd numbers in their headers, other
-# payloads. The server says which of them it takes as values; these are what the functions are called with.
+# Calls::Mutations: makes filters out of the bytes of valid ones, with changed bits, odd numbers in their headers, and
+# payloads of other filters. The server tells which of them it accepts as values. The functions are called with these.
 package Calls::Mutations;
 
 use strict;
@@ -7,11 +7,11 @@ use warnings;
 
 use Attack;
 
-# Numbers of eight bytes that stand at some border, as doubles and as integers.
+# Numbers of eight bytes that are at some limit, as doubles and as integers.
 my @odd_words = ("\0" x 8, "\xff" x 8, "\xff" x 7 . "\x7f", "\0" x 7 . "\x80", "\1" . "\0" x 7, (map { pack('d<', $_) } 1e-320, 5e-324, 2.2e-308, 1e308, 1, -1, 0.5, 1e-20, 1e30, 9**9**9, -9**9**9, -sin(9**9**9)),
 	map { pack('q<', $_) } 2, 16, 64, 255, 256, 65535, 65536, 2147483647, 2147483648, 4294967295, 4294967296, 1 << 53, 1 << 60, 1 << 62, -2, -(1 << 53));
 
-# One mutant of some bytes, perhaps with a part of a stranger.
+# Returns one mutant of some bytes. It may have a part of another filter.
 sub mutant
 {
 	my ($value, $stranger) = @_;
@@ -36,7 +36,7 @@ sub mutant
 	return $value;
 }
 
-# Gives the arguments some mutants of each type: at most this many that are taken, and a few that are not.
+# Adds mutants of each type to the arguments: at most `count` that are accepted, and a few that are refused.
 sub add_to
 {
 	my ($arguments, $database, $count) = @_;

@@ -1,10 +1,10 @@
-# Calls::Session: a session that is sent many statements in one go and whose answers are read as they come. Each
-# statement is a message of its own to the server, with its own answer, so the server runs it just as if it had been
-# sent alone: by itself, in its own transaction, under its own statement_timeout.
+# Calls::Session: a session to which many statements are sent in one go, and whose answers are read as they come. Each
+# statement is a message of its own with an answer of its own. So the server runs it as if it had been sent alone: in
+# its own transaction, under its own statement_timeout.
 #
-# psql waits for each answer before it sends the next statement, and what a call costs is mostly that. So this speaks
-# the protocol of PostgreSQL itself, as far as it is needed for that: queries without parameters, to a server that asks
-# for no password.
+# psql would wait for each answer before it sends the next statement, and most of a call's cost is this waiting. So
+# this class speaks PostgreSQL's protocol itself, as far as it needs it: queries without parameters, to a server that
+# asks for no password.
 package Calls::Session;
 
 use strict;
@@ -14,11 +14,11 @@ use IO::Handle;
 use IO::Socket::UNIX;
 use Time::HiRes qw(time);
 
-# Of an answer that is longer only the beginning is kept.
+# Of a longer answer only the beginning is kept.
 my $longest = 1 << 20;
 
-# A new session, or undef if the server takes none now. Options: folder and port of the socket, user, database, options
-# (as PGOPTIONS has them).
+# Returns a new session, or undef if the server accepts none now. Options: folder and port of the socket, user,
+# database, options (as in PGOPTIONS).
 sub new
 {
 	my ($class, %option) = @_;
@@ -42,14 +42,14 @@ sub new
 	return undef;
 }
 
-# Adds a query to what is sent when answers() is called.
+# Adds a query to those that the next answers() sends.
 sub add
 {
 	my ($self, $query) = @_;
 	$self->{output} .= 'Q' . pack('N', 5 + length $query) . "$query\0";
 }
 
-# Sends as much of what there is to send as the connection takes now.
+# Sends as much of the waiting output as the connection accepts now.
 sub send
 {
 	my ($self) = @_;
@@ -60,7 +60,7 @@ sub send
 		my $sent = syswrite($self->{socket}, $self->{output});
 		if (!defined $sent)
 		{
-			# What the server said before it ended is still read.
+			# What the server wrote before it ended can still be read.
 			$self->{output} = '' if !$!{EAGAIN};
 			return;
 		}
@@ -68,8 +68,8 @@ sub send
 	}
 }
 
-# Sends what there is to send, and returns the answers that come within some seconds, as pairs of type and body; of
-# those that come before a query is done, only errors, warnings and rows. When the server closes the session, is_open is
+# Sends the waiting output, and returns the answers that come within some seconds, as pairs of type and body. Before
+# the end of a query only errors, warnings and rows are returned. When the server closes the session, is_open becomes
 # false.
 sub answers
 {
@@ -110,8 +110,8 @@ sub answers
 	return @answers;
 }
 
-# The fields of an error or a warning, by their letters: C is the SQLSTATE, M the message, R, F and L the place in the
-# source.
+# The fields of an error or a warning, by their letters: C is the SQLSTATE, M the message; R, F and L are the place in
+# the source.
 sub fields
 {
 	my ($body) = @_;
@@ -135,7 +135,7 @@ sub columns
 	return @columns;
 }
 
-# The rows that a query returns. Answers to others must not be under way. An error dies.
+# Returns the rows of a query. No other query may be waiting for its answer. Dies on an error.
 sub ask
 {
 	my ($self, $query) = @_;
@@ -161,7 +161,7 @@ sub close
 	CORE::close($self->{socket});
 }
 
-# The statements of a line for psql, each a query: a semicolon ends one, but one that is written \; does not.
+# The statements of a line for psql, each as one query. A semicolon ends a statement, but \; does not.
 sub statements
 {
 	my ($line) = @_;

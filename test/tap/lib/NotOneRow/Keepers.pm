@@ -1,4 +1,5 @@
-# Keepers.pm: the parties of NotOneRow.pm that summarize, vacuum, build and change the indexes and what they are on.
+# Keepers.pm: the parties of NotOneRow.pm that summarize, vacuum and build the indexes, and change them and their
+# tables.
 package NotOneRow::Keepers;
 
 use strict;
@@ -6,7 +7,7 @@ use warnings;
 
 use Time::HiRes qw(time sleep);
 
-# What an action answers is of no interest.
+# Returns whether the action succeeded; its answer is of no interest.
 sub act
 {
 	my ($run, $session, $what, $sql) = @_;
@@ -15,7 +16,7 @@ sub act
 
 # ------------------------------------------------------------------ summarize
 
-# Blocks of a table that follow each other, or of rows that all are interested in.
+# Consecutive blocks of a table, or blocks that have rows of the window.
 sub blocks
 {
 	my ($run, $table) = @_;
@@ -26,7 +27,7 @@ sub blocks
 	return "(SELECT (ctid::text::point)[0]::bigint AS b FROM $table WHERE id BETWEEN $low AND " . ($low + $length) . ' GROUP BY 1 ORDER BY random() LIMIT ' . (1 + int rand 5) . ')';
 }
 
-# What the index says of itself. The locks that it takes are waited for no longer than others.
+# Runs the check function of an index. For its locks it waits no longer than other statements.
 sub check_index
 {
 	my ($run, $session, $when, $index) = @_;
@@ -44,8 +45,8 @@ sub check_index
 	return 0;
 }
 
-# A range of level 1 has at least 125 pages here, so there are one or two, and none of level 2 is ever full: they are
-# summarized by hand.
+# A range of level 1 has at least 125 pages here. So level 1 has one or two ranges, and level 2 never has a complete
+# one. They are summarized by calls.
 sub keep_upper_level
 {
 	my ($run, $session, $index) = @_;
@@ -67,7 +68,8 @@ sub keep_upper_level
 sub summarize
 {
 	my ($run) = @_;
-	# It gives way before it is found to be in a deadlock with CREATE INDEX CONCURRENTLY, which waits for its snapshot.
+	# CREATE INDEX CONCURRENTLY may wait for this session's snapshot. This session gives up its own wait before the two
+	# are found to be in a deadlock.
 	my $session = NotOneRow::open_session($run, patience => '100ms', dawdle => 0.05);
 	my $method = NotOneRow::method($run->{method});
 	my (@indexes, $looked);
@@ -114,7 +116,7 @@ sub parent_of { return $_[0] =~ /^p/ ? 'p' : 't'; }
 sub some_table { return rand() < 0.6 ? 't' : 'p_' . int rand 4; }
 sub some_name { my @names = NotOneRow::index_names(); return $names[rand @names]; }
 
-# Rows that lie together; at the end, so that VACUUM gives the pages back.
+# Deletes rows that lie together. If they are at the end, VACUUM gives the pages back.
 sub delete_pages
 {
 	my ($run, $session) = @_;
@@ -125,7 +127,7 @@ sub delete_pages
 	act($run, $session, 'VACUUM after it', "VACUUM $table");
 }
 
-# In a long run, so that all stay small.
+# Keeps all tables small in a long run.
 sub trim
 {
 	my ($run, $session) = @_;
@@ -147,12 +149,12 @@ sub refill
 		my ($rows) = NotOneRow::ask($run, $session, 'count', "SELECT count(*) FROM $table");
 		next if $rows !~ /^\d+$/ || $rows > 3000;
 		act($run, $session, 'refill', "INSERT INTO $table SELECT nextval('ids'), i % 4, i * 7919 % 3000, 'b' || i * 31 % 1500, i, repeat('r', i % 200) FROM generate_series(1, 1500) i");
-		# So that ids go from 1 again, which is where the windows lie.
+		# Low ids, because the windows lie there.
 		act($run, $session, 'refill low ids', "INSERT INTO $table SELECT i, i % 4, i * 7919 % 3000, 'b' || i * 31 % 1500, i, repeat('r', i % 200) FROM generate_series(1, 4000, 3) i ON CONFLICT DO NOTHING");
 	}
 }
 
-# The next builds of this session have workers, or none.
+# Chooses whether the next builds of this session have workers.
 sub settle_workers
 {
 	my ($session) = @_;
@@ -200,7 +202,7 @@ sub truncate_table
 	refill($run, $session);
 }
 
-# A partition leaves, gets rows and comes back.
+# A partition is detached, gets rows, and is attached again.
 sub detach
 {
 	my ($run, $session) = @_;
@@ -233,9 +235,9 @@ sub attach
 	}
 }
 
-# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of
-# it), and whatever index is missing. What a later REINDEX TABLE has made valid and CREATE INDEX has then taken for a
-# part of its own may stay.
+# Drops indexes that a failed CONCURRENTLY has left, and makes missing indexes. An index of a parent is dropped first,
+# because ATTACH may have attached a left-over index to it. A left-over index may stay if a later REINDEX TABLE has
+# made it valid and CREATE INDEX has then attached it to the parent's index.
 sub tidy
 {
 	my ($run, $session) = @_;
@@ -268,7 +270,7 @@ sub rewrite
 sub change
 {
 	my ($run) = @_;
-	# While it waits for a lock that nobody else may hold, all others wait for it.
+	# While this session waits for an exclusive lock, all other sessions wait behind it.
 	my $session = NotOneRow::open_session($run, patience => '300ms', dawdle => 0.01);
 	my %actions = (
 		2 => [\&truncate_table, \&rewrite, \&options], 4 => [\&drop_and_create, \&delete_pages], 5 => [\&detach, \&concurrently], 6 => [\&reindex]);
@@ -287,7 +289,8 @@ sub change
 
 # ---------------------------------------------------------------- at the end
 
-# Everything is covered, whatever state the indexes were left in, after all is summarized, and when built anew.
+# All rows must be covered in whatever state the indexes were left, after all was summarized, and after all was
+# rebuilt.
 sub check_all
 {
 	my ($run) = @_;
@@ -321,8 +324,8 @@ sub check_all
 			$reader->ask('COMMIT');
 		}
 	}
-	# A test in which nothing is ever skipped would prove nothing. (What is left of the table depends on the time that
-	# each party got.)
+	# If nothing were ever skipped, the test would prove nothing. (How much is left of the table depends on the time
+	# that each party got.)
 	$session->sql("INSERT INTO t SELECT nextval('ids'), i % 4, i * 7919 % 3000, 'b' || i * 31 % 1500, i, repeat('e', 200) FROM generate_series(1, 6000) i");
 	$session->sql("SELECT $method->{summarize_new}('t_a')");
 	my $plan = $session->sql('SET enable_bitmapscan = on; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE a = -1::bigint');

@@ -1,5 +1,5 @@
 # Readers.pm: the parties of NotOneRow.pm that read. In one REPEATABLE READ or SERIALIZABLE transaction each query is
-# answered with the indexes and without; a difference is a lost row.
+# answered with the indexes and without. A difference is a lost row.
 package NotOneRow::Readers;
 
 use strict;
@@ -11,8 +11,8 @@ my $answer = "coalesce(string_agg(tableoid::regclass || ':' || id || '/' || ctid
 
 # ---------------------------------------------------------------- questions
 
-# Rows of the window and of pages anywhere, as hashes: what is asked for is there, or was a moment ago.
-# Undefined where DDL of others was in the way; the transaction is rolled back then.
+# Returns rows of the window, or of any pages, as hashes: questions about them ask for values that are there, or were a
+# moment ago. Returns undef if DDL of others was in the way; then the transaction is rolled back.
 sub sample
 {
 	my ($run, $session, $table) = @_;
@@ -25,8 +25,8 @@ sub sample
 	return [map { my %row; @row{'a', 'b', 'c'} = split /\|/, $_, -1; \%row } split /\n/, $found];
 }
 
-# Conditions about these rows, and prepared statements that ask the same: each (condition, EXECUTE or nothing). A third
-# is two whole queries, with an index and without.
+# Questions about these rows. Each is (condition, EXECUTE of a prepared statement that asks the same, or undef). A
+# third element replaces both: two whole queries, one to ask with an index and one without.
 sub questions
 {
 	my ($run, $table, @rows) = @_;
@@ -36,7 +36,7 @@ sub questions
 	foreach my $row (@rows[0 .. ($#rows < 8 ? $#rows : 8)])
 	{
 		my ($a, $b, $c) = @$row{'a', 'b', 'c'};
-		# What is no integer literal of 64 bits for the parser needs the operator of the type next to it.
+		# A number that is not a 64-bit integer for the parser needs the operator between bigint and its type.
 		$a .= '::bigint' if $a ne '' && ($run->{method} eq 'brin' || rand() < 0.5);
 		my $kind = rand();
 		if ($a eq '') { push @questions, ['a IS NULL', "EXECUTE ${table}_null"]; }
@@ -77,7 +77,8 @@ PREPARE ${table}_eq(bigint) AS SELECT $answer FROM $table WHERE a = \$1;
 PREPARE ${table}_any(bigint[]) AS SELECT $answer FROM $table WHERE a = ANY (\$1);
 PREPARE ${table}_and(bigint, text) AS SELECT $answer FROM $table WHERE a = \$1 AND b = \$2;
 PREPARE ${table}_null AS SELECT $answer FROM $table WHERE a IS NULL;
--- Some of the values that are there, by the index from within a nested loop: how many have lost a row.
+-- Looks up some of the existing values by the index, in a nested loop. Returns how many of these values have lost a
+-- row.
 PREPARE ${table}_sweep(int) AS SELECT count(*) FROM (SELECT a, count(*) AS n FROM $table WHERE a % 10 = \$1 GROUP BY a LIMIT 300) d
 	WHERE n <> (SELECT count(*) FROM $table i WHERE i.a = d.a);
 SQL
@@ -87,7 +88,7 @@ SQL
 
 # --------------------------------------------------------------- comparing
 
-# With sequential scans too, only the partitions that are read at all are settled by the indexes.
+# If sequential scans are allowed too, the indexes decide only which partitions are read at all.
 sub index_on
 {
 	my ($run, $table) = @_;
@@ -101,9 +102,9 @@ sub index_off
 	return 'SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;' . ($run->{skipping} ? " SET LOCAL $run->{skipping} = off;" : '') . "\n";
 }
 
-# In the transaction that is open, after more SQL. Between two answers without the index that agree there is one with
-# it: what ATTACH makes visible in the middle of a transaction is no lost row, and neither is one that is gone for
-# everybody.
+# Asks the questions in the open transaction, after the SQL in $before. The answers with the index come between two
+# answers without it, and are compared if these two agree. For a row that ATTACH makes visible in the middle of a
+# transaction is no lost row, and neither is a row that is gone for everybody.
 sub compare
 {
 	my ($run, $session, $table, $how, $before, @questions) = @_;
@@ -137,8 +138,8 @@ sub compare
 	return 1;
 }
 
-# A generic plan that was made before DETACH CONCURRENTLY goes on to read the partition while PostgreSQL waits for older
-# transactions, in one that sees it detached too. These rows are too many, and none is too few.
+# A generic plan that was made before DETACH CONCURRENTLY still reads the partition, while PostgreSQL waits for older
+# transactions, even in a transaction that sees it detached. So the answer has rows too many, but not a row too few.
 sub only_of_the_detached
 {
 	my ($run, $session, $with, $without) = @_;
@@ -153,7 +154,7 @@ sub only_of_the_detached
 	return !grep { my ($partition) = split /:/; $attached{$partition} } keys %with;
 }
 
-# What there is to see when a row is lost.
+# Notes the state of the snapshot and of the indexes when a row is lost.
 sub describe
 {
 	my ($run, $session, $table) = @_;
@@ -162,7 +163,8 @@ sub describe
 	NotOneRow::note_down($run, 'differences', $found);
 }
 
-# The plan that has lost rows, what it answers now, and who wrote the rows. (In the transaction that is still open.)
+# Notes the plan that has lost rows, its answer now, and which transactions wrote the rows. The transaction is still
+# open.
 sub describe_rows
 {
 	my ($run, $session, $table, $query, $on, $off) = @_;
@@ -176,7 +178,7 @@ sub describe_rows
 	NotOneRow::note_down($run, 'differences', join "\n", "lost: @lost", $plan // '', 'again: ' . ($again // ''), $rows // '');
 }
 
-# False where DDL of others was in the way; the transaction is rolled back then.
+# Returns false if DDL of others was in the way; then the transaction is rolled back.
 sub sweep
 {
 	my ($run, $session, $table, $before) = @_;
@@ -191,7 +193,7 @@ sub sweep
 	describe($run, $session, $table);
 }
 
-# Is an index used at all?
+# Counts whether the plan uses an index at all.
 sub look_at_plan
 {
 	my ($run, $session, $table) = @_;
@@ -204,7 +206,7 @@ sub look_at_plan
 sub begin
 {
 	my ($run) = @_;
-	# A standby has no SERIALIZABLE.
+	# A standby has no SERIALIZABLE transactions.
 	return 'BEGIN ISOLATION LEVEL ' . (rand() < 0.25 && !$run->{reader_port} ? 'SERIALIZABLE' : 'REPEATABLE READ') . (rand() < 0.2 ? ' READ ONLY' : '') . ";\n";
 }
 
@@ -214,7 +216,7 @@ sub set_up
 	my $session = NotOneRow::open_session($run, port => $run->{reader_port}, patience => '60s');
 	if ($run->{method} eq 'bf')
 	{
-		# Partitions are skipped only by a library that was there when the plan was made.
+		# The library must be loaded when the plan is made, or no partitions are skipped.
 		$session->sql("LOAD 'streambloom'");
 		$run->{skipping} = $session->sql("SELECT name FROM pg_settings WHERE name = 'streambloom.enable_chunk_skip'");
 	}
@@ -225,7 +227,7 @@ sub set_up
 
 # ---------------------------------------------------------------- the parties
 
-# Asks at once; sometimes by workers.
+# Takes a snapshot and asks at once, sometimes with parallel workers.
 sub read_once
 {
 	my ($run) = @_;
@@ -248,8 +250,8 @@ sub read_once
 	$session->close;
 }
 
-# Takes a snapshot, lets the others work, then asks: about rows that were there before, that others have changed or
-# deleted since. Cursors that were opened before too.
+# Takes a snapshot, lets the others work, and then asks about rows that were there before, and that others may have
+# changed or deleted since. Sometimes by cursors that were opened before.
 sub read_late
 {
 	my ($run) = @_;
@@ -259,7 +261,7 @@ sub read_late
 	while (NotOneRow::go_on($run, 10))
 	{
 		my $table = rand() < 0.7 ? 't' : 'p';
-		# A snapshot without a lock on the table leaves it open to DDL.
+		# If the snapshot is taken without a lock on the table, DDL is possible.
 		my $locked = rand() < 0.6;
 		my $with_cursor = $locked && rand() < 0.5;
 		my $cursors = '';
@@ -298,7 +300,7 @@ sub read_late
 	$_->close foreach $session, $other;
 }
 
-# The same snapshot in another session, which has no history.
+# Asks with the same snapshot in another session, which remembers nothing of this one.
 sub exported
 {
 	my ($run, $session, $other, $table, @questions) = @_;

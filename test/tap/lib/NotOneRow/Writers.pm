@@ -1,4 +1,4 @@
-# Writers.pm: the parties of NotOneRow.pm that write, in each way in which a row gets into a table.
+# Writers.pm: the parties of NotOneRow.pm that write, in every way in which a row gets into a table.
 package NotOneRow::Writers;
 
 use strict;
@@ -8,7 +8,7 @@ use Time::HiRes qw(sleep);
 
 my $fresh = 0;
 
-# A value of the indexed bigint column: of a small domain, so that many rows share it, or one that nobody else has.
+# A value of the indexed bigint column. It is from a small domain, so that many rows share it, or no other row has it.
 sub value
 {
 	my $kind = rand();
@@ -31,7 +31,7 @@ sub row
 sub new_row { return row("nextval('ids')"); }
 sub rows { return join ', ', map { '(' . new_row() . ')' } 1 .. $_[0]; }
 
-# Ids of the window that all are interested in.
+# Ids of the window that all parties prefer.
 sub some_ids
 {
 	my ($run, $most) = @_;
@@ -55,13 +55,14 @@ sub copy
 		$lines .= join("\t", $first * 100 + $line, int rand 4, map { $_ eq 'NULL' ? '\N' : $_ } $a, $b, $c, 'z' x rand 200) . "\n";
 	}
 	$fresh++;
-	# Not from standard input: psql takes what follows a COPY that failed for statements.
+	# Not from standard input: if COPY fails, psql takes its data for statements.
 	my $file = "$run->{folder}/copy.$$." . $files++ % 8;
 	StreambloomTap::write_file($file, $lines);
 	return "\\copy $table from '$file'\n";
 }
 
-# On 15 an update of an indexed column is cold; from 16 on it may be hot, for the method is a summarizing one.
+# In version 15 an update of an indexed column is cold. From 16 on it may be hot, because bf is a summarizing access
+# method.
 sub hot_update { return "UPDATE $_[1] SET pad = " . pad() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
 sub update { return "UPDATE $_[1] SET a = " . value() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
 sub update_all { return "UPDATE $_[1] SET a = " . value() . ', b = ' . words() . ', c = ' . number() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
@@ -91,7 +92,7 @@ sub merge
 		"WHEN NOT MATCHED THEN INSERT VALUES (s.id, " . int(rand 4) . ", s.a, 'b' || s.a % 1500, s.a::int, 'merged')";
 }
 
-# Anything that stands alone and is short.
+# Short statements that need no others.
 my @simple = (\&insert, \&insert, \&insert_many, \&copy, \&copy, \&hot_update, \&hot_update, \&update, \&update, \&update, \&update_all,
 	\&update_key, \&update_by_value, \&take_away, \&take_away_by_value, \&on_conflict_update, \&on_conflict_update, \&on_conflict_nothing,
 	\&merge, \&merge);
@@ -118,8 +119,8 @@ sub prepare_transaction
 		(rand() < 0.7 ? 'COMMIT' : 'ROLLBACK') . " PREPARED $name";
 }
 
-# A function that looks into the table from inside of the statement that writes it. REPEATABLE READ: all its queries
-# have one snapshot, but for what the statement itself has done before.
+# A statement calls a function that looks into the table which the statement writes. In REPEATABLE READ all queries of
+# the function have one snapshot, and also see what the statement itself has written so far.
 sub peeking
 {
 	my ($run, $table) = @_;
@@ -130,7 +131,7 @@ sub peeking
 		"UPDATE $table SET c = peek('$table', $value)::int, a = $value + 1 WHERE a = $value;\nCOMMIT";
 }
 
-# What is done in a transaction is seen by its own queries.
+# The queries of a transaction see what it has done before.
 sub own_rows
 {
 	my ($run, $table) = @_;
@@ -153,7 +154,7 @@ sub work
 		my $kind = $kinds[rand @kinds];
 		my $table = rand() < 0.6 ? 't' : 'p';
 		my ($answer, $state) = NotOneRow::ask($run, $session, "write: $kind", $kinds{$kind}[1]->($run, $table));
-		# A transaction that was prepared is still there if its end came too late for something.
+		# If COMMIT or ROLLBACK PREPARED failed, the prepared transaction is still there.
 		if ($state ne '00000' && $kind eq 'prepared transaction')
 		{
 			$session->ask("ROLLBACK PREPARED '$$-" . ($prepared - 1) . "'");
@@ -163,7 +164,7 @@ sub work
 	$session->close;
 }
 
-# One statement that takes its time from row to row, so that ranges change their state while it runs.
+# A statement that pauses between rows, so that ranges change their state while it runs.
 sub work_slowly
 {
 	my ($run) = @_;
