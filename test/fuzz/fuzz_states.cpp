@@ -298,8 +298,8 @@ static int states(uint64_t choice, const Copy &bytes)
 	store(own);
 
 	/*
-	 * Sends it on twice. Its bytes must be accepted again, and the second time they must be the same: only a list of hot
-	 * items that was longer than it may be is shortened, by the first time.
+	 * Sends it on twice. Its bytes must be accepted again, and be the same when they are sent on again. They may differ
+	 * from those that arrived: a list of hot items that was too long is shortened.
 	 */
 	const Input sent = serialized(arrived);
 	sb_tbf_builder *twice;

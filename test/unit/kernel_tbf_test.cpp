@@ -97,8 +97,7 @@ TEST(Kernel, AddsItemsToCells)
 			std::vector<uint64_t> values;
 			for (size_t i = 0; i < count; i++)
 			{
-				hashes[i] = i % 3 == 0 ? hashes[i / 2] :
-										 hashes[i]; /* the same cells again, soon afterwards */
+				hashes[i] = i % 3 == 0 ? hashes[i / 2] : hashes[i]; /* the same cells again, soon afterwards */
 				values.push_back(1 + random() % 9999);
 			}
 			Cells expected(tbf);
@@ -252,8 +251,7 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 					Tbf later = filter->decayed(j * 3600);
 					EXPECT_EQ(counters_of(later), expected);
 					EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
-					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()),
-							  SB_OK); /* the only valid form */
+					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()), SB_OK); /* the only valid form */
 				}
 				EXPECT_TRUE(same_bytes(flat.relaid().value(), extensible.value()));
 			});

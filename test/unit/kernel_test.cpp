@@ -316,9 +316,8 @@ TEST(Kernel, InsertsManyHashes)
 {
 	std::vector<uint64_t> hashes = random_hashes(77, 3000);
 	for (size_t i = 0; i < 3000; i++)
-		hashes.push_back(i % 3 == 0 ?
-							 hashes[i] :
-							 hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some hashes again, others crowd */
+		hashes.push_back(i % 3 == 0 ? hashes[i] :
+									  hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some hashes again, others crowd */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
 	for (auto [capacity, secret] :
 		 {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})

@@ -439,8 +439,7 @@ TEST(Lookup, SurvivesAnyCells)
 		Bytes value = random_value(random, type);
 		spoil(random, &value, type == SB_LOOKUP_BF ? SB_BF_HEADER : 128);
 		if (type == SB_LOOKUP_TBF && random() % 2 == 0)
-			for (size_t i = 128; i < std::min<size_t>(value.size(), 128 + 16);
-				 i++) /* directory, head of a block */
+			for (size_t i = 128; i < std::min<size_t>(value.size(), 128 + 16); i++) /* directory, head of a block */
 				value[i] = static_cast<unsigned char>(random() % 3 == 0 ? random() : random() % 4);
 		for (int i = 0; i < 5; i++)
 		{
