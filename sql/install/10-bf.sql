@@ -81,9 +81,9 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- items
 
--- Two types for items. An item may be of any type, so the functions below take "any", and @> and <@ take anyelement: PostgreSQL knows
--- arrays of anyelement, but not of "any", so only then can a query say f @> ANY (array). But for both the parser refuses a parameter
--- without a type, such as the $1 of f @> $1 that drivers send.
+-- Two types for items. An item may be of any type, so the functions below take "any". The operators @> and <@ take anyelement, because
+-- f @> ANY (array) needs an operator whose argument has an array type, and "any" has none. For both pseudo-types the parser refuses a
+-- parameter without a type, such as the $1 of f @> $1 that drivers send.
 
 -- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored as text. When the
 -- function runs, it reads the text as the type of the filter's items; so it is STABLE, as input functions are. No other type is converted

@@ -85,7 +85,7 @@ COMMENT ON OPERATOR FAMILY abf_ops USING hash IS 'compares whole filters, as = d
 CREATE FUNCTION abf_empty(items bigint DEFAULT 100000, fpr double precision DEFAULT 0.01, within interval DEFAULT NULL,
 		hashes integer DEFAULT NULL, generations integer DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION abf_empty(bigint, double precision, interval, integer, integer) IS 'an empty filter that remembers the last items (1 or more), and has at most the false-positive rate fpr (0.000001 to 0.5); or, with within (1 microsecond to 36,500 years, not in months), those of so much time, in which so many items are expected (Shtul, Baquero, Almeida 2020). hashes (1 to 32) and generations of a window (1 to 96) are chosen if they are null';
+COMMENT ON FUNCTION abf_empty(bigint, double precision, interval, integer, integer) IS 'an empty filter with a window and at most the false-positive rate fpr (0.000001 to 0.5). Without within, the window is the last so many items (1 or more). With within (1 microsecond to 36,500 years, not in months) the window is that time, and items says how many items are expected in it (Shtul, Baquero, Almeida 2020). hashes (1 to 32) and generations of a window (1 to 96) are chosen if they are null';
 
 -- The filter decides whether an item needs a time: it does if the filter has a window of time, and has none if the filter counts items.
 CREATE FUNCTION abf_add(filter abf, item "any", at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
@@ -303,16 +303,16 @@ CREATE FUNCTION abf_duplicate(item "any") RETURNS boolean
 COMMENT ON FUNCTION abf_duplicate("any") IS 'was the item among the last 100,000 of this partition, in the order of the window? null for null; false-positive rate 1 %';
 CREATE FUNCTION abf_duplicate(item "any", filter abf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION abf_duplicate("any", abf) IS 'was the item among the last ones, those of the filter that the first row of the partition gives and of this partition, in the order of the window? The filter counts items';
+COMMENT ON FUNCTION abf_duplicate("any", abf) IS 'was the item among the last items of the filter? The filter of the partition''s first row is taken, and the items of the rows before this one are added to it, in the order of the window. The filter must have a window of items';
 CREATE FUNCTION abf_duplicate(item "any", at timestamptz, filter abf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'abf_duplicate_at' LANGUAGE C WINDOW STABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION abf_duplicate("any", timestamptz, abf) IS 'had the item come within the window of time of the filter that the first row of the partition gives, in that filter or before in the order of the window?';
+COMMENT ON FUNCTION abf_duplicate("any", timestamptz, abf) IS 'had the item come within the filter''s window of time? The filter of the partition''s first row is taken, and the items of the rows before this one are added to it, in the order of the window';
 CREATE FUNCTION abf_duplicate(item "any", at timestamptz, filter abf, not_after timestamptz) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'abf_duplicate_at' LANGUAGE C WINDOW STABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION abf_duplicate("any", timestamptz, abf, timestamptz) IS 'the same; not_after: a later item is an error (null: the window, but at least a minute and at most a day, after the transaction began)';
 CREATE FUNCTION abf_duplicate(item "any", at timestamptz, within interval, items bigint) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'abf_duplicate_within' LANGUAGE C WINDOW STABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION abf_duplicate("any", timestamptz, interval, bigint) IS 'had the item come within this time before it, in this partition, in the order of the window? items: how many are expected within it; false-positive rate 1 %';
+COMMENT ON FUNCTION abf_duplicate("any", timestamptz, interval, bigint) IS 'had the item come in an earlier row of this partition, at most this time before? Rows are taken in the order of the window. items: how many items are expected within that time; false-positive rate 1 %';
 
 -- calculators
 

@@ -18,7 +18,7 @@ COMMENT ON FUNCTION bf_class_options(internal) IS 'options of an operator class 
 CREATE FUNCTION bf_key_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_key_class_options(internal) IS 'options of an operator class for keys inside values: false_positive_rate, 0.01 if nothing is said';
 CREATE FUNCTION bf_many_key_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_many_key_class_options(internal) IS 'options of an operator class for keys inside values whose queries have many keys, as those of trigrams: false_positive_rate, 0.05 if nothing is said';
+COMMENT ON FUNCTION bf_many_key_class_options(internal) IS 'the options of an operator class for keys inside values whose queries have many keys (trigrams, for example): false_positive_rate, default 0.05';
 
 -- Operator classes under which a value is an item. Each has one operator, which is the = by which items of the type are hashed.
 -- Operators between two types are in a family only if equal values of the two types have the same hash.
@@ -185,7 +185,7 @@ CREATE FUNCTION bf_summarize_range(index regclass, block bigint, level integer D
 COMMENT ON FUNCTION bf_summarize_range(regclass, bigint, integer) IS 'summarizes the range of a level that has this block of the table, and returns 1; returns 0 if the range was summarized before';
 CREATE FUNCTION bf_desummarize_range(index regclass, block bigint, level integer DEFAULT 0) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint, integer) IS 'removes the summary of the range of a level that has this block of the table, until it is summarized anew; on level 0 the range is always read meanwhile, unless a level above rules it out';
+COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint, integer) IS 'removes the summary of one range: that of this level which contains this block of the table. Until it is summarized anew, a range of level 0 is always read, unless a level above rules it out';
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarizes all ranges of all bf indexes of a table, its partitions and children, or of an index and those of its partitions; commits after each index, which suits pg_cron';
 

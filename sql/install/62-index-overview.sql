@@ -97,7 +97,7 @@ COMMENT ON COLUMN bf_indexes.leaves IS 'how many indexes with a file are summed 
 COMMENT ON COLUMN bf_indexes.bytes IS 'size of the file; NULL: it could not be looked at';
 COMMENT ON COLUMN bf_indexes.table_bytes IS 'size of the table and its out-of-line values; NULL: it could not be looked at';
 COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now';
-COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read; too large only if a range was made unsummarized, or left by an interrupted summarizer, before the last group of ranges that began';
+COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read. The number is too large only if a range before the last group was made unsummarized, or was left by a summarizer that was interrupted';
 COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';
 COMMENT ON COLUMN bf_indexes.full_ranges IS 'how many of the summarized ranges have far more items than the others, so that they are always read; as the last VACUUM, bf_summarize() or build has counted them';
 COMMENT ON COLUMN bf_indexes.full_block IS 'the first block of the first of these in the table; NULL: there is none, or there are several partitions';
