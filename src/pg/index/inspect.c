@@ -49,10 +49,10 @@ typedef struct Check
 } Check;
 
 /*
- * May the page lack this row? It may lack a row that was deleted before one of its horizons. The horizon for standbys
- * counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this server's table
- * yet. On a standby no lock keeps summarizers out, so the row may have been deleted, and then left out of a new
- * summary, since the page of the table was read.
+ * May the page lack this row? It may if the row was deleted before one of the page's horizons. The horizon for
+ * standbys counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this
+ * server's table yet. On a standby no lock keeps summarizers out. So after the page of the table was read, the row
+ * may have been deleted and left out of a new summary.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)

@@ -30,8 +30,8 @@ bf_index_has_range(const Mask *mask, uint32 range)
 }
 
 /*
- * What one scan key demands of a column: the value is one of these items. Or, if the column's items are keys inside
- * values: the value has enough of these items to match, which `by_keys` decides.
+ * What one scan key demands of a column: its value is one of these items. If the column's items are keys inside
+ * values: its value has such keys among these that it can match, which `by_keys` decides.
  */
 typedef struct Condition
 {
@@ -137,9 +137,10 @@ typedef struct Descent
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	int64		pages;			/* found so far; if none of the four is set, the search stops at the first one */
+	/* found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range */
+	int64		pages;
 	uint32		opened;			/* pages of the index */
-	/* ranges of the group that was searched last that were untrusted on one of its pages */
+	/* of the group that was searched last: the ranges whose bits on one of its pages the snapshot may not rely on */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
@@ -161,9 +162,10 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict,
- * and returns how many pages they are. Without a bitmap, lists and a verdict it stops at the first range, so that the
- * result only says whether there are any.
+ * Finds the pages of the heap that may hold matching rows, and returns how many were found. They are added to those
+ * of descent->tbm, few and spans that are not NULL, and their ranges are counted in descent->verdict. The search ends
+ * early in two cases: when the pages are too many for `few`; and at the first range that may match, if all four are
+ * NULL, so that the result only says whether there is any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
