@@ -72,7 +72,7 @@ typedef struct SampleKeys SampleKeys;
 
 /*
  * A key of a value. If is_null is set, it is not a key of the operator class: it stands for a NULL (as value or as
- * key), or for a value without keys. GIN has entries for these, bf has none.
+ * key), or for a value without keys. GIN has entries for all of these; bf has an item only for a value that is NULL.
  */
 typedef struct KeyOfRow
 {

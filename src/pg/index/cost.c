@@ -259,7 +259,7 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 /*
  * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
  * levels, the number of keys of a range is taken to grow with its length as it does between the highest two levels.
- * If there is one level, two of its ranges tell how many keys they have in common.
+ * If there is one level, one page of the index tells how many keys its ranges have in common.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)

@@ -113,8 +113,8 @@ bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
 }
 
 /*
- * Both functions return the geometry in the relation cache. It stays valid until invalidation messages are processed,
- * which happens whenever a lock is taken. The first function reads no page if there is a geometry, which may lack the
+ * Both functions return the geometry in the relation cache. It stays valid until invalidation messages are processed;
+ * taking a lock on a relation does that. The first function reads no page if there is a geometry, which may lack the
  * newest groups. The second one looks at the meta page, and reads the geometry anew if anything was published since
  * it was read.
  */

@@ -63,6 +63,8 @@ extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, c
  *                     more items in a column than its filter was made for becomes BF_FULL in this column
  *   BF_UNSUMMARIZED   writers and readers ignore the bits from now on
  *
+ * For BF_SUMMARIZED the horizon of the pages is raised to `horizon`.
+ *
  * The first page of the group is the last one to say that a range is summarized, and the first one to say that it is
  * not. So if this page says "summarized", all pages do.
  */

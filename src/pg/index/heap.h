@@ -68,7 +68,9 @@ extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber 
 								BlockNumber heap_blocks, BfRangeItems *items);
 extern void bf_index_free_items(BfRangeItems *items);
 
-/* The number of items that the range would have in this column if all its pages were there, and full. */
+/*
+ * An estimate of the number of items that the range would have in this column if all its pages were there, and full.
+ */
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
 /*

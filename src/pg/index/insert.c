@@ -231,10 +231,11 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 }
 
 /*
- * May this user's session run the index's expressions and predicate with the owner's rights? A role that may only
- * INSERT must not decide what this code finds in its session: temporary relations, and functions that PL/pgSQL has
- * compiled under another search_path. Sessions of such roles leave these indexes to VACUUM. An index without
- * expressions and predicate runs only functions of its types.
+ * May this user's session summarize a range, and so run the expressions and the predicate of the index with the
+ * owner's rights? A role that may only INSERT must not: it decides what this code finds in its session, such as
+ * temporary relations, and functions that PL/pgSQL has compiled under another search_path. Then the ranges are left
+ * to VACUUM. If the index has no expressions and no predicate, only functions of its types run, and any role may
+ * summarize.
  */
 static bool
 may_run_as_owner(Relation index, Relation heap)

@@ -1,12 +1,14 @@
 /*
- * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator classes,
- * and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out
- * parameters are preset, and how a class without triConsistent is asked.
+ * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator
+ * classes, and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c):
+ * which out parameters are preset, and how a class without triConsistent is asked.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
- * left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is not
- * known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
+ * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
+ *
+ * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
+ * - most keys of a query with very many keys, because they are not looked for (leave_some()).
  */
 #include "index/key_search.h"
 

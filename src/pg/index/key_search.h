@@ -42,8 +42,8 @@ typedef struct BfKeySearch
 #define BF_FEW_KEYS 64
 
 /*
- * Takes queries apart, in the current memory context, which must live as long as the result; so must the queries.
- * REQUIRES: the operator with this strategy number is in the class.
+ * Takes queries apart. The result is allocated in the current memory context; it points to the queries, which must
+ * live as long. REQUIRES: the operator with this strategy number is in the class.
  */
 extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNumber strategy,
 											  const Datum *queries, uint32 query_count);

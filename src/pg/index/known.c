@@ -14,7 +14,10 @@
 
 /* ------------------------------------------------------------------ comparisons */
 
-/* Sets *comparison to a condition of a path. Returns false if the condition's value is not known, or NULL. */
+/*
+ * Sets *comparison to a condition of a path. Returns false unless it is IS NULL, or an operator (or = ANY) with a
+ * value that is known and not NULL.
+ */
 static bool
 get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *comparison)
 {

@@ -47,7 +47,7 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-#define BF_MOST_ENTRIES_RESERVED 2	/* at once; so the last directory page may still have no entry */
+#define BF_MOST_ENTRIES_RESERVED 2	/* at once, before they are used: the last directory page may still be empty */
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters

@@ -22,7 +22,7 @@
  */
 #define MOST_ANEW 0.5
 
-/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
+/* A range is too full if its bits say that its rate is more than this many times the one asked for. */
 #define TOO_FULL 4
 
 /*

@@ -309,8 +309,8 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	else if (!large->by_bits)
 	{
 		/*
-		 * The bits were wrong. After this they tell the same as the rows, so next time the group is not looked at
-		 * again.
+		 * The sample was wrong. The ranges are summarized anew, so that their bits tell the same as their rows. So
+		 * the next sample does not find the group too large.
 		 */
 		summarize_ranges(work, geometry, &group, ranges);
 		read += all;

@@ -60,8 +60,8 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 /*
  * How many pages of the heap are to be searched. This is the heap's length, with one exception: the geometry is read
  * only now, after the snapshot was taken, and the meta page says that there are no rows behind the ranges that have
- * begun. Then the heap's file need not be opened. A session that asks a thousand partitions for the first time saves
- * a part of its work so.
+ * begun. Then the heap's file need not be opened. This saves work for a session that asks a thousand partitions for
+ * the first time.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)

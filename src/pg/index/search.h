@@ -59,7 +59,10 @@ typedef struct Condition
  */
 #define MOST_CARRIED 65536
 
-/* What is known of a part of the heap: for each condition the items that may be there, in BfSearch.words words. */
+/*
+ * A word of a set of items: bit i % 64 of word i / 64 is set if item i may be there. What is known of a part of the
+ * heap is BfSearch.words words for each condition, one condition after the other.
+ */
 typedef uint64 ItemSet;
 
 /* One level of a search. */

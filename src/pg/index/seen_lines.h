@@ -20,7 +20,7 @@ typedef struct BfSeenMemory
 /* Begins the memory of a statement. It ends with `context`, which must not outlive the statement. */
 extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 
-/* The lines of some ranges of a group and a column. */
+/* The lines that a statement has seen of some neighboring ranges, in one column of one group. */
 typedef struct BfSeenLines
 {
 	uint64		publications;	/* number of publications when the lines were seen */
@@ -28,7 +28,7 @@ typedef struct BfSeenLines
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
 	uint32		positions;		/* positions on a page */
-	bool		kept;			/* lines are kept; false: it is only known where the last row was */
+	bool		kept;			/* lines are kept; false: only where the last row belongs is known, not its lines */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;
 	unsigned char *lines;		/* lines of the ranges at position 0, then those at position 1, ... */
@@ -55,8 +55,8 @@ extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /*
- * Keeps only the lines of `range` to which these items belong, if the page was kept before. REQUIRES: the page is
- * locked.
+ * Copies the lines of `range` to which these items belong again, after they were changed, if the lines of the page
+ * are kept. REQUIRES: the page is locked.
  */
 extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 									const BfAddition *additions, uint32 count);

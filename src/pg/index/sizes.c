@@ -74,8 +74,8 @@ bf_index_is_short_for_keys(double lines)
 /* -------------------------------------------------------------------- levels */
 
 /*
- * The ranges of a level are at least this many times as long as those of the level below; otherwise there would be
- * too many of them.
+ * A range has at most a gigabyte. So the ranges of a level may not be much longer than those of the level below. The
+ * index cannot have the level if they are less than this many times as long: it would have too many ranges.
  */
 #define LEAST_FACTOR 8
 

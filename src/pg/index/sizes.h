@@ -31,7 +31,7 @@ extern "C" {
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few keys */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many keys, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
-#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* there, if most queries of every column have many keys */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* on these levels, if most queries of every column have many keys */
 
 /* ------------------------------------------------------------- what fits on a page */
 
@@ -185,9 +185,9 @@ extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_coun
  * How many ranges the next group of a level has, in an index that grows: the level has `first` ranges, and
  * `available` more are in the heap, of which the last may still be filling. A level that grows range by range has
  * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
- * the level above does. The first five have 8, 8, 15, 31 and 63 ranges on level 0, so at most about half of the ranges
- * of the level are still to come; on the other levels they have 2, 6, 15, 40 and 62. If more ranges are available at once, they
- * get larger groups.
+ * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
+ * level's ranges are still to come. On the other levels they have 2, 6, 15, 40 and 62. If more ranges are available
+ * at once, they get larger groups.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
 
