@@ -4,7 +4,7 @@
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and
  * where its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a
- * key below. From the sample model.c calculates
+ * key below. These follow from that (model.c):
  *
  * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
  *   same functions for the sizes. If all of the table was read, they differ from those of a real index only because
@@ -182,8 +182,8 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 #define LOWER_RATE 0.0001
 
 /*
- * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). The rare values are the
- * tenth of all values that is in the fewest ranges.
+ * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). Rare are the tenth of
+ * all values that are in the fewest ranges.
  */
 typedef struct Ranking
 {

@@ -147,8 +147,8 @@ are_figures_cached(const IndexOptInfo *info, Relation index)
 
 /*
  * Sets *figures. `index` is NULL if the index does not exist. For such an index, and for one whose meta page is
- * damaged, the figures are made up, and the result is false: it must not be asked anything more. The scan of a
- * damaged index raises the error.
+ * damaged, the figures are made up, and the result is false. Then the index must not be asked anything more: the scan
+ * of a damaged index raises the error.
  */
 static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)

@@ -66,7 +66,7 @@ extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, c
  * For BF_SUMMARIZED the horizon of the pages is raised to `horizon`.
  *
  * The first page of the group is the last one to say that a range is summarized, and the first one to say that it is
- * not. So if this page says "summarized", all pages do.
+ * not. So if this page says "summarized" or "full", all pages say one of these.
  */
 extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 

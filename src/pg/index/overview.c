@@ -9,7 +9,7 @@
  *
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
  * have not begun are not summarized. Ranges begin in their order, some at a time, and are summarized at once. So all
- * ranges that have begun are summarized, with two exceptions: a summarizer was interrupted, or somebody has called
+ * ranges that have begun are summarized, unless a summarizer was interrupted, or somebody has called
  * bf_desummarize_range(). If a summarizer was interrupted, the ranges that began last are not summarized. So the
  * second page is the first page of their group, which has the states of up to 125 ranges. The number is too large
  * only if a range of an earlier group is not summarized. The next VACUUM or bf_summarize() would mend that.

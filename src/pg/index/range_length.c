@@ -63,9 +63,9 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	if (has_keys_inside(bf_index_current_geometry(index)))
 	{
 		/*
-		 * Neighboring rows share keys, so half of a range has more than half of its different keys, but it cannot be
-		 * calculated how many. So ranges of each length are read, from the longest to the shortest, until they are
-		 * too small. They are spread over the table, because the beginning of a log may be unlike the rest of it.
+		 * Neighboring rows share keys, so half of a range has more than half of its different keys. How many more
+		 * cannot be calculated, so ranges of each length are read, from the longest to the shortest, until a length
+		 * is too short. They are spread over the table, because the beginning of a log may be unlike the rest of it.
 		 *
 		 * The branch for values gives a small table longer ranges, so that a search reads fewer pages of the index
 		 * (bf_index_range_length_for()). This one does not: a query has several keys, and so it reads several pages

@@ -63,8 +63,8 @@ items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 
 /*
  * Finds the lines that a group of these ranges needs in each column. A column keeps its lines unless the items of
- * more than half of the ranges are known: the other ranges are still to come or full, and may need these lines.
- * Returns the number of the group's pages.
+ * more than half of the ranges are known, because the other ranges are full or still to come, and may need these
+ * lines. Returns the number of the group's pages.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)

@@ -31,7 +31,7 @@ bf_index_has_range(const Mask *mask, uint32 range)
 
 /*
  * What one scan key demands of a column: its value is one of these items. If the column's items are keys inside
- * values: its value has such keys among these that it can match, which `by_keys` decides.
+ * values: its value has enough of these keys to match. `by_keys` knows which ones are enough.
  */
 typedef struct Condition
 {
@@ -143,7 +143,7 @@ typedef struct Descent
 	/* found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range */
 	int64		pages;
 	uint32		opened;			/* pages of the index */
-	/* of the group that was searched last: the ranges whose bits on one of its pages the snapshot may not rely on */
+	/* ranges of the group that was searched last on whose bits, on at least one page, the snapshot may not rely */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */

@@ -74,8 +74,8 @@ bf_index_is_short_for_keys(double lines)
 /* -------------------------------------------------------------------- levels */
 
 /*
- * A range has at most a gigabyte. So the ranges of a level may not be much longer than those of the level below. The
- * index cannot have the level if they are less than this many times as long: it would have too many ranges.
+ * A range has at most a gigabyte. So on a high level ranges may be only a few times as long as those of the level
+ * below. If the factor is less than this, the index cannot have the level, which would have too many ranges.
  */
 #define LEAST_FACTOR 8
 
