@@ -2,15 +2,16 @@
  * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, estimated from a sample of
  * its pages.
  *
- * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
- * its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a key
- * below. From the sample follow (model.c)
+ * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and
+ * where its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a
+ * key below. These follow from that (model.c):
  *
- *  - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
- *    same functions for the sizes. If all of the table was read, only the items of deleted rows are missing;
- *  - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
- *  - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
- *  - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
+ * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
+ *   same functions for the sizes. If all of the table was read, they differ from those of a real index only because
+ *   that has the items of deleted rows, too;
+ * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
+ * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
+ * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
  */
 #include "base/compat.h"
 
@@ -44,7 +45,7 @@
 
 /* ------------------------------------------------------------------ rights */
 
-/* Raises an error unless the user may read the whole table, or these columns of it, without row-level security. */
+/* Raises an error if row-level security would hide rows of the table from the user. */
 static void
 check_rights(Oid table, Form_pg_class form)
 {
@@ -70,7 +71,10 @@ report_missing(Oid table)
 			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
 }
 
-/* Raises an error if this is not a table, or if the user may not read any of it. Called before the table is locked. */
+/*
+ * Raises an error if this is no table that can be sampled, or if the user may read no column of it or, because of
+ * row-level security, not all rows. Called before the table is locked.
+ */
 static void
 check_table(Oid table)
 {
@@ -178,8 +182,8 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 #define LOWER_RATE 0.0001
 
 /*
- * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). A rare value is one of
- * the tenth of all values that are in the fewest ranges.
+ * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). Rare are the tenth of
+ * all values that are in the fewest ranges.
  */
 typedef struct Ranking
 {
@@ -382,7 +386,7 @@ typedef struct Leaf
 
 /*
  * Returns the table itself, or its partitions on the lowest level. *pages is the sum of their pages. Foreign tables
- * are left out. Empty partitions are only counted, in *empty.
+ * are left out. Empty tables are left out too, and counted in *empty.
  */
 static Leaf *
 find_leaves(Oid table, int *count, int *empty, double *pages)

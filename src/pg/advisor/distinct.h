@@ -7,8 +7,9 @@
 #include "storage/block.h"
 
 /*
- * How many values of a column the sample has, and in how many of its pages and units they are. If there were many
- * values, only those were kept whose hashes end with `zeros` zeros. So each number stands for 2^zeros times as many.
+ * How many values of a column the sample has, and in how many of its pages and units (32 pages in a row) they are. If
+ * there were many values, only those were kept whose hashes end with `zeros` zero bits. So each number stands for
+ * 2^zeros times as many.
  */
 typedef struct ValueStats
 {
@@ -31,8 +32,8 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 {
 	stats->values += weight;
 	/*
-	 * Values in more than two units are surely in the sample. They would make the estimate for the others too low
-	 * (Haas and Stokes 1998, Duj2a).
+	 * A value in more than two units is frequent, and all frequent values of the table are taken to be in the sample.
+	 * In the estimate of those that the sample lacks they would make the result too low (Haas and Stokes 1998, Duj2a).
 	 */
 	if (units > 2)
 		return;
@@ -47,14 +48,15 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 }
 
 /*
- * Estimates how many distinct values there are, if the sample is this share of all pages, without a beginning that was
- * read as a whole.
+ * Estimates how many distinct values there are, if the sample is this share of all pages. Unlike
+ * bf_index_distinct_values(), it treats pages that were read in a row at the beginning as if they too were chosen at
+ * random.
  */
 extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
 
 /*
- * Estimates how many distinct values a table has if pages_read pages were read: the first `contiguous` pages without a
- * gap, and others at random. The values in the first pages are known; those that are only in the rest are estimated.
+ * Estimates how many distinct values a table has if pages_read pages were read: the first `contiguous` pages, and
+ * others at random. The values in the first pages are known; those that are only in the rest are estimated.
  */
 extern double bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read,
 									   BlockNumber heap_blocks);

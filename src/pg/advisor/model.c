@@ -129,8 +129,8 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 
 /*
  * Estimates the number of distinct values in `pages` pages anywhere in the table. The beginning of the table may be
- * unlike the rest. But on average, stretches of this length have at least as many values as if each value were in only
- * one stretch.
+ * unlike the rest. But if the table is cut into parts of this length, they have on average at least as many values as
+ * if each value were in only one part.
  */
 static double
 distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -242,7 +242,7 @@ typedef struct BtreeModel
 	double		rows;
 	double		keys;			/* the sum over the values of the size of a tuple with one row */
 	double		values;
-	double		single_bytes;	/* as `bytes`, but of values in only one unit, and not scaled up to the table */
+	double		single_bytes;	/* as `bytes`, but of new values in only one unit, and not scaled up to the table */
 	double		single_tuples;
 	double		single_values;
 	double		single_rows;
@@ -315,8 +315,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The values in only one unit stand for all values of the table that are not in several units. There are
-		 * `more` times as many of these as in the sample, each with the same number of rows.
+		 * The new values in only one unit stand for all values of the table that the other ones do not account for.
+		 * There are `more` times as many of these as in the sample, each with the same number of rows.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));

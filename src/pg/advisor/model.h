@@ -9,7 +9,8 @@
 
 /*
  * Returns how many times as many items the fullest range of the column has as the average range, in the pages that
- * were read. It matters because all filters of a group of ranges are as large as the fullest of these ranges needs.
+ * were read. Ranges that are far above the others do not count (sizes.h). It matters because all filters of a group
+ * are about as large as the fullest of the other ranges needs.
  */
 extern double bf_index_unevenness(const SampleColumn *column);
 

@@ -194,8 +194,9 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Returns the next item of a row in *hash, and moves *next on. If items are keys, these are the row's keys; else there
- * is one item, the value. Returns false after the last one.
+ * Sets *hash to the next item of a row, and moves *next on. If the column's items are keys, these are the keys of the
+ * row's value that are not NULL. Else there is one item, the value. If the value is NULL, that is the only item in
+ * both cases. Returns false after the last one.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
@@ -312,8 +313,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 }
 
 /*
- * Returns whether the length of ranges is still to be chosen for this column. of_keys: for columns whose items are
- * keys; else for columns whose items are values.
+ * Returns whether the length of ranges is still to be chosen for this column, and whether its items are keys (of_keys
+ * is true) or values (of_keys is false).
  */
 static bool
 needs_length(const SampleColumn *column, bool of_keys)
@@ -384,9 +385,9 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 }
 
 /*
- * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places`
- * ranges, evenly over the table, and takes the size that bf_index_choose_range_length() would take from these. It sets
- * lines[i] only for columns for which needs_length() is true.
+ * Finds how many lines the filter of a range of `length` pages needs, for each column for which needs_length() is
+ * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
+ * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
@@ -412,7 +413,8 @@ lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, Memory
 }
 
 /*
- * Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does.
+ * Chooses the number of pages of a range for each column whose items are values, as bf_index_choose_range_length()
+ * does for an index.
  */
 static void
 choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
@@ -432,7 +434,7 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 
 /*
  * Does the same for each column whose items are keys. Half as many pages may have far more than half as many distinct
- * keys, so each length has to be looked at.
+ * keys. So ranges of each length are read, from the longest to the shortest, until they are too short.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
@@ -516,8 +518,8 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	sample->contiguous = sample->pages_read;
 
 	/*
-	 * Divides the rest of the table into as many parts as units are left, and reads a unit at a random place of each
-	 * part.
+	 * Divides the rest of the table into as many parts as units may still be read, and reads a unit at a random place
+	 * of each part.
 	 */
 	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
 	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);

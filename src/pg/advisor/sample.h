@@ -12,8 +12,8 @@
 #include "index/sizes.h"
 
 /*
- * Pages are read in units of this many, which begin at multiples of it. The longest ranges that an index chooses have
- * as many pages.
+ * Pages are read in units of this many, each of which begins at a multiple of this number. It is also the length of
+ * the longest ranges that an index chooses.
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 
@@ -27,7 +27,7 @@ typedef struct SampledRange
 /* A value that was kept. */
 typedef struct KeptValue
 {
-	uint64		hash;			/* its key in the table */
+	uint64		hash;			/* the key for simplehash.h */
 	uint32		rows;
 	uint32		pages;
 	uint32		units;
@@ -52,7 +52,10 @@ bf_index_ends_with_zeros(uint64 hash, int zeros)
 
 struct kept_hash;
 
-/* A value that seems to be the most frequent one among those whose hashes lead to the same slot. */
+/*
+ * A value that seems to be the most frequent one of its slot. There are FREQUENT_SLOTS slots, and the hash of a value
+ * says which one is its.
+ */
 typedef struct FrequentValue
 {
 	uint64		hash;
@@ -68,8 +71,8 @@ typedef struct FrequentValue
 typedef struct SampleKeys SampleKeys;
 
 /*
- * A key of a value. If is_null is set, it is not a key of the operator class: it stands for a NULL, or for a value
- * without keys. GIN has entries for these, bf has none.
+ * A key of a value. If is_null is set, it is not a key of the operator class: it stands for a NULL (as value or as
+ * key), or for a value without keys. GIN has entries for all of these; bf has an item only for a value that is NULL.
  */
 typedef struct KeyOfRow
 {
@@ -127,7 +130,7 @@ typedef struct Sample
 	double		rows;
 	uint32		units;			/* of all partitions together */
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
-	/* when bytes_fetched reaches this, the sample of this table or partition ends; at its beginning it is below */
+	/* the sample of a table or partition ends when bytes_fetched reaches this number, and begins when it is less */
 	uint64		most_fetched;
 } Sample;
 
@@ -164,8 +167,8 @@ typedef struct Place
 } Place;
 
 /*
- * Counts a row of the value with this hash. If the column's items are keys, the value is a key inside the row's value.
- * If they are not, `attribute` and `value` are needed to find out the value's size in an index.
+ * Counts a row of the value with this hash. If the column's items are keys, this is a key inside the row's value. If
+ * they are not, `attribute`, `value` and `isnull` are needed to find out the value's size in an index.
  */
 extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
 								 Form_pg_attribute attribute, Datum value, bool isnull);
@@ -199,8 +202,10 @@ extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, Bloc
 extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
 
 /*
- * Extracts the keys of a value, each one once; they are in the current memory context. If the functions of the
- * operator class raise an error, there are no keys, and a column whose items are keys is refused from now on.
+ * Extracts the keys of a value, each one once; they are in the current memory context. For a NULL, and for a value
+ * without keys, there is one KeyOfRow, with is_null set. Returns NULL and sets *count to 0 in two cases: the value is
+ * too long; or the functions of the operator class raise an error. After such an error a column whose items are keys
+ * is refused.
  */
 extern KeyOfRow *bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count);
 

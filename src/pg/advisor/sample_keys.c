@@ -3,10 +3,11 @@
  * operator class of bf has keys inside values (jsonb, arrays, tsvector). A text has keys if pg_trgm is installed: the
  * trigrams that a GIN index would have.
  *
- * A column takes bounded memory: at most sample->most_kept keys, as with values (sample_values.c). But the few keys
- * with many rows take most of a GIN index, so these are kept whatever their hashes are. Each key kept has a weight, so
- * that the sums are right: 2^z, if hashes with z zeros were kept. For a key with many rows, z is the number at the
- * time when it was found to have many rows.
+ * A column takes bounded memory: about sample->most_kept keys at most, as with values (sample_values.c). When there
+ * are more, half of them are dropped: those whose hashes end with too few zero bits. But the few keys with many rows
+ * take most of a GIN index, so these are kept whatever their hashes are. Each key that is kept stands for 2^z keys,
+ * so that the sums are right. z is the number of zero bits that hashes must have. For a key with many rows, it is the
+ * number at the time when the key was found to have many.
  */
 #include "base/compat.h"
 
@@ -49,7 +50,7 @@
 /* A key that was kept. */
 typedef struct KeptKey
 {
-	uint64		hash;			/* its key in the table */
+	uint64		hash;			/* the key for simplehash.h */
 	uint64		last;			/* the row that was counted last, as place_of_row() */
 	uint64		bytes;
 	uint32		rows;
@@ -193,8 +194,8 @@ make_class(void *argument)
 }
 
 /*
- * Returns whether an error answers the question if an index can be made. It does not if somebody wants the query to
- * end, or if something is broken.
+ * Returns whether an error means that no index can be made. It does not mean that if somebody wants the query to end,
+ * or if something is broken.
  */
 static bool
 is_answer(int sqlerrcode)
@@ -411,8 +412,8 @@ halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 }
 
 /*
- * Returns the number of a row by which GIN compresses posting lists (ginpostinglist.c): the lowest 11 bits are the
- * line pointer.
+ * Returns the number that GIN gives to a row in compressed posting lists (ginpostinglist.c): the lowest 11 bits are
+ * the line pointer.
  */
 static inline uint64
 place_of_row(BlockNumber page, OffsetNumber offset)
@@ -441,8 +442,8 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 {
 	SampleKeys *keys = column->keys;
 	/*
-	 * The pages that were looked at are counted as if they were neighbors: in the whole table, the rows of a key are
-	 * as far apart as in these.
+	 * The pages that were looked at are counted as if they were neighbors. So the distances from one row of a key to
+	 * the next are about those in the whole table.
 	 */
 	const uint64 place = place_of_row(keys->pages + page, offset);
 

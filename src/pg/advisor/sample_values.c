@@ -20,7 +20,7 @@
 
 #include "advisor/sample.h"
 
-/* The low bits of a hash decide whether its value is kept, so the hash table uses the high bits. */
+/* The low bits of a hash decide whether its value is kept. So the hash table takes the high bits. */
 #define SH_PREFIX kept
 #define SH_ELEMENT_TYPE KeptValue
 #define SH_KEY_TYPE uint64
@@ -105,7 +105,10 @@ halve(struct kept_hash **table, int *zeros, MemoryContext context)
 	*table = new;
 }
 
-/* Counts a row of a value. Returns the value if it is new, so that its size is still to be found; else NULL. */
+/*
+ * Counts a row of a value. Returns the value if it was not in the table yet, so that its size is still to be found;
+ * else NULL.
+ */
 static KeptValue *
 count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 {
@@ -136,8 +139,8 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 }
 
 /*
- * Lets a value compete for its slot: a value that has more than half of the slot's rows ends up in it (Boyer and Moore
- * 1991).
+ * Lets a value compete for its slot with the other values of the slot. A value that has more than half of the slot's
+ * rows ends up in it (Boyer and Moore 1991).
  */
 static void
 count_frequent(SampleColumn *column, uint64 hash, uint32 range)

@@ -2,15 +2,15 @@
  * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
  * when its ranges have been read.
  *
- * The size of a group's filters comes from those of its ranges that have all their pages. In each column the filters
- * get as many lines as keep the mean of the rates of these ranges at the rate that was asked for (sizes.c). The first
- * group has all ranges of the table, up to what a page allows, so that the index on a small partition has one group.
- * If the last ranges of a table would leave much of their pages empty as one group, they become two. The items of the
- * ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c). Parallel
+ * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
+ * In each column the filters get as many lines as keep the mean of the rates of these ranges at the rate that was
+ * asked for (sizes.c). A group has all ranges that are left, up to what a page allows, so that the index on a small
+ * partition has one group. If they would leave much of the pages of one group empty, they become two. The items of
+ * the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c). Parallel
  * workers may read ranges (build_workers.c); the groups are the same.
  *
- * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
- * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
+ * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
+ * the index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
  */
 #include "index/build_workers.h"
 

@@ -60,7 +60,7 @@ typedef struct Shared
 	pg_atomic_uint32 taken;		/* the batches that were taken */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a batch changes */
-	slock_t		mutex;			/* protects the three counts of the workers that follow */
+	slock_t		mutex;			/* protects live_rows, rows and horizon, which are of all workers together */
 	double		live_rows;
 	double		rows;
 	uint64		horizon;

@@ -27,8 +27,8 @@ typedef struct BfClassOptions
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
 
 /*
- * Is this one of the extension's own functions that declare options? The options of another function have another
- * layout.
+ * Is this one of the extension's own functions that declare options? The options of another function may have
+ * another layout.
  */
 extern bool bf_index_declares_own_options(Oid function);
 

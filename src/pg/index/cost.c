@@ -8,9 +8,9 @@
  * their places, from 0 to 1, which the statistics tell; BRIN reckons so too. The smallest of the three estimates is
  * used.
  *
- * The statistics know nothing of keys inside values that are not known. Such a key is taken to be any of the column's
- * keys: if a range has n of the column's N different keys, a key is in n / N of the ranges in the mean. The sizes of
- * the filters of all levels tell n and N.
+ * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
+ * key is taken to be any of the column's keys: if a range has n of the column's N different keys, a key is in n / N
+ * of the ranges in the mean. The sizes of the filters of all levels tell n and N.
  *
  * All this is for values that are not known when the query is planned. About known values estimate.c asks the index.
  *
@@ -146,8 +146,9 @@ are_figures_cached(const IndexOptInfo *info, Relation index)
 }
 
 /*
- * Sets *figures. `index` is NULL if the index does not exist. Returns false for such an index, and for one whose meta
- * page is damaged. A damaged index must not be asked anything more: its scan raises the error.
+ * Sets *figures. `index` is NULL if the index does not exist. For such an index, and for one whose meta page is
+ * damaged, the figures are made up, and the result is false. Then the index must not be asked anything more: the scan
+ * of a damaged index raises the error.
  */
 static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
@@ -258,7 +259,7 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 /*
  * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
  * levels, the number of keys of a range is taken to grow with its length as it does between the highest two levels.
- * If there is one level, two of its ranges tell how many keys they have in common.
+ * If there is one level, one page of the index tells how many keys its ranges have in common.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)
@@ -445,8 +446,8 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 		useful = lappend(useful, clause);
 	}
 	/*
-	 * priors[] is set for all levels: other partitions may be asked in the place of this one, and their indexes may
-	 * have more.
+	 * priors[] is set for all levels that any index may have: other partitions may be asked in the place of this one,
+	 * and their indexes may have more levels.
 	 */
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{

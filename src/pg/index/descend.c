@@ -42,8 +42,10 @@ set_first(Mask *mask, uint32 ranges)
 }
 
 /*
- * Adds to *unread the ranges about which this page's bits prove nothing to this snapshot. Adds those of them that are
- * not summarized, or may lack rows, to *untrusted too. So a range that is full is only in *unread.
+ * Adds to *unread and *untrusted ranges of this page on whose bits this snapshot may not rely:
+ *
+ * - If the snapshot is before the page's horizon, all ranges go to both.
+ * - Otherwise a range that is full goes to *unread only, and any other one that is not summarized goes to both.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
@@ -85,9 +87,11 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases: the
- * group was replaced, and its page belongs to another one now; or this is a probe or an estimate, and the page is not
- * what it should be. In the second case descent->failed is set.
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases:
+ *
+ * - The group was replaced, and its page belongs to another one now.
+ * - This is a probe or an estimate, and the page is not what it should be, for whatever reason. Then descent->failed
+ *   is set.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -181,8 +185,8 @@ is_covered(const Mask *mask, const Mask *by)
 }
 
 /*
- * Notes that the items of a condition from `first` on may be in all ranges of the group, whose pages were not asked
- * about them. Sets *any to all ranges.
+ * For the items of a condition from `first` on, which were not looked up on the group's pages: notes that each of
+ * them may be in all ranges. Sets *any to all ranges.
  */
 static void
 allow_items(Descent *descent, int level, int number, uint32 first, const Mask *candidates, Mask *any)
@@ -204,12 +208,12 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
  *
  * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read. It has
  * the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A range
- * stays if it may have one of the items (`any`). But if the items are keys, triConsistent decides in the end, from
- * the keys that each range may have (condition->with).
+ * stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
+ * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
  *
- * In `items` the bit of an item is set if the levels above have found that it may be in this part of the heap. On
- * levels above 0 the items that each range may have are noted for the level below. `untrusted` are the ranges on
- * whose bits the snapshot may not rely. They stay.
+ * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
+ * heap. On levels above 0 the items that each range may have are noted for the level below. Ranges on whose bits the
+ * snapshot may not rely stay. They are added to descent->untrusted, unless they are only full.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)

@@ -46,9 +46,9 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * Writes `to` on the meta page, as what is known of the pages behind the ranges of level 0 that have begun. If the
- * meta page does not say `from` now, only BF_BEYOND_UNKNOWN is written. Returns whether it said `from`. Anyone may
- * write BF_BEYOND_UNKNOWN.
+ * Writes `to` on the meta page, as what is known of the pages behind the ranges of level 0 that have begun. Nothing
+ * is written if the meta page does not say `from` now, unless `to` is BF_BEYOND_UNKNOWN, which anyone may write at
+ * any time. Returns whether it said `from`.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 

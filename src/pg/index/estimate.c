@@ -206,7 +206,10 @@ get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses
 	return count;
 }
 
-/* Sets the answer's parent, and its shape: a hash of the partition's conditions, as they look from the parent. */
+/*
+ * Sets the answer's parent, and its shape: a hash of the conditions, with the numbers that the columns have in the
+ * parent.
+ */
 static void
 set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
 {
@@ -218,8 +221,8 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 /* --------------------------------------------------------------- for cost.c */
 
 /*
- * The answer to the same question, if it was asked before; or NULL. The answer of a partition that was asked for
- * another one's sake has no conditions; it is found by its shape.
+ * The answer to the same question, if it was asked before; or NULL. An answer that ask_partitions() has got in
+ * advance has no conditions; it is found by its shape.
  */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)
@@ -402,8 +405,9 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned. The first ones would
- * not do: partitions are planned in the order of their bounds, and similar rows often have close times.
+ * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned, if there are more
+ * than that. The first ones would not do: partitions are planned in the order of their bounds, and similar rows often
+ * have close times. Partitions without an index like this one are passed over.
  */
 static void
 ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,

@@ -16,18 +16,18 @@ typedef struct BfEstimate
 } BfEstimate;
 
 /*
- * Asks the index about those of these clauses (IndexClause) whose values are known. They all have to be true
- * together. priors[] has the share of the heap that each level of an index is expected to leave; it stands for what
- * is not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, or must not be.
- * `index` is NULL if the index does not exist. REQUIRES: a lock on the index.
+ * Asks the index about those clauses (IndexClause) whose values are known. All clauses have to be true together.
+ * priors[] says for each level of an index which share of the heap it is expected to leave; this stands for what is
+ * not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, must not be, or does
+ * not know. `index` is NULL if the index does not exist. REQUIRES: a lock on the index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
 							 const double *priors, BfEstimate *estimate);
 
 /*
  * Sets *estimate to the mean of what other partitions of the same table have answered about these clauses
- * (IndexClause). Returns false if too few of them were asked, or if a value is not known. This takes a small part of
- * the time of bf_index_estimate(), and the index need not be opened.
+ * (IndexClause). Returns false if too few of them were asked, if this one was asked itself, or if a value is not
+ * known. This takes a small part of the time of bf_index_estimate(), and the index need not be opened.
  */
 extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses,
 										  BfEstimate *estimate);

@@ -127,8 +127,8 @@ check_entry(Relation index, const BfGeometry *geometry, const BfStoredStretch *e
 }
 
 /*
- * Adds entry `number` of the directory to the geometry as the next stretch of its level. All of its groups must end
- * within the first `blocks` blocks.
+ * Adds entry `number` of the directory to the geometry as the next stretch of its level. It is an error if one of its
+ * groups does not end within the first `blocks` blocks.
  */
 static void
 add_stretch(Relation index, BfGeometry *geometry, const BfStoredStretch *entry, uint32 number, BlockNumber blocks)

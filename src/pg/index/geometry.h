@@ -34,9 +34,11 @@ typedef struct BfStretch
 } BfStretch;
 
 /*
- * The parameters of an index, and where its groups lie. It is kept in the relation cache. Groups may have been added
- * since it was read: so a reader reads the ranges behind the last group that it knows, and a writer looks whether
- * anything was published. Groups may have been replaced, too: see bf_index_filter_page_in_use().
+ * The parameters of an index, and where its groups lie. It is kept in the relation cache. Since it was read
+ *
+ * - groups may have been added: so a reader reads the ranges behind the last group that it knows, and a writer looks
+ *   whether anything was published;
+ * - groups may have been replaced: see bf_index_filter_page_in_use().
  */
 typedef struct BfGeometry
 {
@@ -111,9 +113,10 @@ bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
 }
 
 /*
- * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
- * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for
- * that.
+ * Both functions return the geometry in the relation cache. It stays valid until invalidation messages are processed;
+ * taking a lock on a relation does that. The first function reads no page if there is a geometry, which may lack the
+ * newest groups. The second one looks at the meta page, and reads the geometry anew if anything was published since
+ * it was read.
  */
 extern const BfGeometry *bf_index_geometry(Relation index);
 extern const BfGeometry *bf_index_current_geometry(Relation index);
@@ -121,7 +124,10 @@ extern const BfGeometry *bf_index_current_geometry(Relation index);
 /* A copy, which stays valid. */
 extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
-/* Finds the group that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
+/*
+ * Finds the group that has this range of a level. group->lines points into the geometry. REQUIRES: range <
+ * geometry->level[level].covered.
+ */
 extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
 
 /*
@@ -131,11 +137,11 @@ extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 ra
 extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 
 /*
- * Returns the content of a filter page. If this is another page now, because the group was replaced since its
- * geometry was read, the result is NULL. Any other page is an error. NULL means to a reader that nothing is known of
- * the group's ranges, and to a writer that nothing is to be done. Everybody who does not keep summarizers out has to
- * call this. REQUIRES: the buffer is locked for reading, and no other one is locked. If it is another page, its lock
- * is given back for a moment.
+ * Returns the content of page `number` of a group's run for a column. If the buffer has another page, and the group
+ * was replaced since its geometry was read, the result is NULL; if it was not replaced, this is an error. NULL means
+ * to a reader that nothing is known of the group's ranges, and to a writer that nothing is to be done. Everybody who
+ * does not keep summarizers out has to call this. REQUIRES: the buffer is locked for reading, and no other one is
+ * locked. If it has another page, its lock is given back for a moment.
  */
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
 												 BlockNumber number);

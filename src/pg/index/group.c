@@ -80,8 +80,8 @@ bf_index_free_lines(BfGroupLines *lines)
 }
 
 /*
- * The lines of a range in memory. They are together there, so that they stay in the processor's caches while items are
- * added.
+ * The lines of a range in memory. They lie one after the other, unlike on pages, so that they stay in the processor's
+ * caches while items are added.
  */
 static inline unsigned char *
 lines_in_memory(const BfGroupLines *lines, int column, uint32 range)

@@ -8,8 +8,8 @@
 #include "index/heap.h"
 
 /*
- * Lines of some ranges of a group in memory, range after range. Items are added to them, and then they are written to
- * the group's pages.
+ * Lines of some ranges of a group in memory, range after range. Items are added to these lines, and then the lines
+ * are written to the group's pages.
  */
 typedef struct BfGroupLines
 {
@@ -31,9 +31,9 @@ extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level,
 extern Size bf_index_bytes_of_range(const BfGroup *group);
 
 /*
- * How lines are made: they are set up without a range; then ranges are selected; then the areas are allocated, with
- * zeros; then items are added. A state without bits, such as BF_PLACEHOLDER, needs no areas. Ranges are counted
- * within the group, except in BfRangeItems.
+ * How lines are made, in this order: bf_index_make_lines() sets them up without a range; then ranges are selected;
+ * then the areas are allocated, with zeros; then items are added. A state without bits, such as BF_PLACEHOLDER, needs
+ * no areas. `range` is counted within the group; BfRangeItems.range is not.
  */
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
@@ -49,8 +49,9 @@ extern void bf_index_free_lines(BfGroupLines *lines);
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /*
- * Writes a group of the same ranges with filters of other sizes, and publishes it in the place of `old`. Afterwards
- * all ranges are unsummarized on the pages of both groups. REQUIRES: bf_index_reserve_entries() was called.
+ * Writes a group of the same ranges as `old` on other pages, with filters of lines[] lines, and publishes it in the
+ * place of `old`. Afterwards all ranges are unsummarized on the pages of both groups. REQUIRES:
+ * bf_index_reserve_entries() was called.
  */
 extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines);
 
@@ -62,8 +63,10 @@ extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, c
  *                     more items in a column than its filter was made for becomes BF_FULL in this column
  *   BF_UNSUMMARIZED   writers and readers ignore the bits from now on
  *
+ * For BF_SUMMARIZED the horizon of the pages is raised to `horizon`.
+ *
  * The first page of the group is the last one to say that a range is summarized, and the first one to say that it is
- * not. So if this page says "summarized", all pages do.
+ * not. So if this page says "summarized" or "full", all pages say one of these.
  */
 extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 

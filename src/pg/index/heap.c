@@ -196,9 +196,12 @@ after_deletion(HeapTupleHeader header)
 }
 
 /*
- * Is this version deleted, and does it stay deleted as long as the index exists? This is so if its deleter has
- * committed. It is also so if this very transaction has deleted it and now makes the index: a rollback that brings
- * the version back also takes back the index, which was made later.
+ * Is this version deleted, and does it stay deleted as long as the index exists?
+ *
+ * - It does if its deleter has committed.
+ * - If this very transaction has deleted it and now makes the index, it does too: a rollback that brings the version
+ *   back also takes back the index, which was made later. In a check such a version is treated in the same way,
+ *   because the index may have been made without it.
  */
 static bool
 deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)

@@ -37,7 +37,7 @@ typedef struct BfRangeItems
 	int			columns;
 	bool		full;			/* the heap has all pages of the range */
 	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
-	uint64		most_expected;	/* bf_index_items_if_full() expects no more than this, unless there are more */
+	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
 	/* older snapshots than this may see rows of the range that were left out; 0: none was */
 	uint64		horizon;
 	uint64		counts[INDEX_MAX_KEYS];
@@ -68,7 +68,9 @@ extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber 
 								BlockNumber heap_blocks, BfRangeItems *items);
 extern void bf_index_free_items(BfRangeItems *items);
 
-/* The number of items that the range would have in this column if all its pages were there, and full. */
+/*
+ * An estimate of the number of items that the range would have in this column if all its pages were there, and full.
+ */
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
 /*
@@ -111,7 +113,7 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for the row versions of a page that are not dead to all snapshots, and whose inserter was committed
+ * Calls check() for the row versions of a page that bf_index_read_range() would take, if their inserter had committed
  * when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,

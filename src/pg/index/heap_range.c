@@ -56,10 +56,10 @@ add_to_sets(const BfRowItems *items, void *argument)
 }
 
 /*
- * The items of a range that is not full are counted up to those of a full one, in proportion to the space in use. But
+ * bf_index_items_if_full() scales up the items of a range that lacks pages, in proportion to the space in use. But
  * documents of many kilobytes lie out of line: a few of them take little space in the range, and can have as many
- * keys as a whole range of other rows. So no room is made for more keys than this, unless there are more already.
- * Where an item is a value, room is made for as many items as a range can have rows.
+ * keys as a whole range of other rows. So at most this many items are expected; or as many as a range can have rows,
+ * if that is more; or as many as were counted.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

@@ -114,9 +114,9 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 }
 
 /*
- * A version can be gone although it was there when its page was copied. Other processes do not wait for VACUUM's
- * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. The values of a transaction that
- * is rolled back are removed at once too, whoever summarizes.
+ * Values can be missing although the row version was there when its page was copied. Other processes do not wait for
+ * VACUUM's snapshot, so a row that is deleted while VACUUM summarizes may be removed at once, and its values with it.
+ * The values of a transaction that is rolled back are removed at once too, whoever summarizes.
  */
 bool
 bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple)

@@ -18,7 +18,10 @@ typedef struct BfViewer
 /* May an MVCC snapshot see rows that are missing on this page although their ranges are summarized there? */
 extern bool bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
 
-/* A transaction id with its epoch. REQUIRES: it is at most 2^31 older than the next transaction id. */
+/*
+ * A transaction id with its epoch; 0 for ids that are not normal, such as FrozenTransactionId. REQUIRES: it is at
+ * most 2^31 older than the next transaction id.
+ */
 extern uint64 bf_index_full_xid(TransactionId xid);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range
- * is unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the
- * same page are added together, and up to four pages with one WAL record.
+ * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's
+ * range is unsummarized or full there. A column has one item, or as many as there are keys in its value. Items that
+ * belong on the same page are added together, and up to four pages with one WAL record.
  *
  * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
  * the bits. If the range is unsummarized there, every later summarizer finds the row in the heap. Otherwise the bits
@@ -112,9 +112,10 @@ is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 }
 
 /*
- * Is something still to be done on the page, now that it is locked exclusively? It was the group's page a moment ago.
- * If it is another page now, the group was replaced, and nothing is to be done. (With this lock nobody may look at
- * the meta page.)
+ * Is something still to be done on the page, now that it is locked exclusively? collect_page() has found that it is
+ * the group's page. If it is another page now, the group was replaced since then, and nothing is to be done. (While
+ * this page is locked exclusively, the meta page may not be locked: bf_index_filter_page_in_use() cannot be called
+ * here.)
  */
 static bool
 is_still_wanted(const Pages *all, const BfPageAdditions *one)
@@ -230,10 +231,11 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 }
 
 /*
- * May this user's session run the index's expressions and predicate with the owner's rights? A role that may only
- * INSERT must not decide what this code finds in its session: temporary relations, and functions that PL/pgSQL has
- * compiled under another search_path. Sessions of such roles leave these indexes to VACUUM. An index without
- * expressions and predicate runs only functions of its types.
+ * May this user's session summarize a range, and so run the expressions and the predicate of the index with the
+ * owner's rights? A role that may only INSERT must not: it decides what this code finds in its session, such as
+ * temporary relations, and functions that PL/pgSQL has compiled under another search_path. Then the ranges are left
+ * to VACUUM. If the index has no expressions and no predicate, only functions of its types run, and any role may
+ * summarize.
  */
 static bool
 may_run_as_owner(Relation index, Relation heap)

@@ -49,10 +49,10 @@ typedef struct Check
 } Check;
 
 /*
- * May the page lack this row? It may lack a row that was deleted before one of its horizons. The horizon for standbys
- * counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this server's table
- * yet. On a standby no lock keeps summarizers out, so the row may have been deleted, and then left out of a new
- * summary, since the page of the table was read.
+ * May the page lack this row? It may if the row was deleted before one of the page's horizons. The horizon for
+ * standbys counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this
+ * server's table yet. On a standby no lock keeps summarizers out. So after the page of the table was read, the row
+ * may have been deleted and left out of a new summary.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
@@ -123,8 +123,8 @@ has_not_begun(const Check *check, int level, uint32 range)
 }
 
 /*
- * Raises an error unless all filter pages of a group have the content of filter pages. Their states must exist, and a
- * range that has not begun must be unsummarized.
+ * Raises an error unless all pages of a group are its filter pages. The states on them must exist, and the ranges
+ * that have not begun must be unsummarized.
  */
 static void
 check_group(Check *check, const BfGroup *group)
@@ -438,7 +438,8 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 
 /*
  * Unites the filters of the ranges of a level from `first` to `end` (exclusive) into a bf value. The result is 0 if
- * there are none, or if one of them is not summarized.
+ * there are no ranges, or if one of them has no group or is not summarized. Raises an error if the filters have
+ * different sizes.
  */
 static Datum
 unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, uint64 first, uint64 end,

@@ -1,12 +1,14 @@
 /*
- * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator classes,
- * and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c): which out
- * parameters are preset, and how a class without triConsistent is asked.
+ * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator
+ * classes, and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c):
+ * which out parameters are preset, and how a class without triConsistent is asked.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
- * left out only where the answer is GIN_FALSE. Two kinds of keys are always GIN_MAYBE, because their hash is not
- * known: the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery.
+ * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
+ *
+ * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
+ * - most keys of a query with very many keys, because they are not looked for (leave_some()).
  */
 #include "index/key_search.h"
 
@@ -33,11 +35,15 @@ typedef struct KeyQuery
 	bool	   *is_there;		/* what consistent is told, for a class without triConsistent */
 } KeyQuery;
 
-/* If more keys than this may be there, a class without triConsistent is not asked: it can match. GIN does the same. */
+/*
+ * With more keys than this that may be there, a class without triConsistent is not asked, and the answer is that a
+ * value can match. GIN does the same.
+ */
 #define MOST_MAYBE_KEYS 4
 
 /*
- * Does consistent say no to every combination of the keys that may be there? At least one key is in each combination.
+ * Does consistent say no to every combination of the keys that may be there (GIN_MAYBE), if at least one of them is?
+ * The answer is false without asking if they are more than MOST_MAYBE_KEYS.
  */
 static bool
 consistent_says_no(KeyQuery *query)
@@ -72,7 +78,9 @@ consistent_says_no(KeyQuery *query)
 	return true;
 }
 
-/* Can a value match if all keys that it has are GIN_MAYBE in check[]? */
+/*
+ * Can a value match that lacks the keys which are GIN_FALSE in check[], and may have the others, which are GIN_MAYBE?
+ */
 static bool
 can_match(KeyQuery *query)
 {
@@ -86,9 +94,9 @@ can_match(KeyQuery *query)
 }
 
 /*
- * The same for a value that has only those hashes of the search for which present[] is true. Only queries in the
- * default search mode get here. In this mode a value without any of the keys is no candidate for GIN, and the
- * functions may say anything about it. So if no key may be there, they are not asked, and the result is false.
+ * The same for a value that has at most those hashes of the search for which present[] is true. Only queries in the
+ * default search mode get here. In this mode GIN finds no value that has none of the keys, so the functions may say
+ * anything about such a value. So if no key may be there, they are not asked, and the result is false.
  */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
@@ -149,8 +157,8 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 /* ------------------------------------------------------------------------ a search */
 
 /*
- * The answer for one set of keys that may be there (a bit of `pattern` for each key). Neighboring ranges often have
- * the same set.
+ * An answer of bf_index_key_search_can_match(), for the set of hashes whose bits are set in `pattern`. Neighboring
+ * ranges often have the same set.
  */
 #define MOST_REMEMBERED 64
 
@@ -213,7 +221,7 @@ compare_hash_places(const void *a, const void *b, void *argument)
 }
 
 /*
- * Changes the places of the keys after the hashes were moved: the former hash i is at place[i]; NO_HASH: it is not
+ * Changes the places of the keys after the hashes were moved: hash i is now number place[i]; NO_HASH: it is not
  * looked for any more.
  */
 static void
@@ -268,8 +276,9 @@ find_required(BfKeySearch *search, bool *present, uint32 *required)
 }
 
 /*
- * Leaves at most BF_FEW_KEYS of the `count` required hashes in the search, evenly chosen. From then on all other keys
- * are taken to be there perhaps. So a search for many keys reads fewer pages, and its answers can be remembered.
+ * Leaves at most BF_FEW_KEYS of the `count` required hashes in the search, evenly chosen. From then on every other
+ * key counts as one that may be there. So a search for many keys reads fewer pages, and its answers can be
+ * remembered.
  */
 static void
 leave_some(BfKeySearch *search, const uint32 *required, uint32 count)

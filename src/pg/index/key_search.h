@@ -11,10 +11,7 @@
 
 #include "index/keys.h"
 
-/*
- * A search: what an operator looks for, taken apart into keys. With several queries (= ANY, LIKE ANY) a value matches
- * if it matches one of them.
- */
+/* What a search finds. */
 typedef enum BfKeySearchKind
 {
 	BF_FINDS_NOTHING,			/* no value matches */
@@ -22,24 +19,31 @@ typedef enum BfKeySearchKind
 	BF_FINDS_BY_KEYS
 } BfKeySearchKind;
 
+/*
+ * A search: what an operator looks for, taken apart into keys. With several queries (= ANY, LIKE ANY) a value matches
+ * if it matches one of them.
+ */
 typedef struct BfKeySearch
 {
 	BfKeySearchKind kind;
 	uint32		count;			/* number of hashes */
 	uint64	   *hashes;			/* hashes of the keys to be looked for; ascending, each one once */
-	/* bit i is set if no value matches that lacks hash i, of the first 64 hashes; more may be required */
+	/* bit i (0 to 63) is set if no value matches that lacks hash i; hashes from 64 on may be required too */
 	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;
 	struct Remembered *remembered;
 } BfKeySearch;
 
-/* If a search has more keys than this, and some are required, only up to this many required keys are looked for. */
+/*
+ * If a search has one query and more keys than this (but at most 1,024), and some of them are required, only required
+ * keys are looked for, at most this many. All other keys count as ones that may be there.
+ */
 #define BF_FEW_KEYS 64
 
 /*
- * Takes queries apart, in the current memory context, which must live as long as the result; so must the queries.
- * REQUIRES: the operator with this strategy number is in the class.
+ * Takes queries apart. The result is allocated in the current memory context; it points to the queries, which must
+ * live as long. REQUIRES: the operator with this strategy number is in the class.
  */
 extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNumber strategy,
 											  const Datum *queries, uint32 query_count);

@@ -211,8 +211,9 @@ bf_index_check_key_class(Relation index, int column)
 				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
 						   format_type_be(key_type))));
 	/*
-	 * Such a collation takes texts of different bytes for equal. Keys made of the bytes of one say nothing about the
-	 * other.
+	 * A nondeterministic collation takes texts of different bytes for equal. Keys that are made of the bytes of one
+	 * text say nothing about the other one. For arrays item_hasher_for_index() looks at the collation, since their
+	 * keys are whole elements.
 	 */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
 		index->rd_opcintype[column] != ANYARRAYOID && !OidIsValid(get_element_type(index->rd_opcintype[column])))

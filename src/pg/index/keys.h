@@ -18,7 +18,7 @@
 
 #include "base/item.h"
 
-/* The numbers of support functions. A class without extractQuery has only the last one, for its options. */
+/* The numbers of support functions. A class without extractQuery can have only the last one, for its options. */
 #define BF_COMPARE_PROC 1
 #define BF_EXTRACT_VALUE_PROC 2
 #define BF_EXTRACT_QUERY_PROC 3

@@ -1,6 +1,6 @@
 /*
- * known.c: the conditions of an index's path whose values are known when a query is planned, and how they look from the
- * table that the query names.
+ * known.c: the conditions of an index's path whose values are known when a query is planned; and how the same
+ * condition is recognized in all partitions of a table.
  */
 #include "index/known.h"
 
@@ -14,7 +14,10 @@
 
 /* ------------------------------------------------------------------ comparisons */
 
-/* Sets *comparison to a condition of a path. Returns false if the condition's value is not known, or NULL. */
+/*
+ * Sets *comparison to a condition of a path. Returns false unless it is IS NULL, or an operator (or = ANY) with a
+ * value that is known and not NULL.
+ */
 static bool
 get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *comparison)
 {
@@ -123,7 +126,7 @@ bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Ind
 	return attribute == 0 ? -1 - column : bf_known_attribute_of_parent(root, info->rel, parent, attribute);
 }
 
-/* The most bytes of a value that go into its hash; they tell it from others. */
+/* The hash of a long value is made of its length and of at most this many of its first bytes. */
 #define BYTES_THAT_TELL 256
 
 uint32

@@ -1,6 +1,9 @@
 /*
- * known.h: the conditions of an index's path whose values are known when a query is planned, and how they look from the
- * table that the query names. The conditions of all its partitions look alike from there.
+ * known.h: the conditions of an index's path whose values are known when a query is planned.
+ *
+ * Each partition of a table has an index of its own, and a column may have another number in it than in the table
+ * that the query names. The functions here translate the numbers into those of that table. So the same condition of
+ * the query is recognized in all partitions.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KNOWN_H
 #define STREAMBLOOM_PG_INDEX_KNOWN_H
@@ -10,7 +13,7 @@
 #include "access/skey.h"
 #include "nodes/pathnodes.h"
 
-/* A condition that compares a column of the index with a value that is known. */
+/* A condition on a column of the index: a comparison with a value that is known, or IS NULL. */
 typedef struct BfComparison
 {
 	RestrictInfo *condition;
@@ -30,8 +33,8 @@ extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfCompar
 extern void bf_known_make_key(const IndexOptInfo *info, const BfComparison *comparison, ScanKeyData *key);
 
 /*
- * The table that the query names, of which `rel` is a partition or child; or `rel` itself. It may stand under a UNION
- * ALL.
+ * The table that the query names, of which `rel` is a partition or child; or `rel` itself. A UNION ALL is no such
+ * table: the result is the table below it.
  */
 extern Index bf_known_topmost_table(const PlannerInfo *root, const RelOptInfo *rel);
 
@@ -40,14 +43,14 @@ extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const Re
 											   AttrNumber attribute);
 
 /*
- * A number for a column of a partition's index: that of the column in the parent table. For expressions it is
- * negative.
+ * A number for a column of a partition's index, the same for the indexes of all partitions: the number that the
+ * column has in the parent table, or 0 if that lacks it. For expressions it is negative.
  */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
 /*
- * A hash of the comparison: its column in the parent table, its operator and its value. It is the same for all
- * partitions.
+ * A hash of the comparison, the same for all partitions: of the column's number in the parent table, the flags, the
+ * operator and the value. Different comparisons may have the same hash.
  */
 extern uint32 bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent,
 							const BfComparison *comparison);

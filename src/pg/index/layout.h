@@ -47,7 +47,7 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-#define BF_MOST_ENTRIES_RESERVED 2	/* at once; so the last directory page may still have no entry */
+#define BF_MOST_ENTRIES_RESERVED 2	/* at once, before they are used: the last directory page may still be empty */
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters
@@ -194,13 +194,16 @@ extern Buffer bf_index_read_page(Relation index, BlockNumber block);
 /* Writes the content of the meta page of an empty index. The caller logs it. */
 extern void bf_index_init_meta_page(Page page, Relation index);
 
-/* The content of the meta page; an error if it is not one, or if its parameters are damaged. */
+/*
+ * The content of the meta page. It is an error if the page is not one, is damaged or of another format version, or
+ * does not fit the operator classes of the index.
+ */
 extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
 
 /* Writes the checksum, after the content was changed. */
 extern void bf_index_seal_meta_page(BfMetaPage *meta);
 
-/* The first function returns the blocks of the directory pages, the second the entries on the meta page. */
+/* The first function returns the blocks of the directory pages, the second the entries that are on the meta page. */
 extern BlockNumber *bf_index_directory(BfMetaPage *meta);
 extern void *bf_index_meta_entries(BfMetaPage *meta);
 

@@ -42,8 +42,8 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 }
 
 /*
- * Estimates the number of items of a range with `lines` lines, from the share of the bits that are set in those of
- * them that were measured. A line of m bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits
+ * Estimates the number of items of a range with `lines` lines, some of which were measured, from the share of bits
+ * that are set in these. A line of m bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits
  * set (Swamidass and Baldi 2007).
  */
 static double

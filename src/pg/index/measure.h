@@ -15,8 +15,8 @@ typedef struct BfRangeMeasure
 } BfRangeMeasure;
 
 /*
- * Measures the lines of all ranges that are summarized on page `page` (counted in the column's run). Adds the results
- * to ranges[], which has an element for each range of the group.
+ * Measures the lines on page `page` (counted in the column's run) of all ranges that are summarized there. Adds the
+ * results to ranges[], which has an element for each range of the group. Adds nothing if the group was replaced.
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
@@ -27,7 +27,7 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
  */
 #define BF_PAGES_THAT_TELL 16
 
-/* The same for at most `most` pages of a column, spread evenly over its run. */
+/* Does what bf_index_measure_page() does, for at most `most` pages of a column, spread evenly over its run. */
 extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
 										BfRangeMeasure *ranges);
 
@@ -39,9 +39,9 @@ extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, 
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to its bits. Only rates above `bound`
- * and below `end` count. Returns the rate, and sets *range to the range, counted within the group. Returns 0 if there
- * is none.
+ * Finds the range of a group with the highest false-positive rate, according to some of its bits. Only rates above
+ * `bound` and below `end` count. Returns the rate, and sets *range to the range, counted within the group. Returns 0
+ * if there is none.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);

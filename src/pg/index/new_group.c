@@ -14,9 +14,10 @@
 #define SAMPLED_RANGES 4
 
 /*
- * Sets lines[] to the sizes of a new group on level 0, from some ranges that are read. They lie evenly among the
- * `candidates` ranges of the group that have all their pages. If these are few, as many ranges before the group as it
- * has are sampled too, because one range says little about those to come.
+ * Sets lines[] to the sizes of a new group on level 0, from up to SAMPLED_RANGES ranges that are read. `candidates`
+ * ranges of the group have all their pages, and those that are read lie evenly among these. If these are fewer than
+ * SAMPLED_RANGES, ranges before the group are candidates too, at most as many as the group has: one range says little
+ * about those to come.
  */
 static void
 size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
@@ -64,9 +65,9 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * The same on a level above 0. `candidates` ranges of the group are in the heap, and the sizes come from some of
- * these; or from the bits of the group before, if that group has more items. (A table that grows often has only one
- * new range. It may be the first range that is unlike those before, or the last one that is like them.)
+ * The same on a level above 0. `candidates` ranges of the group are in the heap. Two of these are read, and the sizes
+ * come from them; or from the bits of the group before, if these ask for more lines. (A table that grows often has
+ * only one new range. The ranges to come may be like it, or like those before it.)
  */
 static void
 size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

@@ -5,12 +5,12 @@
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
  * - It raises no error for an index that is damaged, being built, or gone.
- * - For an index that the caller may know nothing of the result is NULL.
+ * - If the caller may know nothing of an index, the result for it is NULL.
  *
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
  * have not begun are not summarized. Ranges begin in their order, some at a time, and are summarized at once. So all
  * ranges that have begun are summarized, unless a summarizer was interrupted, or somebody has called
- * bf_desummarize_range(). A summarizer that is interrupted leaves the ranges unsummarized that began last. So the
+ * bf_desummarize_range(). If a summarizer was interrupted, the ranges that began last are not summarized. So the
  * second page is the first page of their group, which has the states of up to 125 ranges. The number is too large
  * only if a range of an earlier group is not summarized. The next VACUUM or bf_summarize() would mend that.
  */
@@ -151,7 +151,7 @@ lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 
 /*
  * The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines.
- * Nearly all lines of an index are those of level 0.
+ * Returns NULL if the meta page has none. Nearly all lines of an index are those of level 0.
  */
 static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
@@ -179,8 +179,8 @@ find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 }
 
 /*
- * Sets overview->summarized to the number of summarized ranges, and overview->too_full if the group's filters are too
- * full. `group` is the last group that has a range that has begun.
+ * Sets overview->summarized to the number of summarized ranges, and overview->too_full if the filters of `group` are
+ * too full in the first column. `group` is the group of the last range that has begun and that the heap still has.
  */
 static void
 look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters *parameters)
@@ -299,8 +299,8 @@ read_pages(void *argument)
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
 	/*
-	 * If the rate is as high as that of a range with far more items than all others, the index is not called too
-	 * full: another index would have such a range too.
+	 * If all rates that were in vain are as high as that of a range with far more items than the others, the index is
+	 * not called too full: another index would have such a range too.
 	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)

@@ -63,10 +63,13 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	if (has_keys_inside(bf_index_current_geometry(index)))
 	{
 		/*
-		 * Rows share most of their keys, so a range of half the length has more than half of the keys. That is why
-		 * ranges of each length are read. They are spread over the table, because the beginning of a log may be
-		 * unlike the rest of it. A small table does not get fewer ranges here, because a query has several keys, and
-		 * so it reads several pages of the index anyway.
+		 * Neighboring rows share keys, so half of a range has more than half of its different keys. How many more
+		 * cannot be calculated, so ranges of each length are read, from the longest to the shortest, until a length
+		 * is too short. They are spread over the table, because the beginning of a log may be unlike the rest of it.
+		 *
+		 * The branch for values gives a small table longer ranges, so that a search reads fewer pages of the index
+		 * (bf_index_range_length_for()). This one does not: a query has several keys, and so it reads several pages
+		 * of the index anyway.
 		 */
 		double		size = 0;
 

@@ -17,19 +17,19 @@
 /* -------------------------------------------------------------------- upper levels */
 
 /*
- * A run summarizes anew at most this share of the heap on level 0, and as much on the levels above. On the levels
- * above it summarizes one range in any case, however long.
+ * On level 0 a run summarizes anew ranges with at most this share of the heap's pages. On the levels above it begins
+ * no further range when it has read this share. On both it does at least one range, however long.
  */
 #define MOST_ANEW 0.5
 
-/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
+/* A range is too full if its bits say that its rate is more than this many times the one asked for. */
 #define TOO_FULL 4
 
 /*
  * Some ranges have more items than their filters were made for, so they stay too full when they are summarized anew.
- * The meta page notes the highest and the lowest rate of such ranges. After that, a range is summarized anew only if
- * its rate is above MORE_THAN_IN_VAIN times the highest of these, or below LESS_THAN_IN_VAIN times the lowest.
- * Otherwise each VACUUM would read such a range again.
+ * The meta page notes the highest and the lowest rate of such ranges: one pair for level 0, and one for the levels
+ * above. After that, a range is summarized anew only if its rate is above MORE_THAN_IN_VAIN times the highest of
+ * these, or below LESS_THAN_IN_VAIN times the lowest. Otherwise each VACUUM would read such a range again.
  */
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9

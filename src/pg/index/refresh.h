@@ -21,8 +21,8 @@ typedef struct BfSummarizer
 } BfSummarizer;
 
 /*
- * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the
- * placeholders are written counts.
+ * Summarizes the selected ranges: writes placeholders (except in a build), reads the ranges, and writes their bits.
+ * The areas of `lines` are allocated here. The reader may have been opened before the placeholders are written.
  */
 extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
 
@@ -33,14 +33,14 @@ extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeomet
 extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range);
 
 /*
- * Summarizes anew the ranges of the levels above 0 that are too full, the fullest first, until these are half of
- * the heap's pages. At least one of them, however long it is.
+ * Summarizes anew ranges of the levels above 0 that are too full, the fullest one first. It ends when none is left,
+ * or when half of the heap's pages were read; but it does at least one range, however long.
  */
 extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 
 /*
- * Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages. It begins with the
- * groups that have the fullest ranges.
+ * Summarizes anew ranges of level 0 that are too full. It begins with the groups that have the fullest ranges, and
+ * reads at most half of the heap's pages; but it does at least one range.
  */
 extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
 

@@ -32,7 +32,7 @@
 #include "index/sizes.h"
 #include "index/space.h"
 
-/* At most this share of the heap is read for groups that are replaced, in one run; but one group in any case. */
+/* In one run no further group is replaced or moved when this share of the heap was read for that. */
 #define MOST_REPLACED 0.5
 
 /* How many pages of each column are looked at before a group is replaced because of its bits. */
@@ -62,9 +62,9 @@ items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Finds the lines that a group of these ranges needs in each column. A column keeps its lines if its items are not
- * known for at least half of the ranges: ranges that are to come, or are full, may need these lines. Returns the
- * number of the group's pages.
+ * Finds the lines that a group of these ranges needs in each column. A column keeps its lines unless the items of
+ * more than half of the ranges are known, because the other ranges are full or still to come, and may need these
+ * lines. Returns the number of the group's pages.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)
@@ -150,9 +150,9 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 }
 
 /*
- * Is a group many times too large, as a sample of its ranges says? Some ranges are read, and in each column the items
- * that are there are compared with those that the bits tell. All ranges are taken to have lost the same share. Adds
- * the pages of the heap that are read to *read.
+ * Is a group many times too large, as a sample of its ranges says? Some ranges are read. In each column the items
+ * that are found there are compared with those that the bits of the same ranges tell. All ranges of the group are
+ * taken to have lost the same share. Adds the pages of the heap that are read to *read.
  */
 static bool
 is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
@@ -309,8 +309,8 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	else if (!large->by_bits)
 	{
 		/*
-		 * The bits were wrong. After this they tell the same as the rows, so next time the group is not looked at
-		 * again.
+		 * The sample was wrong. The ranges are summarized anew, so that their bits tell the same as their rows. So
+		 * the next sample does not find the group too large.
 		 */
 		summarize_ranges(work, geometry, &group, ranges);
 		read += all;
@@ -338,8 +338,8 @@ new_group_list(const BfGeometry *geometry)
 }
 
 /*
- * Sets *large to the groups that are many times too large by their bits, and *others to those of the other groups
- * that can be sampled. These are the larger ones of level 0.
+ * Sets *large to the groups that are many times too large by their bits, and *others to those that are not, but can
+ * be sampled: the larger ones of level 0.
  */
 static void
 find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,
@@ -365,8 +365,8 @@ find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNum
 }
 
 /*
- * Samples groups, and adds those that are many times too large to *large. It begins with a random group, since not
- * all of them may be sampled in one run. Returns how many pages of the heap were read for that.
+ * Samples groups, and adds those that are many times too large to *large. It begins with a random group and goes on
+ * from there, since not all of them may be sampled in one run. Returns how many pages of the heap were read for that.
  */
 static double
 sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, const GroupList *groups,

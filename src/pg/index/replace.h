@@ -12,9 +12,9 @@
  * The ranges of these groups are summarized anew. A run begins no further group when it has read half of the heap's
  * pages.
  *
- * The bits tell how many items a group has. If `deleted` is true, rows may have gone whose bits are still there. Then
- * some ranges of large groups on level 0 are read, and their items are counted. This reads about a sixty-fourth of
- * the heap's pages at most (but one group in any case), as a part of the half.
+ * The bits tell how many items a group has. If `deleted` is true, rows may have gone whose bits are still set. Then
+ * some ranges of large groups on level 0 are read, and their items are counted. This stops when a sixty-fourth of the
+ * heap's pages was read; it is a part of the half.
  */
 extern void bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
 

@@ -60,8 +60,8 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 /*
  * How many pages of the heap are to be searched. This is the heap's length, with one exception: the geometry is read
  * only now, after the snapshot was taken, and the meta page says that there are no rows behind the ranges that have
- * begun. Then the heap's file need not be opened. A session that asks a thousand partitions for the first time saves
- * a part of its work so.
+ * begun. Then the heap's file need not be opened. This saves work for a session that asks a thousand partitions for
+ * the first time.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)
@@ -75,8 +75,10 @@ pages_to_search(Relation index, Relation heap)
 }
 
 /*
- * Hashes the items of the search for this index, and puts the pages that are found where the descent says. Returns
- * how many they are.
+ * Carries out descent->search in the index: hashes its items and finds the pages of the heap that may hold matching
+ * rows. They are added to descent->few and descent->spans, and their ranges are counted in descent->verdict, as far
+ * as these are not NULL. Returns how many pages were found. The search ends early in two cases: when the pages are
+ * too many for `few`; and at the first range that may match, if all three are NULL.
  */
 static int64
 search_index(Descent *descent, Relation heap)

@@ -59,9 +59,11 @@ bf_index_are_few(const BfPages *pages)
  * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if
  * the snapshot is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
  * ranges are searched and *verdict is set. If both are NULL, the search ends at the first range that may have such a
- * row. REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and
- * (for indcheckxmin) old enough. It has taken the snapshot before this call, because the heap's length is taken here.
- * The caller takes predicate locks, and counts this as a scan of the index if it is one.
+ * row.
+ *
+ * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and, if
+ * indcheckxmin is set, old enough for the snapshot. It has taken the snapshot before this call, because the heap's
+ * length is taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 

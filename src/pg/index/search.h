@@ -30,8 +30,8 @@ bf_index_has_range(const Mask *mask, uint32 range)
 }
 
 /*
- * What one scan key demands of a column: the value is one of these items. Or, if the column's items are keys inside
- * values: the value has enough of these items to match, which `by_keys` decides.
+ * What one scan key demands of a column: its value is one of these items. If the column's items are keys inside
+ * values: its value has enough of these keys to match. `by_keys` knows which ones are enough.
  */
 typedef struct Condition
 {
@@ -59,7 +59,10 @@ typedef struct Condition
  */
 #define MOST_CARRIED 65536
 
-/* What is known of a part of the heap: for each condition the items that may be there, in BfSearch.words words. */
+/*
+ * A word of a set of items: bit i % 64 of word i / 64 is set if item i may be there. What is known of a part of the
+ * heap is BfSearch.words words for each condition, one condition after the other.
+ */
 typedef uint64 ItemSet;
 
 /* One level of a search. */
@@ -137,9 +140,10 @@ typedef struct Descent
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	int64		pages;			/* found so far; if none of the four is set, the search stops at the first one */
+	/* found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range */
+	int64		pages;
 	uint32		opened;			/* pages of the index */
-	/* ranges of the group that was searched last that were untrusted on one of its pages */
+	/* ranges of the group that was searched last on whose bits, on at least one page, the snapshot may not rely */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
@@ -161,9 +165,10 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict,
- * and returns how many pages they are. Without a bitmap, lists and a verdict it stops at the first range, so that the
- * result only says whether there are any.
+ * Finds the pages of the heap that may hold matching rows, and returns how many were found. They are added to those
+ * of descent->tbm, few and spans that are not NULL, and their ranges are counted in descent->verdict. The search ends
+ * early in two cases: when the pages are too many for `few`; and at the first range that may match, if all four are
+ * NULL, so that the result only says whether there is any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 

@@ -1,9 +1,10 @@
 /*
  * seen_lines.c: the lines of filters that a statement has seen.
  *
- * A line of a log has far more than a hundred grams, which belong on nearly all pages of its group; and on the
- * levels above nearly all of them are there already. So a statement that writes several rows into the same ranges
- * keeps copies of their lines, and looks only at the pages that lack an item.
+ * A text from a log has far more than a hundred grams (keys of some letters each). They belong on nearly all pages of
+ * the group that has the row's range, and on the levels above nearly all of them are there already. So a statement
+ * that writes several rows into the same ranges keeps copies of the ranges' lines, and looks only at the pages that
+ * lack an item.
  *
  * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
  * counts a publication before it writes placeholders and one after that, before it reads the heap. A writer uses the
@@ -27,7 +28,7 @@
  */
 static Size kept_by_session = 0;
 
-/* Ends the memory of a statement. It is called when its context is reset, whose memory is still there. */
+/* Ends the memory of a statement. PostgreSQL calls this before it frees what the context has, `memory` included. */
 static void
 end_seen(void *argument)
 {

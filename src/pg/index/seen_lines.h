@@ -20,7 +20,7 @@ typedef struct BfSeenMemory
 /* Begins the memory of a statement. It ends with `context`, which must not outlive the statement. */
 extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 
-/* The lines of some ranges of a group and a column. */
+/* The lines that a statement has seen of some neighboring ranges, in one column of one group. */
 typedef struct BfSeenLines
 {
 	uint64		publications;	/* number of publications when the lines were seen */
@@ -28,7 +28,7 @@ typedef struct BfSeenLines
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
 	uint32		positions;		/* positions on a page */
-	bool		kept;			/* lines are kept; false: it is only known where the last row was */
+	bool		kept;			/* lines are kept; false: only where the last row belongs is known, not its lines */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;
 	unsigned char *lines;		/* lines of the ranges at position 0, then those at position 1, ... */
@@ -37,8 +37,9 @@ typedef struct BfSeenLines
 
 /*
  * Returns the lines that were seen of `range` (counted within its group) and of its neighbors. Returns NULL if none
- * are kept: for the first row of a statement among these ranges, if a filter is large, or if the session keeps
- * work_mem already. REQUIRES: the geometry is current, and was read after the row was written into the heap.
+ * are kept: for the first row of a statement among these ranges, for the first row after something was published, if
+ * a filter is large, or if the session keeps work_mem already. REQUIRES: the geometry is current, and was read after
+ * the row was written into the heap.
  */
 extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
 										  int column, uint32 range, BfSeenMemory *memory);
@@ -54,8 +55,8 @@ extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /*
- * Keeps only the lines of `range` to which these items belong, if the page was kept before. REQUIRES: the page is
- * locked.
+ * Copies the lines of `range` to which these items belong again, after they were changed, if the lines of the page
+ * are kept. REQUIRES: the page is locked.
  */
 extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 									const BfAddition *additions, uint32 count);

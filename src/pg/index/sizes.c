@@ -15,8 +15,8 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * A table of at most this many pages (32 for each of 125 ranges) gets one group. So it gets at most 62 ranges: more
- * would become two groups, because they fill their pages badly.
+ * In a table of at most this many pages (125 ranges of 32) ranges are made longer until there are at most 62, which
+ * make one group. More ranges would fill the pages of one group badly, and so become two (bf_index_group_to_build()).
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -74,8 +74,8 @@ bf_index_is_short_for_keys(double lines)
 /* -------------------------------------------------------------------- levels */
 
 /*
- * The ranges of a level are at least this many times as long as those of the level below; otherwise there would be
- * too many of them.
+ * A range has at most a gigabyte. So on a high level ranges may be only a few times as long as those of the level
+ * below. If the factor is less than this, the index cannot have the level, which would have too many ranges.
  */
 #define LEAST_FACTOR 8
 
@@ -92,10 +92,13 @@ bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_L
 	}
 }
 
-/* A level gets one above it when it has more groups than this. */
+/* A level above 0 gets another one above it when it has more groups than this. */
 #define FEW_GROUPS 8
 
-/* Where there are few pages to be read on the level below, a level would save nothing. */
+/*
+ * Level 1 pays if the heap has two ranges of it. With a higher level a search reads fewer groups of the level below,
+ * which pays if that has many.
+ */
 bool
 bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, uint32_t heap_blocks)
 {
@@ -217,8 +220,9 @@ pages_for_lines(double lines, uint32_t positions)
 }
 
 /*
- * Ranges with about the same number of items form a class, which is treated as if all had the mean. The last class
- * has all ranges that are left, with far fewer items than the first class: they hardly matter.
+ * Ranges with about the same number of items form a class, which is treated as if all had the mean. There are at most
+ * MOST_CLASSES: the last class has all ranges that are left. They have far fewer items than those of the first class,
+ * so they hardly matter.
  */
 #define ABOUT_THE_SAME 0.9
 #define MOST_CLASSES 16
@@ -347,8 +351,8 @@ bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
 /* -------------------------------------------------------------------- groups */
 
 /*
- * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
- * others at least 95 %.
+ * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8, 15 and 40 ranges 94 % of it, with
+ * the others at least 96 %.
  */
 static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 
@@ -406,8 +410,8 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 
 /*
  * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
- * pages well: 8, 8, 15, 31 and 63 ranges. On a level above 0 there are few ranges at first, each of which has as many
- * items as a whole group of the level below: 2, 6, 15, 40 and 62.
+ * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 the first groups are smaller, since one range
+ * there has as many items as a whole group of the level below, and takes as long to come: 2, 6, 15, 40 and 62 ranges.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};

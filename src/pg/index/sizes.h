@@ -31,7 +31,7 @@ extern "C" {
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few keys */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many keys, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
-#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* there, if most queries of every column have many keys */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* on these levels, if most queries of every column have many keys */
 
 /* ------------------------------------------------------------- what fits on a page */
 
@@ -54,15 +54,16 @@ extern "C" {
 /*
  * If the number of its pages is chosen here, a range has about this many lines in the column with the most items. It
  * has more if items are keys inside values: neighboring rows share most of their keys, so longer ranges take less
- * space. But the more rows a range has, the more often it has all keys of a query, in different rows. Measured with
- * trigrams of a log's lines (bench/keys): with 16 lines (2 pages) a rare word takes 250 of 6,000 pages, and a rare
- * address 415. With 32 lines (8 pages) these were 300 and 2,350 pages, at 3/5 of the space. A lower rate changes
- * neither.
+ * space. But the more rows a range has, the more often it has all keys of a query, in different rows. This was
+ * measured with the trigrams of a log's lines, in a table of 6,000 pages (bench/keys). With 16 lines (2 pages a
+ * range) a look-up of a rare word reads 250 pages of the table, and one of a rare address 415. With 32 lines (8 pages
+ * a range) they read 300 and 2,350 pages, and the index has 3/5 of the size. A lower false-positive rate changes none
+ * of these numbers of pages.
  */
 #define BF_LINES_OF_A_RANGE 8
 #define BF_LINES_OF_A_RANGE_WITH_KEYS 16
 
-/* A range may have a quarter less than that. */
+/* A range may have a quarter fewer lines than that. */
 #define BF_ENOUGH_OF_A_RANGE 0.75
 
 /*
@@ -78,7 +79,10 @@ extern "C" {
  */
 extern double bf_index_size_that_tells(const double *sizes, uint32_t count);
 
-/* The number of pages that a range should have, if 32 pages fill `lines` lines of a column. */
+/*
+ * The number of pages that a range should have, if 32 pages fill `lines` lines of a column. It is larger in a small
+ * table or partition, so that there are few ranges.
+ */
 extern uint32_t bf_index_range_length_for(double lines, uint32_t heap_blocks, bool is_partition);
 
 /* Is a range that fills `lines` lines too short, if its items are keys inside values? */
@@ -129,11 +133,11 @@ typedef struct BfCounts
 } BfCounts;
 
 /*
- * The number of lines of a filter in a group of `ranges` ranges, of which `count` are known. It is the smallest one
- * with which the mean of the rates of these ranges is at most what was asked for; but the lines fill whole pages, and
- * the number of pages is one of sixteen steps between a power of two and the next one. Ranges that are far above the
- * others (at most one in fifty, but always one) do not count: they are to be full. REQUIRES: count is at most
- * BF_INDEX_MAX_RANGES.
+ * The number of lines of a filter in a group of `ranges` ranges, if the numbers of items of `count` ranges are given.
+ * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, rounded
+ * up: the lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and the next
+ * one. Ranges that are far above the others (at most one in fifty, but always one) do not count: they are to be full.
+ * If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 
@@ -151,15 +155,15 @@ extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
 
 /*
  * For ranges whose items were not counted. If the bits of a range say that its rate is at least
- * bf_index_rate_of_full(), it is far above the others of its group, and is marked as full. At most
- * bf_index_most_full() ranges of a group are.
+ * bf_index_rate_of_full(), the range is taken to be far above the others of its group, and is marked as full. But at
+ * most bf_index_most_full() ranges of a group are.
  */
 extern double bf_index_rate_of_full(double load, int hashes);
 extern uint32_t bf_index_most_full(uint32_t ranges);
 
 /*
- * Sets lines[], which a new group needs, to those of the group before, if these are enough and not much more. So the
- * directory stays short.
+ * lines[] is what a new group needs. If the lines of the group before are enough and not much more, lines[] is set to
+ * these. So the new group can belong to the same stretch, and the directory stays short.
  */
 extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns);
 
@@ -179,11 +183,11 @@ extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_coun
 
 /*
  * How many ranges the next group of a level has, in an index that grows: the level has `first` ranges, and
- * `available` more are in the heap, of which the last may still be filling. Groups of a level that grows range by
- * range have 8, 8, 15, 31, 63, and then 125 ranges. From the second group on each has at most one range more than
- * there are before it, so that at most half of a level waits for ranges to come. Together the first five have 125
- * ranges, so that all later groups begin where a range of the level above does. A table that has more ranges at once
- * gets them in larger groups.
+ * `available` more are in the heap, of which the last may still be filling. A level that grows range by range has
+ * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
+ * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
+ * level's ranges are still to come. On the other levels they have 2, 6, 15, 40 and 62. If more ranges are available
+ * at once, they get larger groups.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
 

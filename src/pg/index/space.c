@@ -113,8 +113,8 @@ bf_index_free_pages(Relation index)
 }
 
 /*
- * Free pages are cut off only if there are at least LEAST_PAGES of them, and if they are at least LEAST_SHARE of the
- * file. The reason is that nobody can use the index at that moment.
+ * Nobody can use the index while pages are cut off. So this is done only if at least LEAST_PAGES pages are free at
+ * the end of the file, and if they are at least LEAST_SHARE of the file.
  */
 #define LEAST_PAGES 16
 #define LEAST_SHARE (1.0 / 16)

@@ -22,8 +22,8 @@ typedef struct BfTask
 } BfTask;
 
 /*
- * The phases of a build and of summarizing in this view (build.c); PostgreSQL's own is 1. Those of upper levels
- * follow.
+ * The phases of a build and of summarizing in pg_stat_progress_create_index (build.c gives their names). PostgreSQL's
+ * own is 1. BF_PHASE_SUMMARIZING + n is that of level n.
  */
 #define BF_PHASE_READING 2
 #define BF_PHASE_WRITING 3
@@ -58,8 +58,8 @@ extern void bf_index_built(Relation index, Relation heap);
 extern bool bf_index_is_summarizing(void);
 
 /*
- * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: as for
- * bf_index_summarize().
+ * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before, or if no group has
+ * it. REQUIRES: as for bf_index_summarize().
  */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 

@@ -36,8 +36,9 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/*
-		 * PostgreSQL evaluates the expressions of the rows that it adds as the owner, but only from 17 on with a
-		 * restricted search_path. Its GUC nest level, which ends after the validation, takes this setting back.
+		 * As the owner PostgreSQL evaluates the expressions for the rows that it adds, but only from 17 on with a
+		 * restricted search_path. The setting made here ends with the GUC nest level that PostgreSQL has begun for
+		 * the validation.
 		 */
 		sb_restrict_search_path();
 	}

@@ -15,7 +15,6 @@
  *   page into one of them.
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
- *
  * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
  *   and after.
  *

@@ -102,8 +102,8 @@ find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 
 /*
  * Looks at groups of a level, spread evenly over the walk's parts. Afterwards the parts are those that this level has
- * left. Returns how many pages of the heap these stand for. `prior` is the share that the level is expected to leave;
- * it stands for what was not looked at.
+ * left (on level 0 they are not kept). Returns how many pages of the heap are left. `prior` is the share that the
+ * level is expected to leave; it stands for what was not looked at.
  */
 static double
 walk_level(Walk *walk, int level, double prior)
