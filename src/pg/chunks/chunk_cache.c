@@ -23,8 +23,9 @@
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * For plans, the answer is about the storage that the index has now, as it is without the cache. The executor has
- * locked the table before, and an entry about a relation that has changed since is stale.
+ * For the node ChunkSkip, the answer is about the storage that the index has now, as it is without the cache. The
+ * executor has locked the table before, and an entry is stale if the table or the index has changed since it was
+ * made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -51,7 +52,7 @@ typedef struct Mark
 /* How the index of one chunk is asked. */
 typedef struct CachedChunk
 {
-	Oid			chunk;			/* the key: the chunk, or for plans its index */
+	Oid			chunk;			/* the key: the chunk, or for ChunkSkip its index */
 	Oid			index;
 	uint64		made;			/* value of `messages` before it was made */
 	uint64		snapshot;		/* the number of the snapshot for which it was checked */
@@ -65,8 +66,8 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/* where each chunk of a caller's list was found the last time, so that its memory can be fetched ahead */
-	CachedChunk **found;		/* entries may be NULL, or of other chunks */
+	/* Where chunk number i of the caller's list was found the last time, so that its memory can be fetched ahead. */
+	CachedChunk **found;		/* an element may be NULL, or another chunk if the list has changed */
 	int			found_count;
 };
 
@@ -373,9 +374,9 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? The index was valid when it was opened, and must be valid still. A
- * message that has made it invalid since then came before the relations are marked, so it could not make the entry
- * stale.
+ * May it be remembered how the index is asked? It must be valid, not under indcheckxmin, and not partial. It was
+ * valid when it was opened; it is tested again here, because a message that has come since then came before the
+ * relations were marked, and would not make the entry stale.
  */
 static bool
 is_lasting(Relation index)

@@ -59,8 +59,8 @@ typedef struct Planning
 } Planning;
 
 /*
- * The innermost statement that is being planned. NULL if there is none, or if all nodes were off when its planning
- * began.
+ * The innermost statement that is being planned. NULL if there is none, or if ChunkSkip and JoinSkip were both off
+ * when its planning began.
  */
 static Planning *planning = NULL;
 
