@@ -40,7 +40,7 @@ struct ExpandedFilter
 /* The expanded filter that a value points to; NULL if the value is not one. */
 extern ExpandedFilter *expanded_filter(Datum value);
 
-/* The expanded filter that a value points to if it may be changed; otherwise NULL. */
+/* The expanded filter that a value points to if the pointer is a read/write one; otherwise NULL. */
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
 /*
@@ -54,11 +54,15 @@ extern bool adds_to_variable(FunctionCallInfo fcinfo);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * Makes an expanded filter for a state that the transition or combine function of an aggregate is going to return. In
- * an aggregate all states share one memory context, a child of the aggregate's context. PostgreSQL requires a child,
- * else it copies the state. And it goes through all children whenever a hash aggregate gets another group, so a child
- * for each group would take quadratic time. REQUIRES: these functions return the same pointer from then on; otherwise
- * PostgreSQL deletes the context of the old one, and all states with it.
+ * Makes an expanded filter for a state that the transition or combine function of an aggregate is going to return.
+ * All states of an aggregate share one memory context, a child of the aggregate's context:
+ *
+ * - PostgreSQL copies a state whose context is not a child of the aggregate's context.
+ * - PostgreSQL goes through all these children whenever a hash aggregate gets another group, so a child for each
+ *   group would take quadratic time.
+ *
+ * Outside an aggregate this is make_expanded_filter(). REQUIRES: the function returns the same pointer for this group
+ * from then on; otherwise PostgreSQL deletes the context of the old pointer, and all states with it.
  */
 extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 

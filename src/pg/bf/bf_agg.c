@@ -43,8 +43,8 @@ make_state(MemoryContext context, const sb_bf *plan)
 /* -------------------------------------------------------------------- bf_agg */
 
 /*
- * Plans the filter of a group from the parameters in its first row. They are checked even if the item of this row is
- * NULL.
+ * Plans the filter of a group from the parameters in its first row. If the item of this row is NULL, the parameters
+ * are checked, and *plan is not set.
  */
 static void
 plan_group(FunctionCallInfo fcinfo, sb_bf *plan)

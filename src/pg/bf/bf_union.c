@@ -99,8 +99,9 @@ intersect_exact(const BfValue *left, const BfValue *right)
 }
 
 /*
- * Intersects arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
- * size stays the same. That state is a bf value in the aggregate's context, so workers can exchange it as it is.
+ * Intersects arguments 0 and 1. With `in_place`, argument 0 is the state of an aggregate: a bf value in the
+ * aggregate's context, which workers can exchange as it is. The state itself is changed if both filters have lines
+ * and its size stays the same; otherwise the result is a new value.
  */
 static Datum
 intersect_arguments(FunctionCallInfo fcinfo, bool in_place)
