@@ -100,8 +100,9 @@ extern void abf_state_copy(AbfState *state, MemoryContext context, const AbfValu
 extern Datum abf_store(const sb_abf *header, const unsigned char *slices);
 
 /*
- * abf_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
- * changes abf_changed() completes the value and returns it.
+ * abf_copy_to_change() makes a state with a copy of a filter. The copy lies in a new value, allocated in this
+ * context. After the changes abf_changed() writes the state's header into this value, and returns it. If no bit is
+ * left, it frees the memory of the slices.
  */
 extern void abf_copy_to_change(AbfState *state, MemoryContext context, const AbfValue *from);
 extern Datum abf_changed(AbfState *state);

@@ -1,16 +1,17 @@
 /*
  * expanded.h: filters as expanded objects. They serve three purposes.
  *
- * A large filter that is complete in the state of an aggregate is lent: the result is a read-only expanded object that
- * points to it. It is copied once if it is stored, and not at all if it is only read.
+ * If the state of bf_agg() already has the lines of a large result, these are lent: the result is a read-only
+ * expanded object that points to them. They are copied once if the result is stored, and not at all if it is only
+ * read.
  *
  * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
- * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
- * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
+ * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only,
+ * and an expanded object would be copied for each row. So there the functions make none, and copy flat values.
  *
- * The state of an aggregate whose type is not a pseudo-type holds a builder. It becomes bytes only when it travels to
- * another process.
+ * Aggregates whose state is a bytea, not an internal (bf_union_agg, tbf_merge_agg), hold a builder in the state. It
+ * becomes bytes only when it travels to another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H

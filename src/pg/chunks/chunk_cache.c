@@ -4,22 +4,22 @@
  * A remembered index is asked by a probe (index/probe.c). The index is locked for this, its table is not. The answer
  * "no" is right for these reasons:
  *
- * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
- *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits
- *   for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would not be
- *   enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages without a
- *   lock: a commit is visible before its messages are sent.)
+ * - *The storage that is read is that of the index now.* Whatever replaces the storage of an index, or of its table,
+ *   holds AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid()
+ *   waits for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would
+ *   not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages
+ *   without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
  *   later snapshot uses it only if it sees all that the earlier ones see (sees_all()), and only if no message has
  *   made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor has an
  *   earlier command number than the query that saw the new storage, so it is not let in.
- * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid,
- *   in a transaction of its own. This transaction has sent its messages before writers begin to pass over the index.
- *   A session that has not seen these messages has a snapshot that is older than the rows of such writers.
- * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message about
- *   its table.
+ * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
+ *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
+ *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
+ * - *The table is still a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message
+ *   about its table.
  *
- * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
+ * An index with indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
@@ -304,8 +304,8 @@ make_room(ChunkCache *cache, int count)
 }
 
 /*
- * How many chunks ahead of the current one each sort of memory is fetched. Each step reads what the step above it has
- * fetched.
+ * How many chunks before its own turn the memory of a chunk is fetched, piece by piece. The address of each piece is
+ * read from the piece above it, which has been fetched by then.
  */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12

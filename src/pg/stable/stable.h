@@ -135,8 +135,8 @@ extern void stable_state_copy(StableState *state, MemoryContext context, const S
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * stable_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
- * changes stable_changed() completes the value, that is, writes the state's header into it, and returns it.
+ * stable_copy_to_change() makes a state with a copy of a filter. The copy lies in a new value, allocated in this
+ * context. After the changes stable_changed() writes the state's header into this value, and returns it.
  */
 extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(StableState *state);

@@ -140,7 +140,7 @@ flatten_builder(void *builder)
 
 /*
  * Opens the filter that is going to be changed. If it is the expanded object of a variable, only the parameters are
- * read, because the object already has a builder.
+ * read and tbf->cells is NULL, because the object already has a builder.
  */
 static void
 open_to_change(Datum value, TbfValue *tbf)
