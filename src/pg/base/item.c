@@ -66,7 +66,7 @@ struct ItemHasher
 	struct SliceCache *slices;
 
 	/*
-	 * the row type that items are or contain; RECORDOID: the columns depend on the value; InvalidOid: there is none
+	 * The row type that items are or contain. RECORDOID: the columns depend on the value. InvalidOid: there is none.
 	 */
 	Oid			row_type;
 	uint64		columns;		/* identifies the columns of the kind; from assign_record_type_identifier() */

@@ -26,7 +26,7 @@ StaticAssertDecl(BEFORE_LINES <= SB_BF_BEFORE_LINES, "the builder must leave roo
 typedef struct BfState
 {
 	sb_bf_builder builder;
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
 	ItemInteger integer;		/* the size of this hasher's items if they are integers */
 } BfState;
 

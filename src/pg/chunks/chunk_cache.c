@@ -45,7 +45,7 @@
 typedef struct Mark
 {
 	Oid			relation;		/* the key */
-	/* value of `messages` after the last message about it; 0: there was none */
+	/* the number of the last message about it, which is what `messages` was then; 0: there was none */
 	uint64		changed;
 } Mark;
 

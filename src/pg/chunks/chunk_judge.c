@@ -277,7 +277,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	{
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
-		/* the lock may have waited for a change of the chunk */
+		/* the lock on the chunk may have waited for a transaction that has changed it */
 		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&

@@ -13,7 +13,7 @@ typedef struct TbfAggState
 	sb_tbf_builder *builder;
 	const sb_tbf *plan;			/* the builder's plan */
 	TimestampTz not_after;
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
 
 	/* The moment of the last row serves for all rows of its epoch. Most rows come in the order of time. */
 	sb_moment	moment;
