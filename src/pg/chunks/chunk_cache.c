@@ -374,7 +374,7 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? It must be valid, not under indcheckxmin, and not partial. It was
+ * May it be remembered how the index is asked? It must be valid, without indcheckxmin, and not partial. It was
  * valid when it was opened; it is tested again here, because a message that has come since then came before the
  * relations were marked, and would not make the entry stale.
  */
