@@ -61,7 +61,7 @@ typedef struct AbfParameters
 #define ABF_DEFAULTS {.items = ABF_DEFAULT_ITEMS, .fpr = ABF_DEFAULT_FPR, \
 	.hash_count = ABF_CHOOSE, .generations = ABF_CHOOSE}
 
-/* Checks a window of time, and returns it in microseconds. */
+/* Returns a window of time in microseconds. Raises an error if it is out of range. */
 extern int64 abf_within(const Interval *interval);
 
 /* Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, as in stable_plan(). */
@@ -90,18 +90,19 @@ extern TimestampTz abf_default_not_after(const sb_abf *header);
 extern SB_NORETURN void abf_refuse_null_time(void);
 
 /*
- * Set up a state in this context. The first one is a filter without items; the second one gets a copy of the slices
- * of `from`.
+ * Set up a state whose slices are allocated in this context: abf_state_init() for a filter without items,
+ * abf_state_copy() with a copy of the filter `from`.
  */
 extern void abf_state_init(AbfState *state, MemoryContext context, const sb_abf *header);
 extern void abf_state_copy(AbfState *state, MemoryContext context, const AbfValue *from);
 
-/* Makes a value of this filter. `slices` may be NULL if the filter is not filled. */
+/* Makes a value of this filter. `slices` may be NULL if no bit is set (header->filled is false). */
 extern Datum abf_store(const sb_abf *header, const unsigned char *slices);
 
 /*
- * abf_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
- * changes abf_changed() completes the value and returns it.
+ * abf_copy_to_change() makes a state with a copy of a filter. The copy lies in a new value, allocated in this
+ * context. After the changes abf_changed() writes the state's header into this value, and returns it. If no bit is
+ * left, it frees the memory of the slices.
  */
 extern void abf_copy_to_change(AbfState *state, MemoryContext context, const AbfValue *from);
 extern Datum abf_changed(AbfState *state);
@@ -140,8 +141,8 @@ abf_add_later(AbfState *state, ItemHasher *hasher, Datum item, TimestampTz at)
 extern double abf_current_rate(const sb_abf *header, const uint64_t *set);
 
 /*
- * Raises a warning if a filter by time has more than twice the rate asked for, because more items came than were
- * expected.
+ * Raises the warning of rate_warning.h if a filter by time has more than twice the rate asked for, because more items
+ * came than were expected.
  */
 extern void abf_warn_if_full(const sb_abf *header, const unsigned char *slices);
 

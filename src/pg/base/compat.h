@@ -1,6 +1,6 @@
 /*
- * compat.h: differences between PostgreSQL's versions that several files have to know. Every file of the shim includes
- * it first.
+ * compat.h: differences between PostgreSQL's versions that several files have to know. It also includes postgres.h.
+ * So every file of src/pg includes it first.
  */
 #ifndef STREAMBLOOM_PG_COMPAT_H
 #define STREAMBLOOM_PG_COMPAT_H
@@ -125,10 +125,12 @@ sb_interval_infinity(const Interval *interval)
 #define sb_locator_of(relation) ((relation)->rd_node)
 #endif
 
-/* Pins the page in `buffer`, the buffer in which it was last. Returns false if that buffer now has another page. */
+/*
+ * Pins page `block` if it is still in `buffer`, where it was last. Returns false if the buffer has another page now.
+ */
 #define sb_read_recent_buffer(locator, block, buffer) ReadRecentBuffer(locator, MAIN_FORKNUM, block, buffer)
 
-/* Are snapshots ended when they become too old? PostgreSQL 17 removed the setting old_snapshot_threshold. */
+/* Can snapshots become too old to be used? PostgreSQL 17 removed old_snapshot_threshold, the setting for this. */
 #if PG_VERSION_NUM < 170000
 #define sb_snapshots_grow_old() (old_snapshot_threshold >= 0)
 #else

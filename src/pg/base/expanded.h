@@ -1,16 +1,17 @@
 /*
  * expanded.h: filters as expanded objects. They serve three purposes.
  *
- * A large filter that is complete in the state of an aggregate is lent: the result is a read-only expanded object that
- * points to it. It is copied once if it is stored, and not at all if it is only read.
+ * If the state of bf_agg() already has the lines of a large result, these are lent: the result is a read-only
+ * expanded object that points to them. They are copied once if the result is stored, and not at all if it is only
+ * read.
  *
  * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
- * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
- * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
+ * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only,
+ * and an expanded object would be copied for each row. So there the functions make none, and copy flat values.
  *
- * The state of an aggregate whose type is not a pseudo-type holds a builder. It becomes bytes only when it travels to
- * another process.
+ * Aggregates whose state is a bytea, not an internal (bf_union_agg, tbf_merge_agg), hold a builder in the state. It
+ * becomes bytes only when it travels to another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -40,7 +41,7 @@ struct ExpandedFilter
 /* The expanded filter that a value points to; NULL if the value is not one. */
 extern ExpandedFilter *expanded_filter(Datum value);
 
-/* The expanded filter that a value points to if it may be changed; otherwise NULL. */
+/* The expanded filter that a value points to if the pointer is a read/write one; otherwise NULL. */
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
 /*
@@ -54,11 +55,15 @@ extern bool adds_to_variable(FunctionCallInfo fcinfo);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * Makes an expanded filter for a state that the transition or combine function of an aggregate is going to return. In
- * an aggregate all states share one memory context, a child of the aggregate's context. PostgreSQL requires a child,
- * else it copies the state. And it goes through all children whenever a hash aggregate gets another group, so a child
- * for each group would take quadratic time. REQUIRES: these functions return the same pointer from then on; otherwise
- * PostgreSQL deletes the context of the old one, and all states with it.
+ * Makes an expanded filter for a state that the transition or combine function of an aggregate is going to return.
+ * All states of an aggregate share one memory context, a child of the aggregate's context:
+ *
+ * - PostgreSQL copies a state whose context is not a child of the aggregate's context.
+ * - PostgreSQL goes through all these children whenever a hash aggregate gets another group, so a child for each
+ *   group would take quadratic time.
+ *
+ * Outside an aggregate this is make_expanded_filter(). REQUIRES: the function returns the same pointer for this group
+ * from then on; otherwise PostgreSQL deletes the context of the old pointer, and all states with it.
  */
 extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 

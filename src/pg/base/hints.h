@@ -10,7 +10,7 @@
 
 /*
  * Between hint_begin() and hint_end() errors about data and parameters (SQLSTATE class 22) get the hint that `say`
- * gives with errhint().
+ * gives with errhint(). A date out of range (22008) does not: PostgreSQL has a hint of its own for it.
  */
 typedef struct ErrorHint
 {
@@ -24,7 +24,7 @@ extern void hint_end(ErrorHint *hint);
 
 /*
  * Notes that this statement declares the options of a bf operator class. PostgreSQL reads these options afterwards;
- * an error that it raises about them gets this hint.
+ * an error that it raises about them in the same statement gets this hint. REQUIRES: the text stays valid.
  */
 extern void hint_of_class_options(const char *hint);
 

@@ -54,7 +54,7 @@ struct ItemHasher
 	int16		length;			/* of the elements of an array */
 	bool		by_value;
 	char		align;
-	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter has that kind */
+	bool		untyped;		/* items are untyped literals or parameters: see item_hash_for() */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* set by the first call of item_text() */
 	FmgrInfo	input;			/* only in a reader: the input functions of the type, and of arrays of it */
@@ -65,8 +65,11 @@ struct ItemHasher
 	Datum		read_item;
 	struct SliceCache *slices;
 
-	Oid			row_type;		/* the row type that items are or contain; RECORDOID: its columns depend on the value */
-	uint64		columns;		/* the columns that the kind was made from: see assign_record_type_identifier() */
+	/*
+	 * The row type that items are or contain. RECORDOID: the columns depend on the value. InvalidOid: there is none.
+	 */
+	Oid			row_type;
+	uint64		columns;		/* identifies the columns of the kind; from assign_record_type_identifier() */
 };
 
 /* ------------------------------------------------------------------- kinds */
@@ -101,7 +104,7 @@ set_kind(sb_kind *kind, sb_kind_code code)
 
 /* ------------------------------------------------------------------ preparing */
 
-/* Sets the kind of the items of this type. Raises an error if the type cannot be hashed. */
+/* Sets the kind to that of items of this type. Raises an error if refuse_unstable() refuses the type. */
 static void
 name_kind(ItemHasher *hasher, Oid type)
 {
@@ -208,7 +211,8 @@ item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 
 /*
  * Returns the hasher for untyped literals and parameters that are given to a filter of this kind. It reads them as
- * values of the type that the kind stands for. A named kind stands for no type; then they are text.
+ * values of the type that the kind stands for. They are text if the kind is none, text, or a named kind, which stands
+ * for no type.
  */
 static ItemHasher *
 reader_for_kind(ItemHasher *hasher, const sb_kind *kind)
@@ -334,8 +338,8 @@ item_kind(const ItemHasher *hasher)
 /* -------------------------------------------------------------------- hashing */
 
 /*
- * For a composite value whose type does not tell its columns: finds the columns, unless they are those of the last
- * value.
+ * For a value of type record, which has columns of its own: sets hasher->columns and the kind to those of this value,
+ * unless it has the same columns as the last value. Raises an error if such a row cannot be an item.
  */
 static void
 examine_record(ItemHasher *hasher, Datum item)
@@ -363,8 +367,9 @@ examine_record(ItemHasher *hasher, Datum item)
 }
 
 /*
- * Notices that ALTER TYPE has changed the columns since the last item. Then items have other hashes, and are of
- * another kind.
+ * Sets the kind again if the columns of the row type have changed: ALTER TYPE may have changed them since the last
+ * item, and each record has columns of its own. Rows with other columns have other hashes, so they are of another
+ * kind.
  */
 static void
 examine_rows(ItemHasher *hasher, Datum item)

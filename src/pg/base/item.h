@@ -46,10 +46,10 @@ extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kin
 extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
- * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if
- * they differ. An untyped item is read as the type that the filter's kind stands for, by the input function of that
- * type and with its errors: as bigint for integers, as double precision for floats. If the filter's kind is none, or
- * a named kind, an untyped item is text.
+ * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if the
+ * item is of another kind than the filter. An untyped item is read as the type that the filter's kind stands for, by
+ * the input function of that type and with its errors: as bigint for integers, as double precision for floats. It is
+ * text if the filter's kind is none, text, or a named kind; a filter of a named kind refuses it.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
@@ -58,8 +58,8 @@ extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter
 
 /*
  * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
- * Not for records, because each row may be of another kind; and not for untyped literals if the filter's kind is
- * char(n). REQUIRES: item_hash_for() was called for one such item.
+ * False for all named kinds, because rows are of such kinds, and the next row may be of another one. False for
+ * untyped items too, unless the filter's kind is text. REQUIRES: item_hash_for() was called for one such item.
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 
@@ -98,8 +98,10 @@ extern char *item_text(ItemHasher *hasher, Datum item);
 /* The cache that slices.c keeps beside the hasher; NULL at first. */
 extern struct SliceCache **item_slices(ItemHasher *hasher);
 
-/* Tells how the elements of an array are stored. REQUIRES: item_hasher_for_elements() or item_read_array() returned
- * the hasher. */
+/*
+ * Tells how the elements of an array are stored. REQUIRES: item_hasher_for_elements() or item_read_array() returned
+ * the hasher; it is not untyped.
+ */
 extern void item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align);
 
 /* A kind as a person reads it: "integer", "text (UTF8)", "numeric". In palloc'd memory. */

@@ -14,12 +14,13 @@
 extern void refuse_nondeterministic(Oid collation, Oid type);
 
 /*
- * Raises an error if the hash of such a value, or of a part of it, depends on object numbers (which a dump and restore
- * changes) or on a nondeterministic collation. `within` is the type that the user gave.
+ * Raises an error if values of `type`, or parts of them, are filters, or have hashes that depend on object numbers
+ * (which a dump and restore changes) or on a nondeterministic collation. `within` is the type of the item, of which
+ * `type` is a part, or `type` itself; the error names it.
  */
 extern void refuse_unstable(Oid type, Oid within);
 
-/* The same for all columns of a composite type. */
+/* Does the same for all columns of a composite type. */
 extern void refuse_unstable_columns(TupleDesc columns, Oid within);
 
 /*

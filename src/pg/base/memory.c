@@ -19,7 +19,7 @@ memory_init(void)
 	sb_set_secret(secret[0] | 1, secret[1]);	/* the first is not 0 */
 }
 
-/* Allocates with NO_OOM, because an error would jump out of the core. */
+/* Returns NULL if there is no memory: an error (without MCXT_ALLOC_NO_OOM) would jump out of the core. */
 static void *
 allocate(void *context, size_t size)
 {

@@ -7,7 +7,10 @@
 
 #include "base/compat.h"
 
-/* Gives the core its secret. It is called once, when the library is loaded. */
+/*
+ * Gives the core its secret: random numbers with which a set of hashes stays fast even if somebody has chosen the
+ * items so that it would be slow (sb_set_secret()). It is called once, when the library is loaded.
+ */
 extern void memory_init(void);
 
 /* Returns the memory context in the form that functions of the core take. Blocks may be larger than a gigabyte. */

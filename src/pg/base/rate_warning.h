@@ -1,7 +1,7 @@
 /*
- * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for. All code
- * that writes such a filter raises it: unions, merges, aggregates, and functions that add items. All types share it,
- * so that a statement raises it once.
+ * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for. In bf, tbf
+ * and abf, unions, merges, aggregates and functions that add items raise it. The types share it, so that a statement
+ * raises it once.
  */
 #ifndef STREAMBLOOM_PG_RATE_WARNING_H
 #define STREAMBLOOM_PG_RATE_WARNING_H

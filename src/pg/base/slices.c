@@ -129,9 +129,10 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form through the cache, as value_slice() does without it. If these
- * bytes do not lie in one piece, but the first `enough` of them do, only these are returned. *have becomes the number
- * of bytes returned. The result is valid until the next call with this hasher.
+ * Reads `size` bytes from `offset` of a stored form through the cache, as value_slice() does without it. *have
+ * becomes the number of bytes returned: if the first chunk has at least `enough` of these bytes, only those in the
+ * first chunk are returned, without a copy; otherwise all `size` bytes are. The result is valid until the next call
+ * with this hasher.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)

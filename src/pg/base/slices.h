@@ -2,8 +2,8 @@
  * slices.h: looks items up in values, by the core's sb_lookup.h.
  *
  * If a value is in memory, the core gets it as it is. If a value is stored out of line, only the slices that the core
- * asks for are read. They are kept until the query ends. So a query that asks one filter for many items, or asks the
- * same filters again and again (in a nested loop), finds the header and the cells that it has already read in memory.
+ * asks for are read, and they are kept in memory until the statement ends. So a query that asks one filter for many
+ * items, or asks the same filters again and again (in a nested loop), reads the header and the cells only once.
  */
 #ifndef STREAMBLOOM_PG_SLICES_H
 #define STREAMBLOOM_PG_SLICES_H
@@ -76,9 +76,9 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher, and live as
- * long as the hasher. They take at most as much memory as work_mem and hash_mem_multiplier allow. If the hasher is
- * NULL, nothing is kept.
+ * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher. They are
+ * dropped when the statement or the hasher ends, and when they would take more memory than work_mem and
+ * hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 
@@ -97,7 +97,10 @@ extern bool look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum 
 /* Looks the elements up one after the other. Returns true if the look-up of one of them gives this answer. */
 extern bool look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answer);
 
-/* Is it less work to read slices_per_item slices for each of `items` items than to read the whole value? */
+/*
+ * Is it less work to read slices_per_item slices for each of `items` items than to read the whole value? Always false
+ * if a slice cannot be read alone (has_cheap_slices()).
+ */
 extern bool slices_are_cheaper(Datum value, int items, int slices_per_item);
 
 #endif

@@ -35,8 +35,8 @@ extern Datum text_result(const char *string);
 extern const void *value_open(Datum value, size_t *size);
 
 /*
- * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. If the status is
- * SB_INTERRUPTED, it raises the error of the interrupt instead.
+ * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. For SB_INTERRUPTED and
+ * SB_NO_MEMORY it raises the error of raise_if_unfinished() instead.
  */
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
@@ -116,8 +116,11 @@ extern const void *value_slice(Datum value, size_t offset, size_t size);
 /* The size of the stored form, without reading it. */
 extern size_t value_size(Datum value);
 
-/* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
-extern void check_fpr(double fpr);	/* returns if the rate is in range */
+/*
+ * Errors for parameters, with the value, the range and a hint: ERRCODE_INVALID_PARAMETER_VALUE, and for refuse_size()
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED. check_fpr() returns if the rate is in range.
+ */
+extern void check_fpr(double fpr);
 extern SB_NORETURN void refuse_expected_items(int64 items);
 extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 

@@ -122,8 +122,10 @@ flatten_builder(void *builder)
 #endif
 
 /*
- * If the filter of argument 0 is exact, returns a builder of its items: the builder of a variable's expanded object,
- * or a new one. The caller adds items and then calls changed_items(). Returns NULL if the filter has lines.
+ * If the filter of argument 0 is exact, returns a builder with its items. The caller adds items and then calls
+ * changed_items(). If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's
+ * expanded object, which has this builder; otherwise *target is NULL and the builder is a new one. Returns NULL if
+ * the filter has lines.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)
@@ -173,9 +175,9 @@ changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 }
 
 /*
- * Prepares the filter of argument 0 for a change. If it is the expanded object of a variable, that object is changed,
- * otherwise a copy. *lines becomes its lines, which follow the header. Returns the value that the adding function
- * must return. REQUIRES: the filter is not exact.
+ * Prepares the filter of argument 0, which `bf` is, for a change. If the filter is the expanded object of a variable,
+ * that object is changed, otherwise a copy. *lines becomes the lines to change. Returns the value that the adding
+ * function must return. REQUIRES: the filter is not exact.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -232,8 +234,8 @@ bf_warn_if_full(const sb_bf *header, const unsigned char *lines)
 }
 
 /*
- * The same after one item was added. It looks at the item's line first, and measures the filter only if this line is
- * too full: in a filter that is too full nearly every line is.
+ * Does what bf_warn_if_full() does, after one item was added. It looks at the item's line first, and measures the
+ * filter only if this line is too full: in a filter that is too full, nearly every line is.
  */
 static void
 warn_if_full_at(const sb_bf *header, const unsigned char *lines, uint64_t hash)

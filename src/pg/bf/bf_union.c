@@ -14,9 +14,9 @@
 #include "base/value.h"
 
 /*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had.
- * `left` and `right` are NULL if they are not at hand. A sample of the lines is measured first, and all lines only if
- * the sample is above the limit.
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had. If
+ * `left` and `right` are NULL, the union is not compared with the filters. A sample of the lines is measured first,
+ * and all lines only if the rate of the sample is too high. REQUIRES: rate_warning_is_due().
  */
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
@@ -99,8 +99,9 @@ intersect_exact(const BfValue *left, const BfValue *right)
 }
 
 /*
- * Intersects arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
- * size stays the same. That state is a bf value in the aggregate's context, so workers can exchange it as it is.
+ * Intersects arguments 0 and 1. With `in_place`, argument 0 is the state of an aggregate: a bf value in the
+ * aggregate's context, which workers can exchange as it is. The state itself is changed if both filters have lines
+ * and its size stays the same; otherwise the result is a new value.
  */
 static Datum
 intersect_arguments(FunctionCallInfo fcinfo, bool in_place)
@@ -291,7 +292,10 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 
 /* -------------------------------------------------------------- smaller filters */
 
-/* Halves the size as often as possible, as long as the rate for the estimated number of items is at most fpr. */
+/*
+ * Returns a copy of a filter with lines whose size is halved as often as possible, as long as the rate for the
+ * estimated number of items is at most fpr.
+ */
 static Datum
 fold(const BfValue *bf, double fpr)
 {

@@ -118,8 +118,8 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 
 /*
  * Asks an open index, and sets *verdict. If there is a cache, it remembers under the OID `remembered` how the index
- * is asked. The predicate lock is the one that index_beginscan() would take. It is taken before the index is
- * searched, so that every row that is inserted from now on meets it.
+ * is asked. Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. It
+ * does so before the index is searched, so that every row that is inserted from now on meets the lock.
  */
 static void
 ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)

@@ -24,11 +24,11 @@ typedef enum ChunkReason
 	CHUNK_SUMMARY_SAYS_NO,
 	CHUNK_INDEX_SAYS_NO,
 	/* it is read */
-	CHUNK_HAS_NO_INDEX,
+	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
 	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
-	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
-	CHUNK_SUMMARY_SAYS_MAYBE,	/* no index was asked */
+	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
+	CHUNK_SUMMARY_SAYS_MAYBE,	/* and no index was asked */
 	CHUNK_INDEX_SAYS_MAYBE,
 	CHUNK_NOT_SUMMARIZED,		/* some ranges of the index are not summarized; all others say no */
 	CHUNK_REASONS				/* how many there are */
@@ -48,7 +48,7 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
-/* Returns the reason as text, with the name of the index: bf index "i" says no. */
+/* Returns the reason as text. If it is what an index says, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
 /* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
@@ -70,9 +70,10 @@ typedef struct ChunkAsker
 {
 	Snapshot	snapshot;		/* of the search */
 	BfSearch   *search;			/* the keys */
-	bool		explain_only;	/* for a plain EXPLAIN: no predicate lock is taken, and no index scan is counted */
+	/* for a plain EXPLAIN and chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
+	bool		explain_only;
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
-	bool		wants_pages;	/* set `few`; it is also set if there is a cache */
+	bool		wants_pages;	/* `few` is to be set; with a cache it is set in any case */
 	ChunkCache *cache;			/* what is remembered of the indexes; NULL: nothing */
 	uint64		number;			/* the number that the cache has given the snapshot */
 	BfPages		few;			/* the pages that the index asked last has named */
@@ -80,25 +81,31 @@ typedef struct ChunkAsker
 
 /*
  * Asks the index that is remembered for this chunk (chunk_cache.h), without opening anything. The chunk is number
- * `at`, from 0, of `count` chunks that are asked one after the other. Returns false if nothing certain is remembered.
- * Otherwise sets *verdict and asker->few: the verdict is CHUNK_INDEX_SAYS_NO if asker->few.count is 0, otherwise the
- * chunk is read.
+ * `at`, from 0, of `count` chunks that are asked one after the other. ChunkSkip gives the OID of the index as
+ * `chunk`.
+ *
+ * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
+ * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, nothing certain
+ * is remembered, or the index has named more than BF_FEW_PAGES pages.
  */
 extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
 
 /*
- * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys. Sets *verdict; its
- * reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable. Takes the predicate lock that an index scan
- * would take, and counts as an index scan, unless asker->explain_only is set. The cache remembers under the index's
- * OID how the index is asked. REQUIRES: the heap is locked.
+ * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys, and sets *verdict.
+ * Its reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable, or if the snapshot is not an MVCC
+ * snapshot. Takes the predicate lock that an index scan would take, and counts as an index scan, unless
+ * asker->explain_only is set. If there is a cache, it remembers under the index's OID how the index is asked.
+ * REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 
 /*
- * Asks an index which pages of the heap may hold rows that have one of the values of a hashed search in this column,
- * and sets *spans to them. Returns false if the index cannot tell: it is gone or no longer usable, there are too many
- * values for its rate, or its column has other items. Takes the predicate lock of an index scan, and counts as one.
- * REQUIRES: the heap is locked.
+ * Asks an index which pages of the heap may hold rows that have one of the searched values in this column of the
+ * index, and sets *spans to them. `search` comes from bf_index_begin_hashed_search(). Takes the predicate lock of an
+ * index scan, and counts as one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
+ *
+ * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set),
+ * - there are too many values for its false-positive rate, or its column hashes items otherwise than the search.
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);
@@ -126,8 +133,9 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, verdict->index is InvalidOid and asker.few.attribute is 0. The cache remembers under the table's
- * OID how the index is asked. REQUIRES: the table is locked; its storage is the one that the snapshot sees.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. If
+ * there is a cache, it remembers under the table's OID how the last of them was asked. REQUIRES: the table is locked;
+ * its storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
 

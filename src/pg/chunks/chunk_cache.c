@@ -4,27 +4,28 @@
  * A remembered index is asked by a probe (index/probe.c). The index is locked for this, its table is not. The answer
  * "no" is right for these reasons:
  *
- * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
- *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits
- *   for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would not be
- *   enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages without a
- *   lock: a commit is visible before its messages are sent.)
+ * - *The storage that is read is that of the index now.* Whatever replaces the storage of an index, or of its table,
+ *   holds AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid()
+ *   waits for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would
+ *   not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages
+ *   without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
  *   later snapshot uses it only if it sees all that the earlier ones see (sees_all()), and only if no message has
  *   made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor has an
  *   earlier command number than the query that saw the new storage, so it is not let in.
- * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid,
- *   in a transaction of its own. This transaction has sent its messages before writers begin to pass over the index.
- *   A session that has not seen these messages has a snapshot that is older than the rows of such writers.
- * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message about
- *   its table.
+ * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
+ *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
+ *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
+ * - *The table is still a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message
+ *   about its table.
  *
- * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
+ * An index with indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * For plans, the answer is about the storage that the index has now, as it is without the cache. The executor has
- * locked the table before, and an entry about a relation that has changed since is stale.
+ * For the node ChunkSkip, the answer is about the storage that the index has now, as it is without the cache. The
+ * executor has locked the table before, and an entry is stale if the table or the index has changed since it was
+ * made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -44,14 +45,14 @@
 typedef struct Mark
 {
 	Oid			relation;		/* the key */
-	/* value of `messages` after the last message about it; 0: there was none */
+	/* the number of the last message about it, which is what `messages` was then; 0: there was none */
 	uint64		changed;
 } Mark;
 
 /* How the index of one chunk is asked. */
 typedef struct CachedChunk
 {
-	Oid			chunk;			/* the key: the chunk, or for plans its index */
+	Oid			chunk;			/* the key: the chunk, or for ChunkSkip its index */
 	Oid			index;
 	uint64		made;			/* value of `messages` before it was made */
 	uint64		snapshot;		/* the number of the snapshot for which it was checked */
@@ -65,8 +66,8 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/* where each chunk of a caller's list was found the last time, so that its memory can be fetched ahead */
-	CachedChunk **found;		/* entries may be NULL, or of other chunks */
+	/* Where chunk number i of the caller's list was found the last time, so that its memory can be fetched ahead. */
+	CachedChunk **found;		/* an element may be NULL, or another chunk if the list has changed */
 	int			found_count;
 };
 
@@ -303,8 +304,8 @@ make_room(ChunkCache *cache, int count)
 }
 
 /*
- * How many chunks ahead of the current one each sort of memory is fetched. Each step reads what the step above it has
- * fetched.
+ * How many chunks before its own turn the memory of a chunk is fetched, piece by piece. The address of each piece is
+ * read from the piece above it, which has been fetched by then.
  */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12
@@ -373,9 +374,9 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? The index was valid when it was opened, and must be valid still. A
- * message that has made it invalid since then came before the relations are marked, so it could not make the entry
- * stale.
+ * May it be remembered how the index is asked? It must be valid, without indcheckxmin, and not partial. It was
+ * valid when it was opened; it is tested again here, because a message that has come since then came before the
+ * relations were marked, and would not make the entry stale.
  */
 static bool
 is_lasting(Relation index)

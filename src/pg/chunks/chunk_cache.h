@@ -18,35 +18,36 @@ typedef struct ChunkCache ChunkCache;
  * questions of their own, and never share what is remembered:
  *
  * - chunk_scan(): an entry is about a chunk of `parent`.
- * - Plans with the node ChunkSkip: an entry is about an index, whatever table it belongs to. `parent` is InvalidOid,
- *   and where a function below takes the OID of a chunk, it takes that of the index.
  * - The node PartitionScan: an entry is about a chunk of `parent`, and `locked_before` is set.
+ * - The node ChunkSkip: an entry is about an index, whatever table it belongs to. `parent` is InvalidOid, and where a
+ *   function below takes the OID of a chunk, ChunkSkip gives the OID of the index.
  *
  * Why they are kept apart: chunk_scan() compares the storage of the tables with what the snapshot sees. The two nodes
  * do not, because their tables were locked before the snapshot was taken.
  */
 typedef struct ChunkCacheKey
 {
-	Oid			parent;			/* InvalidOid: for plans */
-	AttrNumber	column;			/* of the parent; for plans, of the index */
+	Oid			parent;			/* InvalidOid: for ChunkSkip */
+	AttrNumber	column;			/* of the parent; for ChunkSkip, of the index */
 	bool		any;			/* the comparison is = ANY (array) */
 	bool		locked_before;	/* this is the node PartitionScan */
-	Oid			operator;		/* for plans, the operator's function */
+	Oid			operator;		/* for ChunkSkip, the operator's function */
 	Oid			collation;
 } ChunkCacheKey;
 
 /*
- * Returns what is remembered for this question, or NULL if nothing may be used or remembered for the snapshot. The
- * result is valid until the transaction ends. Sets *number to the number that the cache gives the snapshot. REQUIRES:
- * the bytes of *key between its fields are zero.
+ * Returns what is remembered for this question (nothing at first), and sets *number to the number that the cache
+ * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used: in
+ * a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, and for one that does not see all that an
+ * earlier snapshot of the cache saw. REQUIRES: the bytes of *key between its fields are zero.
  */
 extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number);
 
 /*
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
- * wanted row, and *index to the OID of the index. Returns false if nothing certain is remembered. Returns false also
- * if `search` is NULL, or has not been used to ask the index of another chunk yet. The chunk is number `at`, from 0,
- * of `count` chunks that are asked one after the other. It is found faster if it had this number the last time.
+ * wanted row, and *index to the OID of the index. Returns false if nothing certain is remembered, or if `search` has
+ * no hashes yet: it is NULL, or no index was asked with it. The chunk is number `at`, from 0, of `count` chunks that
+ * are asked one after the other. It is found faster if it had this number the last time.
  */
 extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int at, int count, BfSearch *search,
 								BfPages *few, Oid *index);
@@ -59,7 +60,7 @@ extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
  * Asks an index of a chunk, as bf_index_ask() does, and remembers under this OID how the index is asked. REQUIRES:
- * what bf_index_ask() requires; the storage of the chunk is the one that the snapshot sees, unless this is for plans.
+ * what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);

@@ -18,10 +18,7 @@ typedef struct ConditionParameter
 	ExprState  *expression;
 } ConditionParameter;
 
-/*
- * Returns the value of a parameter of the chunks' queries. It is evaluated the first time. (The type is
- * ParamFetchHook.)
- */
+/* A ParamFetchHook: returns the value of a parameter of the chunks' queries, and evaluates it the first time. */
 static ParamExternData *
 fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
 {

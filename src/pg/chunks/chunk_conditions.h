@@ -1,6 +1,6 @@
 /*
- * chunk_conditions.h: conditions of a query that are tested where chunks are read. A plan node of an outer query has
- * them; they become a part of the query of each chunk.
+ * chunk_conditions.h: conditions that a plan node (ChunkScan or PartitionScan) does not test itself. They become a
+ * part of the query that the node runs on each chunk.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CONDITIONS_H
 #define STREAMBLOOM_PG_CHUNK_CONDITIONS_H

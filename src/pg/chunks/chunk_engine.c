@@ -39,7 +39,7 @@ typedef struct EngineCatalog
 	const char *oid_column;
 	const char *schema_column;	/* NULL if relations have always been listed by OID */
 	const char *table_column;
-	/* each of its relations whose rows are elsewhere is a parent or a child by inheritance */
+	/* true: a relation whose rows this extension keeps elsewhere is always a parent or a child by inheritance */
 	bool		by_inheritance;
 } EngineCatalog;
 

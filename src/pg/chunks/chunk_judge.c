@@ -7,9 +7,13 @@
  * chunk's query is planned (chunk_look.h).
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
- * sees (chunk_snapshot.h). An index need not be compared. An index that was built after the snapshot was taken has
- * the rows that the snapshot sees, too. If it may lack some, it is not used: indcheckxmin or its horizon prevents
- * that, or CREATE INDEX CONCURRENTLY still waits for older snapshots.
+ * sees (chunk_snapshot.h). Its indexes need not be compared. An index that was built after the snapshot was taken has
+ * the rows that the snapshot sees, too, except in three cases, and these are safe:
+ *
+ * - indcheckxmin is set: chunk_open_index() refuses the index for this snapshot.
+ * - Row versions were left out that only older snapshots see: the horizons of its pages (../index/README.md) say so,
+ *   and the index says "maybe" to these snapshots.
+ * - CREATE INDEX CONCURRENTLY still waits for older snapshots: the index is not valid yet, and is refused.
  */
 #include "chunks/chunk_scan.h"
 
@@ -142,9 +146,10 @@ find_chunks(ChunkScan *scan)
 }
 
 /*
- * Opens a chunk, and locks it if it is a partition. Raises an error if its storage is not the one that the snapshot
- * sees. Returns NULL for a relation that a query does not read: the temporary table of another session, or a
- * partitioned table, which has no rows of its own.
+ * Opens a chunk. If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is
+ * necessary; then returns NULL for a relation that a query does not read: the temporary table of another session, or
+ * a partitioned table, which has no rows of its own. Otherwise the chunk is a partition: locks it, and raises an
+ * error if it is gone, or if its storage is not the one that the snapshot sees.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)
@@ -243,7 +248,7 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 }
 
 /*
- * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() passes over.
+ * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() leaves out.
  */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
@@ -272,7 +277,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	{
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
-		/* the lock may have waited for a change of the chunk */
+		/* the lock on the chunk may have waited for a transaction that has changed it */
 		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&
@@ -305,8 +310,8 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 }
 
 /*
- * A partition that is left alone need not stay locked: the verdict holds for the snapshot, whatever becomes of the
- * partition. So with thousands of partitions the table of locks does not fill up, and DDL does not wait.
+ * A partition that need not be read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
+ * partition. Unlocking it keeps the lock table from filling up with thousands of partitions, and lets DDL go on.
  */
 void
 chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)

@@ -16,10 +16,15 @@
 #include "index/scan.h"
 
 /*
- * May the chunk hold a row that is searched for and that the snapshot sees? The result is true, without a look, if
- * the pages are too many, or if their values cannot be compared without the index. Takes no predicate locks.
- * REQUIRES: the chunk is locked, and its storage is the one that the snapshot sees; bf_index_ask() has set *few for
- * this search, or few->attribute is 0.
+ * May the chunk hold a row that is searched for and that the snapshot sees? Takes no predicate locks. The result is
+ * true, without a look, if
+ *
+ * - the pages are more than BF_FEW_PAGES,
+ * - few->attribute is 0 or less: the values cannot be compared without the index,
+ * - the snapshot is not an MVCC snapshot, or the chunk is not a heap.
+ *
+ * REQUIRES: the chunk is locked, and its storage is the one that the snapshot sees; *few was set by asking the
+ * chunk's index in this search, or few->attribute is 0.
  */
 extern bool chunk_look(Relation chunk, BfSearch *search, const BfPages *few, Snapshot snapshot);
 

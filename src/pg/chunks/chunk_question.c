@@ -163,8 +163,8 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 }
 
 /*
- * The key that a clause gives for a boolean column of the index, or NULL. The planner turns "operand = true" into
- * "operand", and "operand = false" into "NOT operand".
+ * Returns the key that a clause without an operator gives for a boolean column of the index, or NULL. The planner
+ * turns "operand = true" into "operand", and "operand = false" into "NOT operand".
  */
 static QuestionKey *
 key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)

@@ -80,8 +80,9 @@ extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum valu
 extern bool chunk_has_method(Oid index, Oid method);
 
 /*
- * Opens an index of a locked heap if its answers can be relied on, and returns NULL otherwise. The conditions are those
- * under which the planner uses an index. `method` is bf_index_am_oid().
+ * Opens an index of a locked heap, and locks it (AccessShareLock). Returns NULL, and leaves nothing locked, if the
+ * index is gone, is not a bf index of this heap, or cannot be relied on: the conditions are those under which the
+ * planner uses an index. `method` is bf_index_am_oid().
  */
 extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 

@@ -1,11 +1,12 @@
 /*
  * chunk_read.c: reads the chunks of a scan that may hold rows which match, one chunk after the other and row by row.
  *
- * Each chunk is planned by itself, as SELECT columns FROM chunk WHERE column = value AND conditions (FROM ONLY, if it
- * has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
+ * Each chunk has a query and a plan of its own: SELECT columns FROM chunk WHERE comparison AND conditions (FROM ONLY,
+ * if it has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
  *
- * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query, and the
- * privileges are the parent's. Locks and predicate locks are those of the SELECT, too.
+ * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query. The
+ * privileges on the parent count, not those on the chunk. The chunks that are read are locked as by the SELECT, and
+ * get the same predicate locks.
  */
 #include "chunks/chunk_scan.h"
 

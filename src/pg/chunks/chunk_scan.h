@@ -33,7 +33,7 @@ typedef struct ChunkCounts
 {
 	int64		asked;			/* chunks that were judged */
 	int64		read;			/* chunks that were read, wholly or only the pages that an index named */
-	int64		read_in_vain;	/* those of them in which no row matched */
+	int64		read_in_vain;	/* how many of the chunks that were read had no row that matched */
 	int64		because[CHUNK_REASONS];
 } ChunkCounts;
 
@@ -47,20 +47,21 @@ typedef struct ChunkScan
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
 	const char *column_name;
-	bool		any;			/* the comparison is column = ANY (item), not column = item */
+	bool		any;			/* the comparison is column operator ANY (item), not column operator item */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
 	ChunkClause index_clause;
-	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
+	ChunkEngines *engines;		/* tables whose rows another extension keeps elsewhere (chunk_engine.h), or NULL */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 	bool		explains;		/* this is chunk_scan_explain() */
 
 	/*
-	 * The scan is of the node PartitionScan. Its chunks were locked before the snapshot was taken, like the tables of
-	 * a plain query. It reads the storage that they have now, so nothing is compared with what the snapshot sees.
+	 * True for a scan of the node PartitionScan. Its chunks were locked before the snapshot was taken, like the
+	 * tables of a plain query. The scan reads the storage that they have now, and does not compare it with the one
+	 * that the snapshot sees.
 	 */
 	bool		locked_before;
 
@@ -71,7 +72,7 @@ typedef struct ChunkScan
 	bool		stay_locked;	/* the chunks that are left alone stay locked too */
 	int			count;			/* of chunks; -1 before they are found */
 	Oid		   *chunks;
-	bool	   *left_alone;		/* for each chunk: it was judged before, and no row in it matches */
+	bool	   *left_alone;		/* for each chunk: a verdict or a look has shown that no row in it matches */
 	int			next;			/* the number of the chunk that is judged next */
 	ChunkCounts counts;
 } ChunkScan;
@@ -86,41 +87,51 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
- * parent, with varno 1; `value` takes the place of its right side. `parent` is open, and chunk_scan_end() closes it.
- * The OIDs are copied. All memory is taken from the current context, which must live as long as the scan.
+ * parent, with varno 1; `value` takes the place of its right side. If `value` is NULL, no row matches. `parent` is
+ * open, and chunk_scan_end() closes it. The OIDs are copied. All memory is taken from the current context, which must
+ * live as long as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);
 
-/* Closes the parent, and frees the two memory contexts that the scan has made. */
+/*
+ * Closes the parent, which stays locked, and deletes query_context and chunk_context. The other memory of the scan is
+ * freed with the context in which it was begun.
+ */
 extern void chunk_scan_end(ChunkScan *scan);
 
 /*
  * Raises an error for a relation that a plain SELECT refuses to read. A SELECT refuses when it is planned or when it
- * begins. So this error is raised also for chunks that are not read in the end.
+ * begins. So chunk_next() calls this for every chunk that it opens, also for chunks that are not read in the end.
  */
 extern void chunk_require_readable(Relation relation);
 
 /*
  * Judges the next chunk, sets *verdict, and returns the chunk open and locked. Returns NULL if there is no chunk
- * left. The caller calls chunk_leave() for the chunk before it calls this again. A chunk is passed over if
+ * left. A chunk that need not be read is returned too: the caller tests chunk_is_read(verdict). For each chunk that
+ * is returned, the caller calls chunk_leave() before it calls chunk_next() again. These chunks are not returned:
  *
- * - it was left alone before chunk_first() was called,
- * - its index is remembered, and says no (chunk_use_cache()), or
- * - its index has named a few pages, and no row in them matches (chunk_look.h).
+ * - It was judged before chunk_first() began the scan again, and no row in it matches (left_alone).
+ * - Its index is remembered from an earlier question, and says no (chunk_use_cache()).
+ * - Its index has named a few pages, and no row in them matches (chunk_look.h).
+ * - A query does not read it: it is a partitioned table, or the temporary table of another session.
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 
 /*
- * Lets chunk_next() pass over chunks whose index is remembered from an earlier query and says no. To be called before
- * the first chunk.
+ * Lets chunk_next() ask indexes that are remembered from an earlier question (chunk_cache.h), and not return the
+ * chunks whose index says no. Does nothing if the cache must not be used for this scan. Is called before the first
+ * chunk_next().
  */
 extern void chunk_use_cache(ChunkScan *scan);
 
-/* Closes a chunk, and frees the memory that was taken from the scan's chunk_context for it. */
+/*
+ * Closes a chunk that chunk_next() has returned, and frees the memory that was taken from the scan's chunk_context
+ * for it. Unlocks the chunk if it need not be read, or if the scan only explains, unless scan->stay_locked is set.
+ */
 extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);
 
-/* Begins again with the first chunk. */
+/* Begins again with the first chunk. Chunks in which no row matches are not judged again. */
 extern void chunk_first(ChunkScan *scan);
 
 /* Reads the chunks of a scan, row by row. */
@@ -134,9 +145,10 @@ typedef struct ChunkReader
 	List	   *columns;
 
 	/*
-	 * Returns other conditions that the rows must satisfy: a list of expressions. Their Vars have varno 1 and the
-	 * parent's column numbers. It is called before the first chunk is read. If it sets *parameters, the Params of
-	 * kind PARAM_EXTERN in the conditions get their values from there. NULL: there are no other conditions.
+	 * A function that returns more conditions which the rows must satisfy: a list of expressions. Their Vars have
+	 * varno 1 and the parent's column numbers. It is called before the first chunk is read, and again after
+	 * chunk_read_stop(). If it sets *parameters, the Params of kind PARAM_EXTERN in the conditions get their values
+	 * from there. NULL: there are no more conditions.
 	 */
 	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
 	void	   *argument;

@@ -54,11 +54,12 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the one
- * that is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This calls
- * the executor's own function, which also calls the hook that extensions for auditing and security labels use.
+ * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the
+ * one that is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This
+ * calls the executor's own function, which also calls the hook that extensions for auditing and security labels use.
  *
- * A column that was dropped since the query was planned is left out: the caller refuses it.
+ * A column that was dropped since the query was planned is left out here: chunk_report_changed() is called for it
+ * later.
  */
 static void
 require_privileges(const ChunkScan *scan, List *columns)
@@ -190,7 +191,7 @@ make_item(FunctionCallInfo fcinfo)
 
 /*
  * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings.
- * The result is NULL if the expression is volatile or has a column.
+ * Returns NULL, not a Const, if the expression is volatile or contains a column.
  */
 static Const *
 evaluate(Node *expression)

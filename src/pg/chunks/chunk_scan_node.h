@@ -20,7 +20,7 @@ extern bool chunk_scan_enabled;
 
 /*
  * The tuples of the node have those columns of the function's rows that the query uses. custom_scan_tlist lists them,
- * and custom_relids has the number of the function's range table entry. The other lists are:
+ * and custom_relids has the number of the function's range table entry. custom_exprs and custom_private have:
  */
 enum ChunkScanExprs
 {
@@ -31,9 +31,9 @@ enum ChunkScanExprs
 
 enum ChunkScanPrivate
 {
-	CHUNK_SCAN_COLUMNS,			/* of custom_scan_tlist: a list of the parent's column numbers; 0 is the whole row */
+	CHUNK_SCAN_COLUMNS,			/* for each entry of custom_scan_tlist, the parent's column; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
-	CHUNK_SCAN_SELECTED,		/* those of them that the query itself uses: the user must be allowed to read them */
+	CHUNK_SCAN_SELECTED,		/* those of CHUNK_SCAN_COLUMNS that the user must be allowed to read */
 	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise INT_MAX */
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
@@ -53,12 +53,15 @@ enum ChunkScanArguments
 /* Is called when the library is loaded. */
 extern void chunk_scan_init(void);
 
-/* If a function in FROM is chunk_scan() or chunk_scan_any(), adds the node's path, and takes the other paths away. */
+/*
+ * If `rel` is a call of chunk_scan() or chunk_scan_any() in FROM, replaces its paths by the node's. The function scan
+ * stays if the node is off, and for ROWS FROM () with several functions and WITH ORDINALITY.
+ */
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Has the parent columns behind the first `of_star` ones? These are the columns that it had when a query with * was
- * analyzed. Columns behind them were added since, and the query lacks them.
+ * Has the parent columns (not dropped ones) behind the first `of_star`? `of_star` is the number of columns that it
+ * had when a query with * was parsed, or INT_MAX. Columns behind them were added since, and the query lacks them.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 

@@ -78,9 +78,10 @@ is_call(const Node *node, bool *any)
 /* ------------------------------------------------------------------------ planning */
 
 /*
- * Can the condition be tested where the chunks are read? It then becomes a part of another query, so it must not have
- * sub-plans. It may be evaluated more often or less often than before, so it must not be volatile. It must not use
- * the whole row, because a row of the function's row type does not exist there yet.
+ * Can the condition be tested where the chunks are read? It must not be volatile, because it may be evaluated more
+ * often or less often there. It must not have sub-plans, because it becomes a part of another query. It must not come
+ * before a security qual that has to be tested first. It must not use the whole row, because a row of the function's
+ * row type does not exist there yet.
  */
 static bool
 is_tested_in_chunks(RestrictInfo *condition, RelOptInfo *rel)

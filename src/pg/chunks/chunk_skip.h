@@ -86,7 +86,8 @@ extern bool chunk_skip_is_noted(void);
 
 /*
  * Returns descendants of a relation (a list of RelOptInfo): if `scanned`, those that are scanned, otherwise those
- * that have children of their own. REQUIRES: root->append_rel_array is not NULL.
+ * that have children of their own. Relations that are proved empty are left out. REQUIRES: root->append_rel_array is
+ * not NULL.
  */
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
@@ -109,10 +110,10 @@ extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
- * Makes the sequential scans among these nodes test their conditions "= ANY (expression)" by hash. values[i] and
- * isnull[i] are the value of the expression number i in `expressions`. Adds what is changed to the list `hashed`, and
- * returns the list. chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The
- * memory is taken from the current context.
+ * Makes the sequential scans among these nodes test their conditions "= ANY (expression)" by hash, if the expression
+ * is in `expressions` and its value has enough elements. values[i] and isnull[i] are the value of expression number
+ * i. Adds what is changed to the list `hashed`, and returns the list. chunk_skip_forget_hashed() undoes these
+ * changes; it must be called before a value changes. The memory is taken from the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

@@ -17,8 +17,8 @@
 #include "utils/snapmgr.h"
 
 /*
- * Sets set->asker.cache to what is remembered of the indexes that were asked about this key, if it is the only one of
- * the set.
+ * Sets set->asker.cache. The cache remembers only questions with one key that is not IS NULL, so it is NULL for a set
+ * with other keys, and as long as the key's argument has no value.
  */
 static void
 find_cache(KeySet *set, Snapshot snapshot)
@@ -37,9 +37,9 @@ find_cache(KeySet *set, Snapshot snapshot)
 }
 
 /*
- * Evaluates arguments and sets up the keys of all sets: all of them, or only those whose arguments are known when the
- * execution begins. Returns whether there is anything to ask. REQUIRES: the current memory context is the per-tuple
- * memory of the node, in which the searches live.
+ * Evaluates the arguments, and sets up the keys of all sets. Without `all`, the arguments that are not known when the
+ * execution begins, and their keys, are left out. Returns whether there is anything to ask. REQUIRES: the current
+ * memory context is the per-tuple memory of the node, in which the searches live.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)

@@ -38,7 +38,7 @@ columns_asked(const ChunkSkipState *state)
 	return columns.data;
 }
 
-/* The number of children that were read although their indexes were asked, and that had no row. */
+/* Returns how many of the children with an index to ask were read and returned no row. */
 static int
 read_in_vain(const ChunkSkipState *state)
 {

@@ -22,8 +22,8 @@
 #define FEWEST_ELEMENTS 9
 
 /*
- * The constant that takes the place of each expression. NULL: the expression stays, because its value is not known or
- * not worth a hash table.
+ * Expressions, and for each the constant that takes its place. The constant is NULL if the expression stays, because
+ * its value is NULL, no array, or an array that is not worth a hash table.
  */
 typedef struct Replacements
 {

@@ -124,7 +124,7 @@ read_indexes(ChunkSkipState *state, List *private)
 	}
 }
 
-/* Returns for each child why it is read if it is not asked. */
+/* Returns for each child why it is read if its indexes are not asked; ask_index() overwrites this if they are. */
 static ChunkReason *
 read_reasons(List *private, int children)
 {

@@ -3,8 +3,8 @@
  *
  * This is done with finished plans, not with paths. When the planner applies the final target list it throws the
  * paths of a partitioned table away and makes them again, without a hook. And only the finished plan shows what the
- * node must know. It shows which children there are, and what is searched for in them (with parameters of nested
- * loops in place). It also shows whether they are pruned at run time, run asynchronously, or run by workers. Nothing
+ * node must know. It shows which children there are, and what is searched for in them (with the parameters of nested
+ * loops). It also shows whether the children are pruned at run time, run asynchronously, or run by workers. Nothing
  * is removed from a plan here. That is left to the execution, because its snapshot is newer.
  */
 #include "chunks/chunk_skip.h"
@@ -59,8 +59,8 @@ typedef struct Planning
 } Planning;
 
 /*
- * The innermost statement that is being planned. NULL if there is none, or if all nodes were off when its planning
- * began.
+ * The innermost statement that is being planned. NULL if there is none, or if ChunkSkip and JoinSkip were both off
+ * when its planning began.
  */
 static Planning *planning = NULL;
 

@@ -60,7 +60,7 @@ typedef struct ChunkSkipState
 	ChildIndex *indexes;		/* in the order of the children */
 	int			children;		/* how many the plan's Append has */
 	int		   *place;			/* the place of each child in the copy of the Append; -1: skipped in this execution */
-	int			kept;			/* how many children the copy has */
+	int			kept;			/* how many children the copy of the Append has */
 	bool		late;			/* some arguments are not known when the execution begins */
 	Bitmapset  *parameters;		/* the parameters on which the answers depend */
 	bool		ask_before_next_row;
@@ -73,8 +73,8 @@ typedef struct ChunkSkipState
 	/* for EXPLAIN */
 	bool		asked_at_start;
 	int			children_asked; /* how many children have an index to ask */
-	int64		scans_asked;	/* at run time: how many scans of children the indexes were asked about, */
-	int64		scans_skipped;	/* and how many of these scans were skipped */
+	int64		scans_asked;	/* how many scans of children the indexes were asked about at run time */
+	int64		scans_skipped;	/* how many of these scans were skipped */
 	int			scans_hashed;	/* how many children test an array by hash */
 	int64		because[CHUNK_REASONS]; /* why children were read; at run time: in how many scans */
 } ChunkSkipState;

@@ -38,8 +38,8 @@ void
 chunk_report_changed(const char *parent)
 {
 	/*
-	 * A kept plan of a function would be made again from its parse tree, which has the old columns. So all kept
-	 * statements are parsed again. The next try of this one has the new columns.
+	 * A kept plan of a function would be made again from its parse tree, which has the old columns. ResetPlanCache()
+	 * makes the session parse all kept statements again, so the next try of this statement has the new columns.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,

@@ -24,12 +24,16 @@
  */
 extern void chunk_require_storage(Relation relation, Snapshot snapshot);
 
-/* Checks that these are the children or partitions of a table that the snapshot sees. REQUIRES: the same. */
+/*
+ * Checks that these are the children or partitions that the snapshot sees of a table. REQUIRES: the table is locked,
+ * and the snapshot is active.
+ */
 extern void chunk_require_children(Relation parent, const Oid *children, int count, Snapshot snapshot);
 
 /*
- * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks their
- * set and the storage of each, and returns them and the table itself. REQUIRES: the table is locked.
+ * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks that
+ * they are those which the snapshot sees, with the storage that it sees. Returns the OIDs of them and of the table
+ * itself. REQUIRES: the table is locked, and the snapshot is active.
  */
 extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 

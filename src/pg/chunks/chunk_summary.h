@@ -14,18 +14,19 @@
 
 typedef struct ChunkSummaries
 {
-	List	   *known;			/* OIDs of the chunks that have a summary, sorted */
+	List	   *known;			/* OIDs of the chunks that have a row in the summary table, sorted */
 	List	   *ruled_out;		/* OIDs of those chunks that cannot hold the value, sorted */
 } ChunkSummaries;
 
-/* Raises an error if the summary table does not exist, or is not a table. */
+/* Raises an error unless the summary table exists, and is a table of any kind, a view or a materialized view. */
 extern void chunk_require_summaries(Oid relation);
 
 /*
  * Asks the summary table `relation` which chunks cannot hold an item in the column `column_name`, and sets *out.
  * `collation` is the one under which the item is compared. With `any`, the item is an array, and the table is asked
  * about its elements. `summary_column` names the column of filters; if it is NULL, the column is found by its name.
- * `schema` is the extension's. Raises an error if this is not a summary table.
+ * `schema` is the extension's. Raises an error if this is not a summary table, or if the collation is
+ * nondeterministic.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);
@@ -33,7 +34,7 @@ extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid sc
 /* Is the OID in this sorted list? */
 extern bool chunk_oids_contain(const List *oids, Oid oid);
 
-/* Has the chunk a summary? And does it say that the chunk cannot hold the value? */
+/* Has the chunk a row in the summary table? And do all its summaries say that the chunk cannot hold the value? */
 extern bool chunk_has_summary(const ChunkSummaries *summaries, Oid chunk);
 extern bool chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk);
 

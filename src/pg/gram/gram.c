@@ -122,8 +122,8 @@ bytes_of(struct varlena *value)
 }
 
 /*
- * Replaces each character beyond ASCII by one byte, 0x80. For an encoding that is not UTF-8 but has characters of
- * several bytes. All these characters are then the same one, and so are their upper and lower cases.
+ * Replaces each character beyond ASCII by one byte, 0x80, so that all of them, in upper and in lower case, become the
+ * same character. This is done in encodings other than UTF-8 that have characters of several bytes.
  */
 static Bytes
 one_byte_a_character(Bytes text)
@@ -199,7 +199,10 @@ comparison_of(StrategyNumber strategy)
 			 errhint("Numbers are those of the operator class gram_ops: 1 is =, 2 is ^@, 3 is ~~, 4 is ~~*, 5 is ~, 6 is ~*.")));
 }
 
-/* Takes a pattern apart. The query travels from extractQuery to triConsistent as the extra data of the first key. */
+/*
+ * Takes a pattern apart, and returns the grams that a match must have. If there are none, asks for all rows. The
+ * query travels from extractQuery to triConsistent as the extra data of the first key.
+ */
 static Datum
 extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)
 {
@@ -251,8 +254,9 @@ bf_gram_extract_query_bytea(PG_FUNCTION_ARGS)
 }
 
 /*
- * Serves patterns of text and of bytea, and all strategies: the query in the extra data was made for the call, so
- * only `there` and this query matter.
+ * Can a row match whose grams are these? there[i] says whether the row may have gram i of the query. One function
+ * serves patterns of text and of bytea, and all operators, because the query in the extra data says all about the
+ * pattern.
  */
 SB_FUNCTION(bf_gram_triconsistent);
 Datum
@@ -267,7 +271,10 @@ bf_gram_triconsistent(PG_FUNCTION_ARGS)
 
 /* ---------------------------------------------------------------------- to look at */
 
-/* Writes a character as text, and the marks as ^ and $. Returns the number of bytes, at most MAX_MULTIBYTE_CHAR_LEN. */
+/*
+ * Writes a character as text; the marks of the beginning and the end of a text are written as ^ and $. Returns the
+ * number of bytes, at most MAX_MULTIBYTE_CHAR_LEN.
+ */
 static int
 write_character(uint32 character, unsigned char *to)
 {
@@ -275,7 +282,7 @@ write_character(uint32 character, unsigned char *to)
 		character = character == SB_GRAM_BEGINNING ? '^' : '$';
 	if (GetDatabaseEncoding() != PG_UTF8)
 	{
-		/* folded, a byte beyond ASCII is an i */
+		/* With folding there is no byte beyond ASCII: it has become the letter i. */
 		*to = character < 0x80 ? (unsigned char) character : '?';
 		return 1;
 	}

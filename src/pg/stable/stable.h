@@ -54,7 +54,7 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	double		low;			/* low and high are NaN if importances are ranked */
+	double		low;			/* the range of importances; two_class: both are the threshold; NaN: they are ranked */
 	double		high;
 	int64		hash_count;
 	int64		bits;
@@ -119,24 +119,24 @@ extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
 /*
- * Sets the range of importances from two arguments. If `high` is null there is no range. If only `high` is given,
- * `low` is 0.
+ * Sets the range of importances from two arguments. If only `high` is given, the range begins at 0. If both are null,
+ * there is no range, and *parameters is not changed. Raises an error if only `low` is given, or if one is not finite.
  */
 extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
 /*
- * Set up a state in this context. The first one is an empty filter; the second one gets a copy of the cells of
- * `from`.
+ * Set up a state whose cells are allocated in this context: stable_state_init() for a filter without items,
+ * stable_state_copy() with a copy of the filter `from`.
  */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
 extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
 
-/* Makes a value of this filter. `cells` may be NULL if all cells are zero. */
+/* Makes a value of this filter. `cells` may be NULL; then all cells are zero. */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * stable_copy_to_change() makes a state with a copy of a filter, which lies in a new value in this context. After the
- * changes stable_changed() completes the value, that is, writes the state's header into it, and returns it.
+ * stable_copy_to_change() makes a state with a copy of a filter. The copy lies in a new value, allocated in this
+ * context. After the changes stable_changed() writes the state's header into this value, and returns it.
  */
 extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(StableState *state);
@@ -179,7 +179,7 @@ stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t va
 		stable_settle(state);
 }
 
-/* Raises an error if an importance is null or NaN. */
+/* Raises the error for an importance that is null, or else NaN. */
 extern SB_NORETURN void stable_refuse_importance(bool is_null);
 
 static inline void
@@ -190,8 +190,9 @@ stable_check_importance(bool is_null, double importance)
 }
 
 /*
- * Returns the value to which an item of this importance sets its cells. If the filter ranks importances, it first
- * notes this one. Raises an error if the importance is null or NaN.
+ * stable_importance() returns the value to which an item of this importance sets its cells. Raises an error if the
+ * importance is null or NaN. If the filter ranks importances, stable_ranked_importance() does this: it notes the
+ * importance in the filter's sample, and then ranks it.
  */
 extern uint8_t stable_ranked_importance(StableState *state, double importance);
 
@@ -217,7 +218,10 @@ extern int64 stable_optional(NullableDatum field);
 extern Datum stable_add_all(FunctionCallInfo fcinfo, Elements *importances);
 extern Datum stable_check_add(FunctionCallInfo fcinfo, Elements *importances);
 
-/* Returns the parameters of the formulas for this filter. `shares` gets the shares that uniform importances have. */
+/*
+ * Returns the parameters of the formulas for this filter; the result points to shares[]. shares[i - 1] becomes the
+ * share of the items that set their cells to i, if their importances are uniform.
+ */
 extern sb_stable_chain stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE]);
 
 #endif

@@ -45,8 +45,8 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 }
 
 /*
- * Returns the age, which is the first argument, in microseconds. An age that does not fit into 64 bits becomes the
- * largest (or the smallest) one that does.
+ * Returns the age, which is the first argument, in microseconds. Infinity is SB_DECAY_FOREVER; other ages are at most
+ * SB_DECAY_FOREVER - 1. -infinity, and negative ages that do not fit into 64 bits, are 0. Raises an error for months.
  */
 static int64
 age_argument(FunctionCallInfo fcinfo)
@@ -64,8 +64,8 @@ age_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns a length of time in microseconds. Raises an error unless it is at least `least` (0 or 1). The hint says what
- * the parameter is for.
+ * Returns a length of time in microseconds. Raises an error unless it lies between `least` (0 or 1) and
+ * SB_DECAY_MAX_LENGTH and has no months. `name` and `hint` are for this error.
  */
 static int64
 length_of(const Interval *interval, int64 least, const char *name, const char *hint)

@@ -1,13 +1,15 @@
 /*
  * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()).
  *
- * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each entry
- * would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can be
- * part of the answer leave the aggregate.
+ * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each
+ * entry would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
+ * be part of the answer leave the aggregate.
  *
  * The aggregates have the same transition function and the same arguments, so PostgreSQL adds up the lists once for
- * all of them. Their results are arrays of the same length and in the same order: the items, their sums of low * hits,
- * and their sums of high * (hits + over).
+ * all of them. Each row has a list (items and their hits) and three numbers. A hit of the row weighs at least low and
+ * at most high. over is hot_over - hot_rest of the roll-up: what a listed item may have beyond its hits, less what an
+ * item that is not listed may have. The results are arrays of the same length and in the same order: the items, their
+ * sums of low * hits, and their sums of high * (hits + over).
  */
 #include "tbf/tbf.h"
 
@@ -26,8 +28,8 @@
 typedef struct ListedItem
 {
 	Datum		item;
-	double		from;
-	double		over;
+	double		from;			/* the sum of low * hits */
+	double		over;			/* the sum of high * (hits + over) */
 	uint32		hash;
 	char		status;
 } ListedItem;
@@ -194,9 +196,9 @@ least_sum(double *sums, size_t count, int64 keep)
 }
 
 /*
- * Looks for the items that are among the first `keep` by one of their two sums, and for all that equal the last of
- * these. The caller orders by max(from, over + rest). Whatever `rest` is, the first `keep` items of that order are
- * among those found.
+ * Sets lists->kept to the items that are among the first `keep` by one of their two sums, and to all whose sum equals
+ * the last of these. tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest) with a `rest`
+ * that is the same for all items. The first `keep` items of both orders are among those kept.
  */
 static void
 find_kept(RollupLists *lists)

@@ -40,8 +40,8 @@ extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 extern Datum tbf_fit(void *value, const sb_tbf *header);
 
 /*
- * Raises the error for a status of a core function that makes a value with this header. Returns if the status is
- * SB_OK.
+ * Raises the error for a status of a core function that makes a value with this header; it may be SB_TOO_LARGE.
+ * Returns if the status is SB_OK.
  */
 extern void tbf_must(sb_status status, const sb_tbf *header);
 
@@ -67,12 +67,15 @@ tbf_is_exact(const sb_tbf *header)
 /* Calls sb_tbf_measure(). Raises an error for a damaged value. */
 extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats);
 
-/* Estimates the share of items that are overcounted now, from a few blocks. */
+/*
+ * Estimates the filter's current rate (the share of items that are overcounted now) from a few of its blocks. It is 0
+ * for an exact filter.
+ */
 extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
- * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above `rate_before`. That is
- * the highest rate of the filters merged, or 0 if it is not known.
+ * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above `rate_before`: the
+ * highest rate of the filters that were merged, or 0 if it is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
@@ -86,8 +89,9 @@ extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
 
 /*
- * Each of these functions checks an interval and converts it to microseconds. NULL means no half-life in the first
- * one, and the default epoch in the second.
+ * Each of these functions checks an interval and converts it to microseconds. tbf_half_life() returns 0, which means
+ * no decay, for NULL. tbf_epoch() returns the default epoch for NULL; if the half-life is 0, it returns 0 for NULL,
+ * and raises an error for an interval.
  */
 extern int64 tbf_half_life(const Interval *interval);
 extern int64 tbf_epoch(const Interval *interval, int64 half_life);
@@ -95,9 +99,7 @@ extern int64 tbf_epoch(const Interval *interval, int64 half_life);
 /* Raises an error unless the time is finite and in range. */
 extern void tbf_check_time(TimestampTz at);
 
-/*
- * Returns the time in argument `argno`. If this form of the function has no such argument, returns the time of now().
- */
+/* Returns the time in argument `argno`. If this form of the function has no such argument, returns now(). */
 extern TimestampTz tbf_time_argument(FunctionCallInfo fcinfo, int argno);
 
 /* Returns the latest time that a hit may have if the user does not give one: a day after the transaction began. */
@@ -106,7 +108,10 @@ extern TimestampTz tbf_default_not_after(void);
 /* Raises an error for a hit that is later than not_after. */
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
-/* Returns the value of a hit in units of 2^-12 hits. Raises an error if the weight is out of range. */
+/*
+ * Returns the value of a hit of this weight, in 2^-12 hits at the start of the moment's half-life. Raises an error if
+ * the weight is out of range.
+ */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
 /*
@@ -129,12 +134,15 @@ extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 
 /* ---------------------------------- the core's builder in PostgreSQL's memory (tbf_builder.c) */
 
-/* Raises the error for a status of the core's builder, except for a difference or a size. */
+/*
+ * Raises the error for a status of the core's builder. Returns if the status is SB_OK. REQUIRES: it is not
+ * SB_DIFFERENT, SB_OUT_OF_RANGE or SB_TOO_LARGE, for which the callers have errors of their own.
+ */
 extern void tbf_builder_must(sb_status status);
 
 /*
- * These functions do the same as sb_tbf_builder_begin(), _like(), _of(), _unite() and so on. They raise errors instead
- * of returning statuses.
+ * These functions do what the core's sb_tbf_builder_begin(), sb_tbf_builder_like() and so on do (sb_tbf_builder.h).
+ * They raise errors instead of returning statuses. Builders live in `context`, stored values in result_memory().
  */
 extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of,
 										 bool self_sized);
@@ -148,15 +156,15 @@ extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
 extern Datum tbf_builder_store(sb_tbf_builder *builder);
 
 /*
- * Both functions leave room for other bytes: the first `in_front` bytes, which the caller writes and reads. The
+ * Turn a builder into bytes for another process, and back. The first `in_front` bytes are left to the caller, and the
  * builder follows them. REQUIRES: `bytes` has at least in_front bytes.
  */
 extern bytea *tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front);
 extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front);
 
 /*
- * Returns the hash of an item that is to be added. A builder without a kind gets the kind of the item. `plan` is that
- * of the builder.
+ * Returns the hash of an item that is to be added. A builder without a kind gets the kind of the item. `plan` is what
+ * sb_tbf_builder_parameters() returns for the builder.
  */
 extern uint64_t tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item);
 

@@ -101,8 +101,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 }
 
 /*
- * Sets the moment of the hit's time in argument `argno`. Checks the time against the latest one allowed, in argument
- * argno + 2, or against the default if that is NULL.
+ * Sets *moment from the hit's time, which is argument `argno`. In a filter with a half-life, raises an error if the
+ * time is out of range, or later than argument argno + 2 allows (NULL: the default). A filter without one ignores
+ * times.
  */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
@@ -139,7 +140,7 @@ flatten_builder(void *builder)
 
 /*
  * Opens the filter that is going to be changed. If it is the expanded object of a variable, only the parameters are
- * read, because the object already has a builder.
+ * read and tbf->cells is NULL, because the object already has a builder.
  */
 static void
 open_to_change(Datum value, TbfValue *tbf)
@@ -158,10 +159,13 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Returns a builder with the content of the filter in argument 0: the builder of a variable's expanded object, or a
- * new one. *target is set to the expanded object, or to NULL if there is none. After adding, the builder has to be
- * passed to changed_filter(). If the total would overflow with these hits, it raises an error before a variable is
- * changed: the variable could not be read afterwards.
+ * Returns a builder with the content of the filter in argument 0, which `tbf` is. The caller adds hits, and then
+ * passes the builder to changed_filter(). If argument 0 is a variable that is changed in place (expanded.h), *target
+ * becomes the variable's expanded object, which has this builder; otherwise *target is NULL and the builder is a new
+ * one.
+ *
+ * `hits` hits of the value `hit` are going to be added. If a variable's total would overflow with them, this raises
+ * the error before the variable is changed, because the variable could not be read afterwards.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,

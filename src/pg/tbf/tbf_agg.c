@@ -13,12 +13,12 @@ typedef struct TbfAggState
 	sb_tbf_builder *builder;
 	const sb_tbf *plan;			/* the builder's plan */
 	TimestampTz not_after;
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
 
-	/* The epoch of the last row is kept, because most rows come in the order of time. */
+	/* The moment of the last row serves for all rows of its epoch. Most rows come in the order of time. */
 	sb_moment	moment;
-	int64		epoch_end;
-	uint64_t	hit_of_one;
+	int64		epoch_end;		/* PG_INT64_MIN: there was no row yet */
+	uint64_t	hit_of_one;		/* tbf_hit() of weight 1 at this moment */
 } TbfAggState;
 
 static TbfAggState *
@@ -34,7 +34,7 @@ make_state(MemoryContext context, sb_tbf_builder *builder)
 
 /* -------------------------------------------------------------------- tbf_agg */
 
-/* The numbers of the transition function's arguments. 0: this overload does not have the argument. */
+/* The numbers of the transition function's arguments. 0: this aggregate has no such argument. */
 typedef struct Arguments
 {
 	int			weight;

@@ -53,7 +53,10 @@ SB_FUNCTION_OF_SLICES(tbf_count, SB_LOOKUP_TBF, 0)
 							  tbf_time_argument(fcinfo, 2), &lookup));
 }
 
-/* tbf_rate(tbf, "any" [, at]): hits per epoch, which is (1 - lambda) times the count (Cheng et al., eq. 4) */
+/*
+ * tbf_rate(tbf, "any" [, at]): hits per epoch. This is (1 - lambda) times the count, where lambda is the decay factor
+ * of one epoch (Cheng et al., eq. 4).
+ */
 SB_FUNCTION_OF_SLICES(tbf_rate, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;

@@ -50,7 +50,10 @@ SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 	PG_RETURN_FLOAT8(total_at(&header, tbf_time_argument(fcinfo, 1)));
 }
 
-/* tbf_share(tbf, "any"). The share does not depend on the time, except for the slack. */
+/*
+ * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1. Counts and the total decay alike, so
+ * both are taken at the base.
+ */
 SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;

@@ -27,7 +27,10 @@ tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats)
 	tbf_builder_must(sb_tbf_measure(&tbf->header, tbf->cells, most_blocks, stats));
 }
 
-/* Measures the whole filter, for drawing its widths. Returns the index of the largest width that occurs, plus 1. */
+/*
+ * Measures the whole filter. stats->widths[i] is how many counters have i binary digits. Returns the largest i that
+ * occurs, plus 1.
+ */
 static int
 measure_widths(const TbfValue *tbf, sb_tbf_stats *stats)
 {

@@ -15,7 +15,7 @@
 #include "base/times.h"
 #include "base/value.h"
 
-/* Does the same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
+/* Raises the error of refuse_difference() for half-lives or epochs, shown as intervals. 0 stands for no decay. */
 static void
 refuse_different_times(const char *what, int64 left, int64 right)
 {
@@ -190,8 +190,9 @@ unite_states(MergeState *state, const MergeState *other)
 }
 
 /*
- * Returns the state in argument 0 for a change. If that cannot be changed in place, a new state gets its content. If
- * argument 0 is NULL, a new state is made for the filter `first`, or with the parameters of `like`.
+ * Returns the state in argument 0 for a change. If that state cannot be changed in place, returns a new one with its
+ * content. If argument 0 is NULL, returns a new state without content: with the parameters of the state `like`, or if
+ * `like` is NULL, for merging filters like `first`.
  */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const TbfValue *first, const MergeState *like)

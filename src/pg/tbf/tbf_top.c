@@ -17,8 +17,8 @@
 #include "base/value.h"
 
 /*
- * Returns the stored text of an item in the encoding of this database. It may come from a database with another
- * encoding, or be forged.
+ * Returns the stored text of an item in the encoding of this database. The value may come from a database with
+ * another encoding, or be forged; raises an error if the text is not valid.
  */
 static Datum
 text_of(const sb_kind *kind, const sb_top_item *item)
