@@ -31,12 +31,16 @@ extern "C" {
 /*
  * Where a builder has its items. A builder that was deserialized borrows the bytes that it was made from.
  *
- * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one. Partial aggregation has only
- * one level, so PostgreSQL never serializes a state that came from a worker. The transition function and the final
- * function never get such a state either: the combine function is not strict, so it makes the first state, too. But a
- * builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes. Before
- * anything else (items are added, another builder is united with it, a result is made) it copies all its items into
- * memory of its own.
+ * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one.
+ *  - It is not serialized again: partial aggregation has only one level, so a state that came from a worker is not
+ *    sent on.
+ *  - It does not become the state that the transition function and the final function get. With a strict combine
+ *    function PostgreSQL would take the first worker's state as it is. Ours is not strict: it is called with NULL and
+ *    that state, makes a state of its own, and unites the worker's state with it.
+ *
+ * But a builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes.
+ * Before anything else (items are added, another builder is united with it, a result is made) it copies all its items
+ * into memory of its own.
  */
 typedef enum sb_bf_form
 {

@@ -115,8 +115,8 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 /* --------------------------------------------------------- from items to cells */
 
 /*
- * With minimum increase: raises each cell to the largest sum of its items. So no item has more than any of its cells,
- * in whatever order the slots are read.
+ * With minimum increase: raises each cell to the largest sum of its items. So each cell of an item is at least the
+ * item's sum, and the result does not depend on the order of the slots.
  */
 static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {

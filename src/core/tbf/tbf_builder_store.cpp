@@ -15,8 +15,10 @@ using namespace streambloom;
 constexpr uint64_t room_of_merged = 4;
 
 /*
- * Sets *plan to the plan of the stored filter with cells. A filter that sizes itself gets the size for its number of
- * items. If no filter is large enough for them, or if its sums are already of cells, it has the largest possible size.
+ * Sets *plan to the plan of the stored filter with cells. If the builder's plan has cells already, it stays as it is.
+ * Otherwise the filter sizes itself and its sums are of items: it gets the size for its number of items, or for
+ * room_of_merged times as many if filters were merged. If no filter is large enough for them, it has the largest
+ * possible size.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {

@@ -174,10 +174,15 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 }
 
 /*
- * Sets of_width[b] to how many codes have b bits, 0 .. 62. `numbers` are either codes (`above` is 0) or counters,
- * which are larger than their codes by 1 (`above` is 1). Counters that are zero have no code; they are counted in
- * of_width[63]. For a code q, 2q + 1 is one bit longer than q; for a zero counter it has all 64 bits set. There are
- * four tables, so that equal neighbours do not wait for each other.
+ * Subtracts `above` from each number, modulo 2^64, and sets of_width[b] to how many of the results have b bits. There
+ * are three uses:
+ *  - Numbers are codes, `above` is 0: the widths of codes.
+ *  - Numbers are counters, `above` is 1: the same, since a code is its counter minus 1. A counter that is zero has no
+ *    code. Its result has all 64 bits set and is counted in of_width[63].
+ *  - Numbers are codes, `above` is UINT64_MAX: the widths of their counters.
+ *
+ * The code looks at the result q as 2q + 1, which is one bit longer and never 0. There are four tables, so that equal
+ * neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {

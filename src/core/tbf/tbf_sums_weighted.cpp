@@ -28,7 +28,7 @@ namespace {
 struct placing
 {
 	int64_t plane; /* the oldest of the planes that they go to */
-	int planes;	   /* number of planes over which each is split */
+	int planes;	   /* number of planes over which each counter is split */
 	/* counter * factor * 2^counters is the amount in 2^-12 hits of that plane; may be negative */
 	int64_t counters;
 	int64_t total; /* the same exponent for total and slack */
