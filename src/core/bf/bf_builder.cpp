@@ -137,9 +137,9 @@ static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
 }
 
 /*
- * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct hashes.
- * (If there was no memory to grow, the set is still full at the next insertion. That adds nothing, and tries again to
- * grow.)
+ * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct
+ * hashes. (If there was no memory to grow, the set is still full at the next call. Then no hash can be inserted, and
+ * growing is tried again first.)
  */
 static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size_t count)
 {
@@ -361,9 +361,9 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 }
 
 /*
- * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots, so in a
- * set that grows while they are added they would pile up in a few places. Only hashes that the set does not have are
- * counted, so that the form depends only on the number of distinct hashes.
+ * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots. If the
+ * set grew while they are added, they would all fall into its first slots, and searches there would be long. Only
+ * hashes that the set does not have are counted, so that the form depends only on the number of distinct hashes.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
 {

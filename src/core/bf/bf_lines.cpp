@@ -201,8 +201,8 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 }
 
 /*
- * The line to prefetch for a hash. It uses all 64 bits of the hash; the line is nearly always the same as with 48
- * bits.
+ * Returns the offset of the line to prefetch for a hash. It is calculated from all 64 bits of the hash, which saves
+ * masking; with the 48 bits that count it would nearly always be the same line.
  */
 SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 {

@@ -135,9 +135,9 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 											   sb_stable *out) SB_NOEXCEPT;
 
 /*
- * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and not more cells
- * non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there are.
- * Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
+ * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and no more cells
+ * may be non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there
+ * are. Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
  * `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;

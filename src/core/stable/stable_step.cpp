@@ -15,7 +15,7 @@
  *   the same in vectors                                           21       149
  *   cells of four steps in vectors, P in words                    25       161
  *   both in vectors                                               18       150
- *   the same, asked for 8 steps ahead                             17.4     100
+ *   the same, prefetched 8 steps ahead                            17.4     100
  *   the same, 16 steps ahead                                      17.6     100
  *   with the flags of duplicates                                  21       120
  */
