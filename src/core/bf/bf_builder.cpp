@@ -27,8 +27,9 @@ using namespace streambloom;
 static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache. And
- * with many groups, an array of pending items for each of them would take more memory than the sets.
+ * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache, so
+ * nothing has to be prefetched. And with many groups, each with an array of pending items, these arrays would take
+ * more memory than the sets.
  */
 static constexpr size_t pending_from_bytes = 4096;
 

@@ -1,11 +1,12 @@
 /*
  * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
  *
- * A text is taken as the sequence of its characters between a mark for its beginning and one for its end. Its
- * *grams* are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
+ * A text is taken as the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
+ * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
  * sequence with fewer than n characters is one gram. A pattern (of LIKE, or a regular expression) gives grams that
  * every matching text has; a pattern with alternatives gives several sets of grams, and every matching text has all
- * grams of one of the sets. So a text without these grams cannot match. A text with these grams may or may not match.
+ * grams of one of the sets. A text that has all grams of none of the sets cannot match. Any other text may match or
+ * not.
  *
  * With `fold`, letters are folded first (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */

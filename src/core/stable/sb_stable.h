@@ -127,9 +127,9 @@ typedef enum sb_stable_type
 
 /*
  * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
- * the other type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf,
- * everything else ibf. It is the type asked for; for SB_STABLE_EITHER it is the type that the value claims to be
- * (sbf, if the value is too short to tell).
+ * another type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf, everything
+ * else ibf. It is the type asked for; for SB_STABLE_EITHER it is ibf if the value claims to be one, and otherwise
+ * sbf.
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;

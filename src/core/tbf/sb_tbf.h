@@ -18,8 +18,8 @@ extern "C" {
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
 /* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
 #define SB_TBF_UNIT_BITS 4
-#define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
-#define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
+#define SB_TBF_MAX_SPREAD 32	/* half-lives by which the base of a merged filter may lie before its newest hit */
+#define SB_TBF_MAX_CELL (UINT64_C(1) << 62)	/* counters, and the words of sums, are below this */
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* microseconds before or after 2000; also the longest half-life or epoch */
 
 /* sb_tbf.layout; stored. */
@@ -159,11 +159,11 @@ SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cell
 double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
- * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the share that other items add on
- * average. That share is estimated as the mean of the smallest of k counters drawn at random from the block. The
- * result lies between 0 and the smallest counter. It may be too small: slack is not added, and it is rounded to
- * nearest. Not for filters with minimum increase, since their counters are no sums. SB_BAD_CELLS if the block cannot
- * be read.
+ * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the amount that other items add to
+ * it on average. That amount is estimated as the mean of the smallest of k counters drawn at random from the block.
+ * For an exact filter the result is the item's count. It lies between 0 and the smallest counter. It may be too
+ * small: slack is not added, and it is rounded to nearest. Of no use for filters with minimum increase, since their
+ * counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at,
 									   double *out) SB_NOEXCEPT;
@@ -248,8 +248,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
 /*
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE if the item has no such hit: then *most is an upper bound of
- * the item's hits at that moment, or 0 if the moment lies after the newest hit. REQUIRES: nothing was forgotten
- * (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
+ * the item's hits, in hits at that moment; it is 0 if no hit in the filter is so late. REQUIRES: nothing was
+ * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 									 uint64_t hit,

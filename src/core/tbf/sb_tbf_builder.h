@@ -12,17 +12,19 @@ extern "C" {
 #endif
 
 /*
- * A builder keeps exact sums of hits, in 2^-12 hits. It begins with a sum for each item, in a set of hashes. Once that
- * set would be larger than the filter's cells, it goes over to a sum for each cell. The sums are rounded once, when
- * the filter is stored. Everything is a sum or a maximum of integers. So the stored bytes do not depend on the order
- * of hits, nor on how the hits were split over builders. (With minimum increase this holds for sums of items only:
- * with sums of cells, the order of hits matters.)
+ * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in
+ * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells; if the
+ * filter sizes itself, at a fixed number of items. The sums are rounded once, when the filter is stored. Everything
+ * is a sum or a maximum of integers. So the stored bytes do not depend on the order of hits, nor on how the hits were
+ * split over builders. (With minimum increase this holds for sums of items only: with sums of cells, the order of
+ * hits matters.)
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: all that earlier calls added with SB_OK is still in. Of what this call was to
- *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with SB_OK.
- *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were pending
- *    (sb_tbf_builder_settle()) count as part of the call.
+ *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with
+ *    SB_OK.
+ *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were
+ *    pending (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
  */

@@ -238,8 +238,8 @@ private:
 										 const filter_weight *weight);
 
 /*
- * Allocates and fills in an exact filter of all items: header and counters. REQUIRES: the builder owns its items, at
- * most SB_TBF_EXACT_ITEMS of them.
+ * Sets *stored to the header of an exact filter of all items, allocates the filter's value, and writes its items
+ * there. REQUIRES: the builder owns its items, at most SB_TBF_EXACT_ITEMS of them.
  */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 

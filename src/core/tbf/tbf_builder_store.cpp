@@ -112,8 +112,9 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 }
 
 /*
- * Sets *set to the set of items, for reading in the order of hashes, as storing needs it. If the slots are not in that
- * order, *sorted is allocated: the sorted hashes.
+ * Copies builder->set to *set, to be read in the order of hashes. If the set uses the secret, its slots are not in
+ * that order. Then *sorted is a new array with the sorted hashes, to which set->sorted points; the caller releases
+ * it. Otherwise *sorted is NULL.
  */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {
