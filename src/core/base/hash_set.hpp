@@ -102,7 +102,7 @@ inline uint64_t folded_product(uint64_t a, uint64_t b)
 	return multiply_high(a, b) ^ a * b;
 }
 
-/* Returns a number for each hash that nobody can predict without the secret. */
+/* Returns a number that follows from the hash, but that nobody can predict without the secret. */
 inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
 {
 	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), random_step);

@@ -122,7 +122,10 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 	return SB_OK;
 }
 
-/* True if a set of this capacity takes no more memory than the lines of the filter. */
+/*
+ * True if a set of this capacity takes no more memory than the lines of the filter; if the filter sizes itself, true up
+ * to self_sized_set_slots.
+ */
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))

@@ -1,5 +1,5 @@
 /*
- * gram_regex.cpp: finds the grams that every text has that matches an advanced regular expression of PostgreSQL
+ * gram_regex.cpp: finds the grams that a text must have to match an advanced regular expression of PostgreSQL
  * (regex/re_syntax: "ARE").
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and

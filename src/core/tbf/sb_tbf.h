@@ -16,7 +16,10 @@ extern "C" {
 #define SB_TBF_MIN_BLOCK 64
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
-/* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
+/*
+ * Stored counters of a filter that decays, or that has hits with fractions, count in 1/16 hits (exact: in 2^-12 hits).
+ * Those of any other filter count whole hits.
+ */
 #define SB_TBF_UNIT_BITS 4
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which the base of a merged filter may lie before its newest hit */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)	/* counters, and the words of sums, are below this */
@@ -59,7 +62,7 @@ typedef struct sb_tbf
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
 	double		fpr;
-	uint32_t	payload;		/* extensible: bytes of directory and blocks, 0 if all counters are zero; flat: 0 */
+	uint32_t	payload;		/* extensible, exact: bytes of directory and blocks, 0 without counters; flat: 0 */
 	uint32_t	extra;			/* bytes after the counters: the list of hot items, or the table of recurring minimum */
 	uint16_t	top;			/* parameter: entries of the list of hot items; 0: none is kept */
 } sb_tbf;
@@ -176,7 +179,7 @@ typedef struct sb_tbf_stats
 	/* widths[0] counters are zero, widths[b] lie between 2^(b-1) and 2^b - 1 units */
 	uint64_t	widths[SB_TBF_WIDTHS];
 	double		fill;			/* the share of counters that are not zero; exact: 0 */
-	double		current_fpr;	/* the share of items that are overcounted now, fill^k; exact: 0 */
+	double		current_fpr;	/* estimated share of items that are overcounted now, fill^k; exact: 0 */
 	/* number of items, estimated from fill; infinite if no counter is zero; exact: the true number */
 	double		items;
 } sb_tbf_stats;

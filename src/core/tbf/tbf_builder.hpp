@@ -104,9 +104,9 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 }
 
 /*
- * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken. It then
- * gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane. At that moment it has more
- * items than that filter can hold at 1 %. These are constants; only tests make them smaller.
+ * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken, that is,
+ * at 21 million items. It then gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane.
+ * That filter can hold fewer items than these at 1 %. These are constants; only tests make them smaller.
  */
 struct outgrown_at
 {

@@ -72,7 +72,10 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	return SB_OK;
 }
 
-/* Moves the items to a larger set, or to cells if these take less memory. */
+/*
+ * Moves the items to a larger set, or to cells if these take less memory. If the filter sizes itself, the items go to
+ * cells when the set would have more than outgrown.set_slots slots.
+ */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
 	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots :

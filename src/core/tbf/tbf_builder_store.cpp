@@ -156,7 +156,7 @@ sb_tbf streambloom::sized_by_both(const sb_tbf *filters, const sb_tbf *for_items
 	return sb_tbf_plan_merge(filters, &sized, &united, &difference) == SB_OK ? united : *filters;
 }
 
-/* Begins a builder over cells, for items and for filters with cells. */
+/* Begins a builder whose sums are of cells, for the items and for builder->filters. */
 static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
 {
 	sb_tbf for_items;
