@@ -152,10 +152,11 @@ SB_NODISCARD sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t h
 
 /*
  * Adds all items of `other` to `builder`; `other` keeps them. May return SB_NO_MEMORY, SB_INTERRUPTED. SB_DIFFERENT,
- * and no item was added, in two cases:
+ * and no item is added, in two cases:
  *  - The two differ in hash_count, in line_count, or in whether the filter sizes itself; or both have a kind, and the
  *    kinds differ.
- *  - Stored filters with lines were added to both, and neither number of these lines is 2^j times the other.
+ *  - Stored filters with lines were added to both, and neither number of these lines is 2^j times the other. The kind
+ *    and the rate of `builder` may have changed then.
  */
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 

@@ -152,9 +152,9 @@ private:
 	}
 
 	/*
-	 * Adds the characters that follow at `from` to the run, up to the first that is not plain, but only as many as
-	 * can be in one gram with a character of the run. They are not taken: at_ stays as it is, so they are read again
-	 * later.
+	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has
+	 * no more, and only up to the first that is not plain or is repeated. They are not taken: at_ stays as it is, so
+	 * they are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

@@ -6,8 +6,9 @@
  * filter is larger than the level-1 cache, the cells are prefetched eight steps ahead. (The places of value-weighted
  * eviction cannot be calculated in advance: its draws depend on the cells.)
  *
- * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. The machine, a Xeon (Sapphire Rapids), was
- * shared with others, so only the relation of the numbers means something.
+ * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. Each line is another way to find the item's
+ * cells and to take 1 from each of the P cells. The machine, a Xeon (Sapphire Rapids), was shared with others, so only
+ * the relation of the numbers means something.
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
