@@ -3,15 +3,16 @@
  *
  * Rules of the boundary (CONTRIBUTING.md has the reasons):
  *  - The core knows nothing of PostgreSQL. It allocates only through the sb_memory that its caller hands over, and
- *    only two things: memory that grows while items are collected, and a new tbf, whose size is known only when it is
- *    made. For everything else the caller asks the core for the size, allocates a buffer and passes it with its
- *    length; the core fills it.
+ *    only things whose size is known no earlier than when they are made: sets of hashes and builders, which grow;
+ *    serialized builders; a new tbf; the intersection of exact bfs; the query of a pattern; and memory that the same
+ *    call releases. For everything else the caller asks the core for the size, allocates a buffer and passes it with
+ *    its length; the core fills it.
  *  - Every function that can fail returns an sb_status that must be looked at. Nothing throws.
  *  - Buffers need no alignment unless a comment says REQUIRES. Stored bytes are little-endian on every machine.
  *
  * Words used everywhere: an *item* is hashed to 64 bits; a *line* is 512 bits of a bf; a *cell* is one counter of a
- * tbf; a *block* is the run of cells that holds all the cells of an item. Times are microseconds since
- * 2000-01-01 00:00 UTC (PostgreSQL's timestamptz).
+ * tbf, or one place of an sbf or ibf; a *block* is the part of a tbf or abf that has all the cells or bits of an
+ * item. Times are microseconds since 2000-01-01 00:00 UTC (PostgreSQL's timestamptz).
  */
 #ifndef STREAMBLOOM_H
 #define STREAMBLOOM_H

@@ -9,17 +9,17 @@ using namespace streambloom;
 namespace streambloom {
 
 /*
- * Looks for k consecutive slices that have the item's bit, from the newest on. It looks first at the oldest slice of
- * such a candidate. If that slice lacks the bit, no candidate that includes it can match, and the next candidate
- * begins behind it. So for a new item it mostly reads about every k-th slice, as the Boyer-Moore search in a text
- * does.
+ * Looks for k consecutive slices that all have the item's bit. It tries the k newest slices first, and then older
+ * ones. Of each k slices it reads the oldest first: if a slice lacks the bit, no k slices that include it can match,
+ * and the next ones to try begin with the slice before it in time. So for a new item it mostly reads about every k-th
+ * slice, as the Boyer-Moore search in a text does.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {
 	const int n = sb_abf_slices(&abf);
 	const int k = abf.hash_count;
 	const size_t part = slice_part(abf);
-	int begin = 0; /* age of the candidate's newest slice */
+	int begin = 0; /* age of the newest of the k slices that are tried */
 	int known = 0; /* the slices from begin to known - 1 have the bit */
 
 	while (begin + k <= count)
@@ -88,8 +88,8 @@ static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 }
 
 /*
- * Sets the item's bits in those slices of its generation that are alive. The newest slice of the item is `age`
- * generations older than the newest slice of the filter, which is at the place `newest`.
+ * Sets the item's bits in its k slices, as far as they are alive. `age` says by how many generations the item is
+ * older than the newest slice of the filter, which is at the place `newest`.
  */
 static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newest, int64_t age)
 {
@@ -131,8 +131,8 @@ static void prefetch_bits(const sb_abf &abf, const unsigned char *slices, uint64
 }
 
 /*
- * How many items ahead prefetch_bits() is called, and from how many bytes of slices on: a smaller filter fits into a
- * level-1 cache or nearly so.
+ * prefetch_bits() is called items_ahead items ahead, if all slices together have at least ahead_from bytes. Smaller
+ * filters stay in the processor's caches anyway.
  */
 static constexpr size_t items_ahead = 8;
 static constexpr size_t ahead_from = 131072;

@@ -91,8 +91,8 @@ public:
 	}
 
 	/*
-	 * Reads a gamma code and returns its number, of at most 63 digits. Returns 0, and makes ok() false, if there is
-	 * none.
+	 * Reads a gamma code and returns its number. If there is none, or if it stands for a number of more than 63
+	 * digits, returns 0, and ok() is false from then on.
 	 */
 	uint64_t gamma()
 	{

@@ -15,6 +15,7 @@ namespace streambloom {
 
 /* ------------------------------------------------------------------ functions */
 
+/* A search that passes more groups of four slots than this sets sb_hash_set.crowded. */
 constexpr uint64_t hash_set_far = 64;
 
 /* True if searches have become long and the set does not use the secret yet: hash_set_remake() should be called. */
@@ -36,9 +37,9 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * The first function returns the smallest capacity that holds `count` hashes, the second one the next larger
- * capacity. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a set
- * takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
+ * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes, hash_set_next_capacity() the one
+ * after `capacity`. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a
+ * set takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);
@@ -101,7 +102,7 @@ inline uint64_t folded_product(uint64_t a, uint64_t b)
 	return multiply_high(a, b) ^ a * b;
 }
 
-/* Returns a number for each hash that nobody can predict without the secret. */
+/* Returns a number that follows from the hash, but that nobody can predict without the secret. */
 inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
 {
 	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), random_step);
@@ -223,7 +224,10 @@ class batch
 public:
 	explicit batch(Take take) : take_(take) {}
 
-	/* Adds the pair if `taken` is true. There is no branch, because at random a third of the slots or more is empty. */
+	/*
+	 * Adds the pair if `taken` is true. There is no branch on it: a third of the slots or more is empty, at random,
+	 * so the processor could not predict it.
+	 */
 	void add(uint64_t hash, uint64_t slot, bool taken)
 	{
 		hashes_[count_] = hash;
@@ -260,9 +264,10 @@ inline void in_batches(const sb_hash_set *set, Take take)
 }
 
 /*
- * Calls take() for the hashes of range number `part`, if all 64-bit numbers are cut into `parts` equal ranges as
- * multiply_high() cuts them. In a set without a secret each hash of the range lies in one of the slots of the range,
- * or in one of the slots that follow, up to the first empty one.
+ * Cuts all 64-bit numbers into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take() for the
+ * hashes of the set that lie in range number `part`. In a set without a secret each of these hashes is in one of the
+ * slots of the range, or in one of the slots that follow, up to the first empty one. REQUIRES: a set with a secret
+ * has `sorted`.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

@@ -67,10 +67,10 @@ typedef struct sb_difference
 /* ----------------------------------------------------------------- memory */
 
 /*
- * The caller's allocator. Sets of hashes, builders and new values of tbf take their memory from it; nothing else in
- * the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The caller may
- * also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of releasing each
- * block.
+ * The caller's allocator. Sets of hashes, builders and their serialized bytes, new values of tbf, intersections of
+ * exact bfs, and queries of patterns take their memory from it; nothing else in the core allocates. The two functions
+ * must not throw and must not jump out of the core (longjmp). The caller may also free all the memory of an sb_memory
+ * at once, as PostgreSQL deletes a memory context, instead of releasing each block.
  */
 typedef struct sb_memory
 {

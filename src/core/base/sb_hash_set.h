@@ -13,12 +13,12 @@ extern "C" {
 /*
  * A hash table with open addressing and linear probing. Builders begin as such a set, because it knows the number of
  * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins, so the slots
- * are nearly sorted by hash: only neighbours may be exchanged.
+ * are nearly sorted by hash: only hashes that stand close together may be in the wrong order.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
- * search passes all the hashes there. A search that passes more than 4 * hash_set_far slots sets `crowded`. With
- * hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake() then
- * moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for
+ * search passes all the hashes there. A search that passes more than 256 slots (4 * hash_set_far) sets `crowded`.
+ * With hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake()
+ * then moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for
  * instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
@@ -34,7 +34,7 @@ typedef struct sb_hash_set
 	uint64_t	capacity;
 	uint64_t	count;
 	uint32_t	beside;
-	bool		crowded;		/* a search has passed more than 4 * hash_set_far slots */
+	bool		crowded;		/* a search has passed more than 256 slots */
 	uint64_t	secret[2];		/* both 0 (slots are sorted by hash), or the process's secret */
 	const uint64_t *sorted;		/* NULL, or (only with a secret) the hashes in ascending order, to walk ranges */
 } sb_hash_set;

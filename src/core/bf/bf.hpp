@@ -32,15 +32,16 @@ inline size_t line_bytes(const sb_bf *bf)
 
 /*
  * dst |= src for any two numbers of lines. Each line of src is added to every line of dst in which one of its items
- * may lie. So an item of src gets bits in one line of dst only if the number of src's lines is a multiple of dst's,
- * and else in more lines than its own. May return SB_INTERRUPTED.
+ * may lie. If src has as many lines as dst, or a multiple of that number, this is one line of dst. Otherwise it may
+ * be two or more, and an item of src also gets bits in lines of dst that are not its own. May return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /*
- * The sparse encoding of lines whose bytes are mostly zero. The first function computes its size in bytes. The second
- * one writes it, and may write 8 bytes more than that. The third one checks it, and must be called before the lines
- * are read; it returns SB_BAD_LENGTH if the lengths in the encoding do not agree with `size`.
+ * The sparse encoding of lines whose bytes are mostly zero. size_sparse_lines() computes its size in bytes.
+ * write_sparse_lines() writes it, and may write 8 bytes more than that. check_sparse_lines() must be called before
+ * bytes that came from elsewhere are read as lines; it returns SB_BAD_LENGTH if the lengths in the encoding do not
+ * agree with `size`. All three may return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size);
 [[nodiscard]] sb_status write_sparse_lines(const sb_bf *bf, const void *lines, void *out);

@@ -27,8 +27,9 @@ using namespace streambloom;
 static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache. And
- * with many groups, an array of pending items for each of them would take more memory than the sets.
+ * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache, so
+ * nothing has to be prefetched. And with many groups, each with an array of pending items, these arrays would take
+ * more memory than the sets.
  */
 static constexpr size_t pending_from_bytes = 4096;
 
@@ -121,7 +122,10 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 	return SB_OK;
 }
 
-/* True if a set of this capacity takes no more memory than the lines of the filter. */
+/*
+ * True if a set of this capacity takes no more memory than the lines of the filter; if the filter sizes itself, true up
+ * to self_sized_set_slots.
+ */
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
@@ -137,9 +141,9 @@ static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
 }
 
 /*
- * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct hashes.
- * (If there was no memory to grow, the set is still full at the next insertion. That adds nothing, and tries again to
- * grow.)
+ * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct
+ * hashes. (If there was no memory to grow, the set is still full at the next call. Then no hash can be inserted, and
+ * growing is tried again first.)
  */
 static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size_t count)
 {
@@ -361,9 +365,9 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 }
 
 /*
- * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots, so in a
- * set that grows while they are added they would pile up in a few places. Only hashes that the set does not have are
- * counted, so that the form depends only on the number of distinct hashes.
+ * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots. If the
+ * set grew while they are added, they would all fall into its first slots, and searches there would be long. Only
+ * hashes that the set does not have are counted, so that the form depends only on the number of distinct hashes.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
 {

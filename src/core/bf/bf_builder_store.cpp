@@ -43,8 +43,8 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 }
 
 /*
- * Sorts hashes that are nearly in order: only neighbours may be exchanged. A set without the secret has its hashes in
- * such an order. After 16 * count steps the rest is left to std::sort().
+ * Sorts hashes that are nearly in order: only hashes close together may be in the wrong order. A set without the
+ * secret has its hashes in such an order. If that takes more than 16 * count steps, the rest is left to std::sort().
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {
@@ -89,10 +89,11 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 }
 
 /*
- * Plans the result if filters with lines were added: their lines, with room for the builder's own items. Widening
- * does not change the load of a line, so it makes room. The builder's items may add as much load as the rate allows,
- * and at least an eighth of the load that a filter of this rate has. So the result of a filter that is already full
- * has a rate not much above the one asked for.
+ * Plans the result if filters with lines were added: a filter with their lines that also has room for the builder's
+ * own items. Let the load be the number of items per line. The builder's items may add as much load as the rate
+ * leaves room for, or an eighth of the largest load at this rate if that is more. The lines are doubled until this
+ * holds: then the load of the filters in a line stays the same, and that of the builder's items halves. So if the
+ * filters are already full, the rate of the result is not much above the one asked for.
  */
 static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 {

@@ -138,8 +138,8 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 }
 
 /*
- * Moves bucket_ forward to the next bucket that has items, or leaves it there if it has some itself. If no bucket is
- * left that has items, bucket_ becomes buckets_ or more.
+ * Makes bucket_ the first bucket that has items, from the present one on. If there is none, bucket_ becomes buckets_
+ * or more.
  */
 void list_block::find_taken()
 {

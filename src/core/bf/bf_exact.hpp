@@ -160,10 +160,10 @@ template <typename Take>
 /*
  * The steps of a look-up. list_directory_range() says which bytes of the directory are needed; if *size is 0, the
  * filter has no items. list_block_range() gets these bytes and says where the block of the hash lies. list_find()
- * says whether the hash is in this block. Offsets count from the header's first byte.
+ * gets the block and says whether the hash is in it. Offsets count from the header's first byte.
  *
- * Of the `size` bytes of the block list_find() may be given only the first `have`. list_head() is a number that is
- * often enough; `size` is always enough. SB_NEED_BYTES: they were not enough. SB_BAD_CELLS: the bytes are damaged.
+ * list_find() may get only the first `have` of the block's `size` bytes. The first list_head() bytes are often
+ * enough; `size` bytes always are. SB_NEED_BYTES: they were not enough. SB_BAD_CELLS: the bytes are damaged.
  */
 void list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset,

@@ -79,9 +79,9 @@ SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
 /*
- * The first function adds hashes to the lines of a filter, which is not exact. The second one looks hashes up in any
- * filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are the bytes that follow the header. Both
- * prefetch the lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls.
+ * sb_bf_add_many() adds hashes to the lines of a filter that is not exact. sb_bf_contains_many() looks hashes up in
+ * any filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are the bytes that follow the header.
+ * Both prefetch the lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls.
  * (sb_lookup_item() looks up one hash in a stored value.) SB_BAD_CELLS, for an exact filter only: see sb_bf_check().
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
@@ -95,8 +95,9 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
  * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger ones of the two.
  * The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
  *
- * If one filter is exact, the plan has as many lines as the other one, which is right for a union. If both are exact,
- * the plan is that of an exact filter without items, because its size depends on which items the two have in common.
+ * If one filter is exact, the plan has as many lines as the other one. That is right for a union; for an intersection
+ * there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items, because its
+ * size depends on which items the two have.
  */
 SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
 										sb_difference *difference) SB_NOEXCEPT;
@@ -138,9 +139,10 @@ double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * Estimates sb_bf_stats.current_fpr from 32 lines of the filter; the result is off by some ten percent. If you only
- * need to know whether the rate is above a limit, pass this limit as `above`, else 0. If the rate is clearly below
- * the limit, the result may then be 0; this takes nearly always less than a tenth of the time of a union.
+ * Estimates sb_bf_stats.current_fpr from 32 lines of the filter; the result is off by some ten percent, and 0 for an
+ * exact filter. If you only need to know whether the rate is above a limit, pass this limit as `above`, else 0. If
+ * the rate is clearly below the limit, the result may then be 0; this takes nearly always less than a tenth of the
+ * time of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 
@@ -157,7 +159,7 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 uint32_t	sb_bf_line_of(uint32_t line_count, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * The first function adds a hash to one line of 64 bytes. The second one says whether a hash is in the line.
+ * sb_bf_line_add() adds a hash to one line of 64 bytes; sb_bf_line_contains() says whether a hash is in the line.
  * REQUIRES: hash_count is 1 .. 16.
  */
 void		sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;

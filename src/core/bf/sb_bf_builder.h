@@ -31,12 +31,16 @@ extern "C" {
 /*
  * Where a builder has its items. A builder that was deserialized borrows the bytes that it was made from.
  *
- * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one. Partial aggregation has only
- * one level, so PostgreSQL never serializes a state that came from a worker. The transition function and the final
- * function never get such a state either: the combine function is not strict, so it makes the first state, too. But a
- * builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes. Before
- * anything else (items are added, another builder is united with it, a result is made) it copies all its items into
- * memory of its own.
+ * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one.
+ *  - It is not serialized again: partial aggregation has only one level, so a state that came from a worker is not
+ *    sent on.
+ *  - It does not become the state that the transition function and the final function get. With a strict combine
+ *    function PostgreSQL would take the first worker's state as it is. Ours is not strict: it is called with NULL and
+ *    that state, makes a state of its own, and unites the worker's state with it.
+ *
+ * But a builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes.
+ * Before anything else (items are added, another builder is united with it, a result is made) it copies all its items
+ * into memory of its own.
  */
 typedef enum sb_bf_form
 {
@@ -135,10 +139,10 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
  * filter's header. The rate asked for becomes the higher one of the two. The kinds are not compared: the caller does
  * that first.
  *
- * SB_DIFFERENT: the filters differ in hash_count, or neither number of lines is 2^j times the other; *difference says
- * what differs. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have
- * been added. SB_OUT_OF_RANGE: the filter that is built does not size itself. May also return SB_NO_MEMORY,
- * SB_INTERRUPTED.
+ * SB_DIFFERENT: the filters differ in hash_count; or both this filter and earlier ones have lines, and neither number
+ * of lines is 2^j times the other. *difference says what differs. Nothing is changed then. SB_BAD_CELLS: the items of
+ * an exact filter cannot be read; some may have been added. SB_OUT_OF_RANGE: the filter that is built does not size
+ * itself. May also return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
 												sb_difference *difference) SB_NOEXCEPT;
@@ -147,9 +151,12 @@ SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb
 SB_NODISCARD sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *found) SB_NOEXCEPT;
 
 /*
- * Adds all items of `other` to `builder`; `other` keeps them. SB_DIFFERENT: the two differ in hash_count, in
- * line_count, or in whether the filter sizes itself; or both have a kind, and the kinds differ. Nothing is changed
- * then. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * Adds all items of `other` to `builder`; `other` keeps them. May return SB_NO_MEMORY, SB_INTERRUPTED. SB_DIFFERENT,
+ * and no item is added, in two cases:
+ *  - The two differ in hash_count, in line_count, or in whether the filter sizes itself; or both have a kind, and the
+ *    kinds differ.
+ *  - Stored filters with lines were added to both, and neither number of these lines is 2^j times the other. The kind
+ *    and the rate of `builder` may have changed then.
  */
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 
@@ -159,7 +166,7 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
  * `with_room` is for a filter that sizes itself and will get more items: if it is not exact, it gets room for at
  * least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
  * effect. The result then has as many lines as the largest of these filters, or 2^j times as many if the other items
- * would lift its rate above the one asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * would lift its rate too far above the one asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
@@ -187,9 +194,9 @@ sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 /*
  * Writes all that the builder holds as bytes for another process of the same version. They are in a new block of
  * `to`, after `in_front` bytes for the caller; *size is the number of bytes without `in_front`. The bytes are never
- * stored. The builder can still be used. The bytes are at most a few more than the value of the filter would have;
- * lines that are mostly zero take fewer. SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES:
- * plan.kind is set if there are items.
+ * stored. The builder can still be used. There are at most a few more bytes than plan.line_count lines have (32 MB if
+ * the filter sizes itself), plus the lines of the stored filters that were added; fewer if there are few items.
+ * SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
  */
 SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front,
 											   void **bytes, size_t *size) SB_NOEXCEPT;

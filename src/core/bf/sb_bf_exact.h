@@ -35,11 +35,12 @@ SB_NODISCARD sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_store
 											 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Turn an exact filter into one with lines, without room for more items. sb_bf_plan_compact() plans it at the rate
- * `fpr`, as a filter that was told its number of items. sb_bf_exact_to_lines() writes the lines. It REQUIRES: *plan
- * comes from sb_bf_plan_compact() for the same filter; `lines` is zeroed and has room for the lines. SB_OUT_OF_RANGE,
- * SB_TOO_LARGE: see sb_bf_plan(); SB_OUT_OF_RANGE also if the filter is not exact. May also return SB_BAD_CELLS,
- * SB_INTERRUPTED.
+ * These two turn an exact filter into one with lines, without room for more items. sb_bf_plan_compact() plans it at
+ * the rate `fpr`, as a filter that was told its number of items. SB_OUT_OF_RANGE, SB_TOO_LARGE: see sb_bf_plan();
+ * SB_OUT_OF_RANGE also if the filter is not exact.
+ *
+ * sb_bf_exact_to_lines() writes the lines. SB_BAD_CELLS: see sb_bf_check(). May also return SB_INTERRUPTED. REQUIRES:
+ * *plan comes from sb_bf_plan_compact() for the same filter; `lines` is zeroed and has room for the lines.
  */
 SB_NODISCARD sb_status sb_bf_plan_compact(const sb_bf *bf, double fpr, sb_bf *plan) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan,

@@ -10,8 +10,9 @@ namespace streambloom {
 namespace {
 
 /*
- * Remembers grams that were written, so that they need not be written again: for each value of a gram's 8 highest
- * bits the last one. All slots begin with a gram that has been written.
+ * Remembers some of the grams that were written, so that they need not be written again. There are 256 slots, one for
+ * each value of a gram's 8 highest bits; each has the last gram with these bits. All slots begin with a gram that was
+ * written.
  */
 class recent_grams
 {

@@ -67,8 +67,9 @@ private:
 };
 
 /*
- * The program that is built. Characters that follow each other (a *run*) push the answers of their grams; all() and
- * any() join answers. If memory runs out, failed() is true and everything is ignored from then on.
+ * The program that is built. For the characters of a *run*, which follow each other in the text, it pushes the
+ * answers of their grams; all() and any() join answers. If memory runs out, failed() is true, and the program is of
+ * no use.
  */
 class gram_program
 {
@@ -120,8 +121,8 @@ public:
 	}
 
 	/*
-	 * Join the answers pushed since `before` to one: all of them are required, or any of them is enough. If there are
-	 * none, nothing is required.
+	 * Both join the answers that were pushed since `before` into one. all(): each of them is required. any(): one of
+	 * them is enough. If none was pushed, the joined answer requires nothing.
 	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }

@@ -1,16 +1,25 @@
 /*
- * gram_regex.cpp: finds the grams that each text has if it matches an advanced regular expression of PostgreSQL
+ * gram_regex.cpp: finds the grams that a text must have to match an advanced regular expression of PostgreSQL
  * (regex/re_syntax: "ARE").
  *
- * It reads the expression by recursive descent, and gives up if it would have to guess. It reads the parts like this:
- *  - Characters that follow each other are a run; each gram of the run is required.
- *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run. A part that is repeated (+, {2})
- *    ends one run and begins another; it occurs once in each of them.
- *  - One of several alternatives must be there. A few alternatives without parentheses inside, and the few characters
- *    of a set, are each joined with the characters before and behind them. No run reaches into or out of other
- *    alternatives.
- *  - ^ and $ become the marks of the text's beginning and end: newlines do not end lines unless an option says so.
- *  - Everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
+ * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
+ * nothing is required. These parts are not understood: a backward reference; an escape for a character other than \t,
+ * \n, \r, \f and \v, such as \x41; an option that changes the syntax or the meaning of a newline; more than 100
+ * parentheses inside each other; a count above 255; and most of what PostgreSQL refuses as an error. The rest is read
+ * like this:
+ *  - Characters that follow each other are a run. Each gram of the run is required.
+ *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
+ *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.
+ *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
+ *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
+ *    with the characters behind it. No run reaches into or out of any other alternatives.
+ *  - Any other group has runs of its own, also if it is repeated or has only one alternative.
+ *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
+ *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run: a
+ *    repeated one, or one with a hyphen, a class, an escape or ^.
+ *  - ^, \A, $ and \Z become the marks of the text's beginning and end: newlines do not end lines unless an option
+ *    says so.
+ *  - A dot, a class such as \d, and a constraint (\m, a lookahead, a lookbehind) end the run and require nothing.
  */
 #include "base/stop.hpp"
 #include "gram/gram_program.hpp"
@@ -115,8 +124,10 @@ private:
 	}
 
 	/*
-	 * Reads alternatives up to a parenthesis or the end. Pushes one answer. If `behind` is not NULL, they occur once
-	 * and end there: then each is joined with the characters before and behind them.
+	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. `behind` is the byte
+	 * after the closing parenthesis if the alternatives are to be joined with their neighbours: then each continues
+	 * the run before them and is followed by the characters at `behind`. If `behind` is NULL, the alternatives have
+	 * runs of their own.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
@@ -141,8 +152,9 @@ private:
 	}
 
 	/*
-	 * Adds the characters at `from` to the run, as many as can be in a gram together with the run. They are not
-	 * taken: at_ stays as it is.
+	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has
+	 * no more, and only up to the first that is not plain or is repeated. They are not taken: at_ stays as it is, so
+	 * they are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{
@@ -172,8 +184,8 @@ private:
 	}
 
 	/*
-	 * Returns where the parenthesis just opened ends (behind it), if its content can be joined with its neighbours.
-	 * Returns nullptr if not.
+	 * Returns the byte after the closing parenthesis of the group that begins at at_, if the group can be joined with
+	 * its neighbours. Returns nullptr if it cannot.
 	 */
 	const unsigned char *behind_joined() const
 	{
@@ -339,7 +351,10 @@ private:
 			return false;
 		if (take('?') && !take(':'))
 		{
-			/* Lookahead and lookbehind: the text they ask for may be there or not; it does not come next. */
+			/*
+			 * Lookahead and lookbehind match no text of their own, and the text after ! must not be there. So they
+			 * require nothing.
+			 */
 			constraint = true;
 			take('<');
 			if (!take('=') && !take('!'))
@@ -355,8 +370,9 @@ private:
 	}
 
 	/*
-	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character. A set of
-	 * a few characters is read like alternatives.
+	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character.
+	 * Otherwise a set of a few characters that is not repeated is read like alternatives, and any other set like a
+	 * dot.
 	 */
 	bool read_bracket()
 	{

@@ -1,11 +1,11 @@
 /*
  * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
  *
- * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its
- * *grams* are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
+ * A text is taken as the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
+ * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
  * sequence with fewer than n characters is one gram. A pattern (of LIKE, or a regular expression) gives grams that
  * every matching text has; a pattern with alternatives gives several sets of grams, and every matching text has all
- * grams of one of the sets. So a text without these grams cannot match. A text with these grams may or may not match.
+ * grams of one of the sets. A text that lacks a gram of each set cannot match. Any other text may match or not.
  *
  * With `fold`, letters are folded first (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */
@@ -85,9 +85,10 @@ typedef struct sb_gram_query
 } sb_gram_query;
 
 /*
- * Takes a pattern apart into a query. The query requires nothing if the pattern is not understood, or if the
- * comparison would refuse it with an error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query
- * is empty.
+ * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in four cases: the pattern is not
+ * understood, the comparison would refuse it with an error, a text without any gram of the pattern can match, or the
+ * comparison ignores case and the form does not fold. sb_gram_release() frees the query's memory. SB_NO_MEMORY,
+ * SB_INTERRUPTED: *query is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,
@@ -95,7 +96,10 @@ SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comp
 
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
-/* True if a text can match that has no other grams of the query than those for which there[] is not 0. */
+/*
+ * there[i] says for gram i of the query whether the text may have it; 0: the text does not have it. Returns false if
+ * such a text cannot match.
+ */
 bool		sb_gram_can_match(const sb_gram_query *query, const signed char *there) SB_NOEXCEPT;
 
 #ifdef __cplusplus

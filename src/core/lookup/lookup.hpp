@@ -2,9 +2,9 @@
  * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf_lookup.cpp,
  * tbf_lookup.cpp, stable_lookup.cpp or abf_lookup.cpp.
  *
- * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and
- * returns SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls the sb_lookup records
- * how far the step has come, but has no pointer to bytes of the value.
+ * The step function of a type does as much as it can with the bytes at hand. If bytes are missing, it notes in
+ * lookup->need which ones, and returns SB_NEED_BYTES; it is called again when the caller has handed them over.
+ * Between calls the sb_lookup records how far the search has come, but no step keeps a pointer to bytes of the value.
  */
 #ifndef STREAMBLOOM_LOOKUP_HPP
 #define STREAMBLOOM_LOOKUP_HPP

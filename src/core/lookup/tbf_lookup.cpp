@@ -33,10 +33,11 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * slice_entries entries of the table are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the
- * first slice is read where the entry should lie by interpolation. The error grows with the square root of the
- * table's length; mostly one or two slices are enough. If the hashes are not spread so well (or somebody made the
- * table by hand), the search interpolates at most four times; from then on it halves the rest of the table.
+ * The search in the table reads slices of slice_entries entries (2 kB, a TOAST chunk or two). Hashes are spread
+ * evenly, so the first slice is read where the entry should lie by interpolation. The error of this grows with the
+ * square root of the table's length; mostly one or two slices are enough. If the hashes are not spread so well (or
+ * somebody made the table by hand), the search interpolates at most four times; from then on it halves the rest of
+ * the table.
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;

@@ -162,9 +162,9 @@ static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double 
 }
 
 /*
- * This is the only place where a calculation with doubles decides what is stored. All machines get the same result,
- * because IEEE 754 defines how each subtraction, division and multiplication is rounded. And nothing is added to a
- * product: a compiler might turn that into a fused multiply-add, which rounds differently.
+ * Here a calculation with doubles decides what is stored. All machines get the same result, because IEEE 754 defines
+ * how each subtraction, division and multiplication is rounded. And nothing is added to a product: a compiler might
+ * turn that into a fused multiply-add, which rounds differently.
  */
 uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) noexcept
 {

@@ -127,17 +127,17 @@ typedef enum sb_stable_type
 
 /*
  * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
- * the other type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf,
- * everything else ibf. It is the type asked for; for SB_STABLE_EITHER it is the type that the value claims to be
- * (sbf, if the value is too short to tell).
+ * another type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf, everything
+ * else ibf. It is the type asked for; for SB_STABLE_EITHER it is ibf if the value claims to be one, and otherwise
+ * sbf.
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;
 
 /*
- * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and not more cells
- * non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there are.
- * Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
+ * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and no more cells
+ * may be non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there
+ * are. Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
  * `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;

@@ -31,12 +31,14 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 /*
  * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells. So if the
  * stream raises cells by less than P evictions lower them, the filter empties, until a step does not find P cells to
- * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps; with
- * multi_class it lasts m Max / P steps. With few bits the former is shorter for every P that keeps the rate. With
- * four bits, and with as few hashes as best_hashes() chooses, it is longer than with multi_class and the evictions of
- * an sbf. This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low or
- * mostly high. The table shows how many items of the highest seventh of the importances are missed after 6,000 more
- * items, in 64 kB at 1 %, if importances are uniform:
+ * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps. With
+ * multi_class it lasts m Max / P steps.
+ *
+ * With few bits value-weighted eviction is worse, for every P that keeps the rate. With four bits, and as few hashes
+ * as best_hashes() chooses, a cell lasts longer than with multi_class and the evictions of an sbf. This holds for all
+ * rates up to 0.2, for uniform importances and for streams in which they are mostly low or mostly high. The table
+ * shows how many items of the highest seventh of the importances are missed after 6,000 more items, in 64 kB at 1 %,
+ * if importances are uniform:
  *
  *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %

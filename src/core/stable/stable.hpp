@@ -160,7 +160,10 @@ inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, ui
 	}
 }
 
-/* The same, but after the last cell comes the first one. */
+/*
+ * Does the same, but goes on with the first cell after the last one. `all_cells` is the number of cells. REQUIRES:
+ * first < all_cells, count <= all_cells.
+ */
 inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first,
 						  uint64_t count)
 {
@@ -174,7 +177,10 @@ inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint
 void evict_run(sb_stable *stable, unsigned char *cells);
 void evict_by_value(sb_stable *stable, unsigned char *cells);
 
-/* For the sample of importances behind the cells (ibf.cpp): one checks a sample, the other unites two samples. */
+/*
+ * For the sample of importances behind the cells (ibf.cpp): sample_is_valid() checks a sample, unite_samples() unites
+ * two.
+ */
 bool sample_is_valid(const sb_stable *stable, const unsigned char *cells);
 void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src);
 

@@ -6,8 +6,9 @@
  * filter is larger than the level-1 cache, the cells are prefetched eight steps ahead. (The places of value-weighted
  * eviction cannot be calculated in advance: its draws depend on the cells.)
  *
- * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. The machine, a Xeon (Sapphire Rapids), was
- * shared with others, so only the relation of the numbers means something.
+ * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. Each line is another way to find the item's
+ * cells and to take 1 from each of the P cells. The machine, a Xeon (Sapphire Rapids), was shared with others, so only
+ * the relation of the numbers means something.
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
@@ -15,7 +16,7 @@
  *   the same in vectors                                           21       149
  *   cells of four steps in vectors, P in words                    25       161
  *   both in vectors                                               18       150
- *   the same, asked for 8 steps ahead                             17.4     100
+ *   the same, prefetched 8 steps ahead                            17.4     100
  *   the same, 16 steps ahead                                      17.6     100
  *   with the flags of duplicates                                  21       120
  */

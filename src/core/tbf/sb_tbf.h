@@ -16,10 +16,13 @@ extern "C" {
 #define SB_TBF_MIN_BLOCK 64
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
-/* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
+/*
+ * Stored counters of a filter that decays, or that has hits with fractions, count in 1/16 hits (exact: in 2^-12 hits).
+ * Those of any other filter count whole hits.
+ */
 #define SB_TBF_UNIT_BITS 4
-#define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
-#define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
+#define SB_TBF_MAX_SPREAD 32	/* half-lives by which the base of a merged filter may lie before its newest hit */
+#define SB_TBF_MAX_CELL (UINT64_C(1) << 62)	/* counters, and the words of sums, are below this */
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* microseconds before or after 2000; also the longest half-life or epoch */
 
 /* sb_tbf.layout; stored. */
@@ -59,37 +62,38 @@ typedef struct sb_tbf
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
 	double		fpr;
-	uint32_t	payload;		/* extensible: bytes of directory and blocks, 0 if all counters are zero; flat: 0 */
+	uint32_t	payload;		/* extensible, exact: bytes of directory and blocks, 0 without counters; flat: 0 */
 	uint32_t	extra;			/* bytes after the counters: the list of hot items, or the table of recurring minimum */
 	uint16_t	top;			/* parameter: entries of the list of hot items; 0: none is kept */
 } sb_tbf;
 
 /*
- * A moment on the decaying scale. A hit at this moment weighs 2^half_lives * scale / 2^62. That weight is rounded up,
- * by less than 1e-9 of itself.
+ * The start of an epoch, as a place on the decaying scale. Let x be this start in half-lives since 2000-01-01 UTC. A
+ * hit of the epoch weighs 2^x, which is 2^half_lives * scale / 2^62. That weight is rounded up, by less than 1e-9 of
+ * itself.
  */
 typedef struct sb_moment
 {
-	int64_t		half_lives;		/* floor(E*T / half_life) */
+	int64_t		half_lives;		/* floor(x); without decay 0 */
 	uint64_t	scale;			/* 2^62 .. 2^63 */
 	/* 2^62 .. 2^63: 2^125 / scale, too large by less than 1e-9 of itself; exactly 2^63 if scale is 2^62 */
 	uint64_t	inverse;
-	int64_t		epoch_start;	/* E*T, microseconds */
+	int64_t		epoch_start;	/* microseconds; without decay 0 */
 } sb_moment;
 
 /*
- * Sets *out to the moment of the time `at`. The moment is the start of the epoch that `at` lies in, so that decay
- * happens at common epoch boundaries (Cheng et al., Fig. 1). Let T be `epoch`, E = floor(at / T), and
- * x = E*T / half_life. Then half_lives is floor(x), and scale is 2^62 * 2^(x - floor(x)), rounded up. Without decay
- * half_lives is 0 and scale is 2^62. The arithmetic uses only integers, so the result is the same on every machine.
- * REQUIRES: sb_tbf_plan() accepts half_life and epoch, |at| <= SB_TBF_MAX_TIME.
+ * Sets *out to the moment of the time `at`: the start of the epoch that `at` lies in, so that decay happens at epoch
+ * boundaries that all hits share (Cheng et al., Fig. 1). Let T be `epoch`, E = floor(at / T), and x = E * T /
+ * half_life. Then half_lives is floor(x), and scale is 2^62 * 2^(x - floor(x)), rounded up. Without decay half_lives
+ * is 0 and scale is 2^62. The arithmetic uses only integers, so the result is the same on every machine. REQUIRES:
+ * sb_tbf_plan() accepts half_life and epoch, |at| <= SB_TBF_MAX_TIME.
  */
 void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out) SB_NOEXCEPT;
 
 /*
- * Sets *out to the value of a hit of this weight: ceil(weight * 2^(12 + frac x)), in 2^-12 hits at the start of the
- * moment's half-life. SB_OUT_OF_RANGE if the weight is NaN, infinite or below 0. SB_OVERFLOW if the value is too
- * large; the value of a weight below 2^33 always fits.
+ * Sets *out to the value of a hit of this weight: weight * 2^12 * moment->scale / 2^62, rounded up. So it is in 2^-12
+ * hits at the start of the moment's half-life. SB_OUT_OF_RANGE if the weight is NaN, infinite or below 0. SB_OVERFLOW
+ * if the value is too large; the value of a weight below 2^33 always fits.
  */
 SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) SB_NOEXCEPT;
 
@@ -116,16 +120,17 @@ SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_
 
 /*
  * Checks everything after the header: the counters, and the table of recurring minimum or the list of hot items. Call
- * it once for each value that comes from outside. The other functions of the core are safe without it. `cells`: all
- * that follows the header, here and in the functions below. SB_BAD_CELLS: the counters or the table are wrong.
- * SB_BAD_LIST, SB_BAD_LENGTH: the list is wrong.
+ * it once for each value that comes from outside. The other functions of the core are safe without it. Here and in
+ * all functions below, `cells` are the bytes that follow the header. SB_BAD_CELLS: the counters or the table are
+ * wrong. SB_BAD_LIST, SB_BAD_LENGTH: the list is wrong. May also return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
 /*
- * Returns the count, at the time `at`, of an item whose smallest counter is `units`: (units + slack) * 2^(base -
- * x(at)) hits, rounded up. Returns infinity if `at` lies so far before the base that the count exceeds the range of
- * double.
+ * Returns the count, at the time `at`, of an item whose smallest counter is `units`. That is the sum of `units` and
+ * of sb_tbf_slack(), both taken as hits at the base, times 2^(base - x), rounded up; x is the start of the epoch of
+ * `at` in half-lives since 2000. Returns infinity if `at` lies so far before the base that the count exceeds the
+ * range of double.
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 
@@ -134,8 +139,9 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
 /*
  * Returns an upper bound of the probability that an item is counted too high by more than `over` hits, if all items
- * have `total` hits at the same time. The bound is (k W / (m t))^k, where W is `total`, t is `over` and m is the
- * number of cells: Markov's inequality for each of the k cells. Exact: 0. NaN unless over > 0 and total >= 0.
+ * together have `total` hits. The bound is (k W / (m t))^k, at most 1, where W is `total`, t is `over` and m is the
+ * number of cells: Markov's inequality for each of the k cells. For an exact filter it is 0. NaN unless over > 0 and
+ * total >= 0.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
 
@@ -156,11 +162,11 @@ SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cell
 double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
- * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the share that other items add on
- * average. That share is estimated as the mean of the smallest of k counters drawn at random from the block. The
- * result lies between 0 and the smallest counter. It may be too small: slack is not added, and it is rounded to
- * nearest. Not for filters with minimum increase, since their counters are no sums. SB_BAD_CELLS if the block cannot
- * be read.
+ * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the amount that other items add to
+ * it on average. That amount is estimated as the mean of the smallest of k counters drawn at random from the block.
+ * For an exact filter the result is the item's count. It lies between 0 and the smallest counter. It may be too
+ * small: slack is not added, and it is rounded to nearest. Of no use for filters with minimum increase, since their
+ * counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at,
 									   double *out) SB_NOEXCEPT;
@@ -173,7 +179,7 @@ typedef struct sb_tbf_stats
 	/* widths[0] counters are zero, widths[b] lie between 2^(b-1) and 2^b - 1 units */
 	uint64_t	widths[SB_TBF_WIDTHS];
 	double		fill;			/* the share of counters that are not zero; exact: 0 */
-	double		current_fpr;	/* the share of items that are overcounted now, fill^k; exact: 0 */
+	double		current_fpr;	/* estimated share of items that are overcounted now, fill^k; exact: 0 */
 	/* number of items, estimated from fill; infinite if no counter is zero; exact: the true number */
 	double		items;
 } sb_tbf_stats;
@@ -204,8 +210,9 @@ uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
  * Checks whether two filters can be merged, as sb_bf_plan_union() does for a bf, and sets *out to the header of an
- * empty filter for the result. Half-life, epoch and number of hashes must agree, the sizes may differ by a power of
- * two, and neither filter may have recurring minimum. SB_DIFFERENT: they cannot be merged.
+ * empty filter for the result. Half-life, epoch and number of hashes must agree. If neither filter is exact, the
+ * larger one must have 2^j times as many cells as the smaller one. Neither filter may have recurring minimum.
+ * SB_DIFFERENT: they cannot be merged.
  */
 SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
@@ -213,9 +220,10 @@ SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tb
 /* ------------------------------------------------------- a new value made from an old one */
 
 /*
- * These three functions make a new value from a stored one. They allocate one block from `to`: `in_front` bytes for
- * the caller, then the header, then all that follows it. They set *out to the new header, and *value to the block,
- * which the caller releases. The block may be larger than in_front + sb_tbf_size(out).
+ * sb_tbf_decay(), sb_tbf_set_layout() and sb_tbf_remove() make a new value from a stored one. They allocate one block
+ * from `to`: `in_front` bytes for the caller, then the header, then all that follows it. They set *out to the new
+ * header, and *value to the block, which the caller releases. The block may be larger than in_front +
+ * sb_tbf_size(out).
  *
  * If the new value would be the same as the old one, there is nothing to do: they return SB_OK, set *value to NULL,
  * and allocate nothing. *value is also NULL with any status but SB_OK.
@@ -243,8 +251,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
 /*
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE if the item has no such hit: then *most is an upper bound of
- * the item's hits at that moment, or 0 if the moment lies after the newest hit. REQUIRES: nothing was forgotten
- * (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
+ * the item's hits, in hits at that moment; it is 0 if no hit in the filter is so late. REQUIRES: nothing was
+ * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 									 uint64_t hit,

@@ -12,35 +12,39 @@ extern "C" {
 #endif
 
 /*
- * A builder keeps exact sums of hits, in 2^-12 hits. It begins with a sum for each item, in a set of hashes. Once that
- * set would be larger than the filter's cells, it goes over to a sum for each cell. The sums are rounded once, when
- * the filter is stored. Everything is a sum or a maximum of integers. So the stored bytes do not depend on the order
- * of hits, nor on how the hits were split over builders. (With minimum increase this holds for sums of items only:
- * with sums of cells, the order of hits matters.)
+ * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in
+ * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells; if the
+ * filter sizes itself, at a fixed number of items. The sums are rounded once, when the filter is stored. Everything
+ * is a sum or a maximum of integers. So the stored bytes do not depend on the order of hits, nor on how the hits were
+ * split over builders. (With minimum increase this holds for sums of items only: with sums of cells, the order of
+ * hits matters.)
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: all that earlier calls added with SB_OK is still in. Of what this call was to
- *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with SB_OK.
- *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were pending
- *    (sb_tbf_builder_settle()) count as part of the call.
+ *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with
+ *    SB_OK.
+ *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were
+ *    pending (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
- *  - SB_BAD_CELLS, SB_BAD_LIST (a stored filter cannot be read): the same as after SB_OVERFLOW.
+ *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
  */
 typedef struct sb_tbf_builder sb_tbf_builder;
 
 /* What the sums of a new builder belong to. */
 typedef enum sb_tbf_sums_of
 {
-	SB_TBF_SUMS_OF_ITEMS,		/* to collect hits */
-	SB_TBF_SUMS_OF_CELLS		/* to add up stored filters */
+	SB_TBF_SUMS_OF_ITEMS,		/* for a builder that collects hits */
+	SB_TBF_SUMS_OF_CELLS		/* for a builder that adds up stored filters */
 } sb_tbf_sums_of;
 
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
  * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then
- * has. (expected_items == 0 cannot replace this argument, since a builder may also continue a stored filter that once
- * sized itself.) If `plan` is exact, there are no cells: then the sums are of items and the filter sizes itself,
- * whatever the arguments say. With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY,
+ * has. (plan->expected_items == 0 does not mean the same: a builder may also continue a stored filter that once sized
+ * itself and now keeps its size.)
+ *
+ * Two kinds of plans override the arguments. If `plan` is exact, the filter sizes itself and the sums are of items,
+ * since there are no cells yet. With recurring minimum the sums are of cells in any case. SB_NO_MEMORY,
  * SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of,
@@ -53,7 +57,11 @@ SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tb
 SB_NODISCARD sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other,
 										   sb_tbf_builder **out) SB_NOEXCEPT;
 
-/* Makes a builder that begins with all that a stored filter holds. SB_BAD_CELLS, SB_BAD_LIST. */
+/*
+ * Makes a builder that begins with all that a stored filter holds. With any status but SB_OK *out is NULL.
+ * SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH: the filter cannot be read. May also return SB_OVERFLOW, SB_NO_MEMORY,
+ * SB_INTERRUPTED.
+ */
 SB_NODISCARD sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells,
 										 sb_tbf_builder **out) SB_NOEXCEPT;
 
@@ -78,7 +86,8 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 /*
  * Adds the same hit to the list of hot items; `weight` is the one that sb_tbf_hit() was given. Returns true if the
  * item is new to the list: then give its text to sb_tbf_builder_name_hot_item() next. Without the text, the hit is
- * counted in the error of the list instead. Does nothing if there is no list (sb_tbf.top is 0).
+ * counted in the error of the list instead. If there is no list (sb_tbf.top is 0) or the weight is 0, it does nothing
+ * and returns false.
  */
 bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 									   double weight) SB_NOEXCEPT;
@@ -103,10 +112,13 @@ SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEP
 
 /*
  * Adds all that a stored filter counts, times `weight`. The builder's parameters become those of the merged filter
- * (sb_tbf_plan_merge()). If the filter that is built does not size itself, its sums are of cells from then on. Weights
- * that are whole numbers or have at most 14 binary digits are exact; others are rounded up to 14 digits (by less than
- * 2^-13 of themselves). SB_OUT_OF_RANGE: the weight is NaN, below 0, or SB_TBF_MAX_WEIGHT or more. SB_DIFFERENT: the
- * filters cannot be added up, for a reason that sb_tbf_plan_merge() gives, or because difference->parameter is "kind".
+ * (sb_tbf_plan_merge()). If the filter that is built does not size itself, its sums are of cells from then on.
+ * Weights that are whole numbers or have at most 14 binary digits are exact; others are rounded up to 14 digits (by
+ * less than 2^-13 of themselves).
+ *
+ * SB_OUT_OF_RANGE: the weight is NaN, below 0, or SB_TBF_MAX_WEIGHT or more. SB_DIFFERENT: the filters cannot be
+ * added up. The reason is one that sb_tbf_plan_merge() gives; or difference->parameter is "kind", and their kinds
+ * differ.
  */
 SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 												 double weight,
@@ -114,8 +126,11 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
 
 /*
  * Adds all that `other` holds. `other` does not change, except that its pending hits are added to it. SB_DIFFERENT:
- * the two cannot be added up. The reasons are those for a stored filter, and two more, for which difference->parameter
- * is NULL: only one of the two filters sizes itself, or one builder has collected hits for other parameters.
+ * the two cannot be added up. The reasons are those for a stored filter, and two more, for which
+ * difference->parameter is NULL:
+ *  - only one of the two filters sizes itself;
+ *  - neither sizes itself, at least one builder has sums of items, and the two filters differ in their number of
+ *    hashes, half-life, epoch or number of cells.
  */
 SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other,
 											sb_difference *difference) SB_NOEXCEPT;
@@ -123,10 +138,13 @@ SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_buil
 /* ----------------------------------------------------------------- results */
 
 /*
- * Makes the stored filter, in one block of `to`: `in_front` bytes for the caller, the header, the cells. The block may
- * be larger than in_front + sb_tbf_size(stored). The builder can be used further. SB_TOO_LARGE: the value would have
- * more than SB_MAX_BYTES; sb_tbf_size(stored) says how many. SB_BAD_LIST: the builder came from bytes with a list of
- * hot items that has more hits than the total. *value is NULL with any status but SB_OK.
+ * Makes the stored filter, in one block of `to`: `in_front` bytes for the caller, the header, and what follows it.
+ * The block may be larger than in_front + sb_tbf_size(stored). The builder can be used further. *value is NULL with
+ * any status but SB_OK.
+ *
+ * SB_TOO_LARGE: the value would have more than SB_MAX_BYTES; sb_tbf_size(stored) says how many. SB_OVERFLOW,
+ * SB_TOTAL_OVERFLOW: a counter, or the total of all hits, is too large. SB_BAD_LIST: the builder came from bytes with
+ * a list of hot items that has more hits than the total. May also return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front,
 											sb_tbf *stored,
@@ -134,8 +152,11 @@ SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_me
 
 /*
  * Writes all that the builder holds as bytes for another process of the same version, into a block of `to`, after
- * `in_front` bytes for the caller. SB_TOO_LARGE: in_front and these bytes are more than `most`; *size says how many.
- * SB_DIFFERENT: the filter has recurring minimum, so it cannot be united with others, and is not sent.
+ * `in_front` bytes for the caller. *size is the number of bytes without in_front. SB_TOO_LARGE: in_front and these
+ * bytes would be more than `most`. The function stops at the first part that does not fit; *size is then about the
+ * number of bytes up to the end of that part. SB_DIFFERENT: the filter has recurring minimum, so it cannot be united
+ * with others, and is not sent. May also return the statuses of sb_tbf_builder_settle(). *bytes is NULL with any
+ * status but SB_OK.
  */
 SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front,
 												size_t most,

@@ -25,9 +25,9 @@ using namespace streambloom;
 /* ---------------------------------------------------------------- parameters */
 
 /*
- * The number of hashes is 0.6 log2(1/p) instead of the classic optimum log2(1/p). At 1 % this costs a tenth more
- * cells, but an item touches 4 of them instead of 7. Fewer hashes also make the extensible layout smaller, since its
- * size follows from the number of counters that are not 0.
+ * The number of hashes is 0.6 log2(1 / fpr), rounded up, instead of the classic optimum log2(1 / fpr). At 1 % this
+ * costs a tenth more cells, but an item touches 4 of them instead of 7. Fewer hashes also make the extensible layout
+ * smaller, since its size follows from the number of counters that are not 0.
  */
 static uint8_t hashes_for(double fpr)
 {

@@ -1,10 +1,10 @@
 /*
- * tbf_builder.cpp: see sb_tbf_builder.h: begins and ends builders, and adds hits to the sums.
+ * tbf_builder.cpp: begins and ends builders, and adds hits to their sums. See sb_tbf_builder.h.
  *
  * In a builder that is not small the newest hits stay pending as long as they are of one half-life. They are added a
- * batch at a time, so that the memory of the next hits can be prefetched. A sum does not depend on when a hit is
- * added. With minimum increase the order matters, so it is kept: hits are added in the order in which they came, and
- * before a plane falls out.
+ * batch at a time, so that the memory of the next hits can be prefetched. This does not change a sum. With minimum
+ * increase the order of hits matters. Therefore hits are always added in the order in which they came, and with
+ * minimum increase the pending ones are added before an old plane falls out.
  */
 #include "tbf/tbf_builder.hpp"
 
@@ -168,7 +168,7 @@ static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int
 	return sums_add_item(sums, &builder->plan, index, hash, half_lives, value);
 }
 
-/* Does the same, for a hit that may be the first after a failure, when grow_if_needed() is still to be called. */
+/* Calls grow_if_needed(), which may be due after an earlier failure, and then add_item(). */
 static sb_status add_one(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
 {
 	const sb_status status = grow_if_needed(builder);
@@ -176,7 +176,8 @@ static sb_status add_one(sb_tbf_builder *builder, int index, uint64_t hash, int6
 }
 
 /*
- * Returns the index of plane number `plane`, which once was the result of sums_turn(); -1 if it has fallen out since.
+ * Returns the index that the plane with this number has now (0: the newest), or -1 if the plane has fallen out.
+ * REQUIRES: the plane is not newer than the newest one.
  */
 static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 {
@@ -225,8 +226,8 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 }
 
 /*
- * Adds the pending hits. Those that cannot be added, because there is no memory or the caller wants to stop, stay
- * pending. If a hit overflows its counter, the whole batch is dropped.
+ * Adds the pending hits. If that fails because there is no memory or the caller wants to stop, the hits that were not
+ * added stay pending. After SB_OVERFLOW no hit stays pending: those that were not added are lost.
  *
  * This function, begin_run() and add_at_once() are not inlined, because sb_tbf_builder_add_hit() is called for each
  * row, and is faster if it stays short.
@@ -245,8 +246,9 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 }
 
 /*
- * Adds the hits that came in a row at one moment to the totals. It does not matter when: a sum that falls out with its
- * plane has the same effect as one that is noted after that.
+ * Adds the total of the present run (hits that came one after the other at one moment) to the totals. It may do so
+ * late: if the run's plane has fallen out meanwhile, the result is the same as if the total had been added first and
+ * had fallen out with the plane.
  */
 static void end_run(sb_tbf_builder *builder)
 {
@@ -281,9 +283,9 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	end_run(builder);
 
 	/*
-	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending items
-	 * are added. With minimum increase they are not, because an item raises its counters to a minimum over all planes.
-	 * So with minimum increase the pending items are added before.
+	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending hits
+	 * are added. With minimum increase they are not, because a hit raises the cells of its item to a minimum over all
+	 * planes. So with minimum increase the pending hits are added before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);

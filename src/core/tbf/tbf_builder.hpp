@@ -104,9 +104,9 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 }
 
 /*
- * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken. It then
- * gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane. At that moment it has more
- * items than that filter can hold at 1 %. These are constants; only tests make them smaller.
+ * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken, that is,
+ * at 21 million items. It then gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane.
+ * That filter can hold fewer items than these at 1 %. These are constants; only tests make them smaller.
  */
 struct outgrown_at
 {
@@ -159,7 +159,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 	return grow(builder);
 }
 
-/* Does the same for `items` items in all. */
+/* Brings the set to a state in which it can have `items` items in all, as grow() does for one more. */
 [[nodiscard]] sb_status grow_to(sb_tbf_builder *builder, uint64_t items);
 
 /* Moves the items to a set of another capacity, or to one with room for more planes. */
@@ -175,7 +175,10 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
  */
 [[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized);
 
-/* Does the same, with the largest possible filter, for more items than a set takes. */
+/*
+ * Calls items_to_cells() for a set that may not grow any more. A filter that sizes itself gets the largest possible
+ * size, or that of builder->filters (see sized_by_both()).
+ */
 [[nodiscard]] sb_status outgrow(sb_tbf_builder *builder);
 
 /* Releases the memory of the sums: the planes of cells, the set of items. */
@@ -223,8 +226,8 @@ private:
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
 /*
- * Adds the cells of another builder, whose sums are of cells. It has as many cells, or fewer by a power of two
- * (tbf_builder_unite.cpp). REQUIRES: as unite_items().
+ * Adds the cells of another builder, whose sums are of cells. Its filter has as many cells as that of this builder,
+ * or 2^j times fewer (tbf_builder_unite.cpp). REQUIRES: sums_combine_notes() was called.
  */
 [[nodiscard]] sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
@@ -235,8 +238,8 @@ private:
 										 const filter_weight *weight);
 
 /*
- * Allocates and fills in an exact filter of all items: header and counters. REQUIRES: the builder owns its items, at
- * most SB_TBF_EXACT_ITEMS of them.
+ * Sets *stored to the header of an exact filter of all items, allocates the filter's value, and writes its items
+ * there. REQUIRES: the builder owns its items, at most SB_TBF_EXACT_ITEMS of them.
  */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 
@@ -273,7 +276,7 @@ inline bool counts_apart(const sb_tbf_builder *builder)
 /* Adds the table of a stored filter. */
 [[nodiscard]] sb_status read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);
 
-/* The bytes of the stored table: how many they are, and writing them. */
+/* size_of_recurring() returns the number of bytes of the stored table; write_recurring() writes them. */
 uint32_t size_of_recurring(const sb_tbf_builder *builder);
 [[nodiscard]] sb_status write_recurring(const sb_tbf_builder *builder, unsigned char *table);
 

@@ -72,7 +72,10 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	return SB_OK;
 }
 
-/* Moves the items to a larger set, or to cells if these take less memory. */
+/*
+ * Moves the items to a larger set, or to cells if these take less memory. If the filter sizes itself, the items go to
+ * cells when the set would have more than outgrown.set_slots slots.
+ */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
 	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots :
@@ -115,8 +118,8 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 /* --------------------------------------------------------- from items to cells */
 
 /*
- * With minimum increase: raises each cell to the largest sum of its items. So no item has more than any of its cells,
- * in whatever order the slots are read.
+ * With minimum increase: raises each cell to the largest sum of its items. So each cell of an item is at least the
+ * item's sum, and the result does not depend on the order of the slots.
  */
 static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {

@@ -15,8 +15,10 @@ using namespace streambloom;
 constexpr uint64_t room_of_merged = 4;
 
 /*
- * Sets *plan to the plan of the stored filter with cells. A filter that sizes itself gets the size for its number of
- * items. If no filter is large enough for them, or if its sums are already of cells, it has the largest possible size.
+ * Sets *plan to the plan of the stored filter with cells. If the builder's plan has cells already, it stays as it is.
+ * Otherwise the filter sizes itself and its sums are of items: it gets the size for its number of items, or for
+ * room_of_merged times as many if filters were merged. If no filter is large enough for them, it has the largest
+ * possible size.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
@@ -110,8 +112,9 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 }
 
 /*
- * Sets *set to the set of items, for reading in the order of hashes, as storing needs it. If the slots are not in that
- * order, *sorted is allocated: the sorted hashes.
+ * Copies builder->set to *set, to be read in the order of hashes. If the set uses the secret, its slots are not in
+ * that order. Then *sorted is a new array with the sorted hashes, to which set->sorted points; the caller releases
+ * it. Otherwise *sorted is NULL.
  */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {
@@ -153,7 +156,7 @@ sb_tbf streambloom::sized_by_both(const sb_tbf *filters, const sb_tbf *for_items
 	return sb_tbf_plan_merge(filters, &sized, &united, &difference) == SB_OK ? united : *filters;
 }
 
-/* Begins a builder over cells, for items and for filters with cells. */
+/* Begins a builder whose sums are of cells, for the items and for builder->filters. */
 static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
 {
 	sb_tbf for_items;

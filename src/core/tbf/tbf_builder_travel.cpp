@@ -3,13 +3,13 @@
  * numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
- *     self_sized?, filters?, over cells?, any?, merged?, fractions? (a byte each)
+ *     does the filter size itself? are filters sent? are the sums of cells? any? merged? fractions? (a byte each)
  *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
- *     over items: their number (8), the hashes, then their words of each plane that is there (8 each)
- *     over cells: for each plane that is there its number of bytes (8), and its words, packed like extensible counters
- *     filters: all of this once more, for the sums of the filters with cells
+ *     sums of items: their number (8), the hashes, then their words of each plane that is there (8 each)
+ *     sums of cells: for each plane that is there its number of bytes (8), and its words as extensible counters
+ *     if filters are sent: all of this once more, for builder->filters
  *
  * Items are copied once when they are sent. They are not copied when they arrive: sb_tbf_builder_unite() reads them in
  * the bytes received.
@@ -35,7 +35,9 @@ class outgoing
 public:
 	outgoing(const sb_memory *memory, size_t in_front, size_t most) : memory_(memory), most_(most), used_(in_front) {}
 
-	/* Makes room for `bytes` more. SB_TOO_LARGE: there would be more than `most`; used() is how many there would be. */
+	/*
+	 * Makes room for `bytes` more. SB_TOO_LARGE: there would be more than `most`; used() counts these bytes as well.
+	 */
 	sb_status reserve(uint64_t bytes)
 	{
 		if (bytes > most_ || used_ > most_ - bytes)
@@ -451,7 +453,7 @@ static sb_status check_words(const unsigned char *column, uint64_t count)
 	return SB_OK;
 }
 
-/* Reads the items, which are the rest of the bytes. They are not copied, because uniting reads them only once. */
+/* Reads the items. They are not copied, because uniting reads them only once. */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
 	borrowed_items *borrowed = &builder->borrowed;

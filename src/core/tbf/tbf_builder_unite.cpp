@@ -121,9 +121,9 @@ sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const
 }
 
 /*
- * Adds a filter with cells to a builder that sizes itself and whose sums are of items. These filters are added up in a
- * builder of their own, builder->filters. Only when all items are there it is known how many cells the result has, and
- * so where the items go.
+ * Adds a filter with cells to a builder that sizes itself and whose sums are of items. Such filters are added up in a
+ * builder of their own, builder->filters. How many cells the result has is known only when all items are there; until
+ * then the items cannot be added to cells.
  */
 static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
 						   sb_difference *difference)

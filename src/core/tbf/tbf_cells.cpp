@@ -4,10 +4,11 @@
  * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest width
  * that holds the largest counter of the filter.
  *
- * Extensible (for the purpose of their O-TBF, Fig. 3: short counters for the many small ones, long ones for the few
- * hot ones, and any counter found without unpacking the others). Their overflow table and pool of free counters need
- * pointers. This layout has directly addressable codes instead (Brisaboa, Ladra, Navarro, "DACs: Bringing direct
- * access to variable-length codes", 2013) over a bitmap of the counters that are not zero:
+ * Extensible: short counters for the many small numbers, long ones for the few large numbers, and any counter found
+ * without unpacking the others. The O-TBF of Cheng et al. (Fig. 3) has the same purpose, but its overflow table and
+ * its pool of free counters need pointers. This layout has directly addressable codes instead (Brisaboa, Ladra,
+ * Navarro, "DACs: Bringing direct access to variable-length codes", 2013) over a bitmap of the counters that are not
+ * zero:
  *
  *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the
  *             blocks
@@ -17,14 +18,15 @@
  *     2                  counters that are not zero: the codes of level 1
  *     L                  for each level, bits of a code: 1 .. 32
  *     2 (L - 1)          for each level from the second on, number of codes
- *     2 (cells/512 - 1)  rank samples: counters not zero before counter 512, 1024, ...
+ *     2 (cells/512 - 1)  rank samples: how many counters before counter 512, 1024, ... are not zero
  *     cells / 8          the bitmap
  *     each level         its codes, packed; then, but for the last level, a bit for each code: does it go on?
  *
  * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
  * long as there are any. To find the code of level i + 1 that belongs to a code of level i, count the go-on bits
  * before that code. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first byte. The
- * widths are those that make the block smallest (see choose_levels), so equal counters give equal bytes.
+ * widths are those that make the block smallest (choose_levels() in tbf_packed.cpp), so equal counters give equal
+ * bytes.
  */
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"

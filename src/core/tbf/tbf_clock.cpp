@@ -1,10 +1,14 @@
 /*
- * tbf_clock.cpp: converts times to the decaying scale. A hit at time t weighs 2^x hits of the origin, where x = E(t) *
- * T / half_life and E(t) = floor(t / T). This is the algorithm of Cheng et al. (Fig. 1), which decays at common epoch
- * boundaries. (Their eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
+ * tbf_clock.cpp: converts times to weights on the decaying scale. Times are microseconds since 2000-01-01 UTC. T is
+ * the filter's parameter `epoch`, the length of an epoch. The time t lies in epoch number E(t) = floor(t / T), and x
+ * = E(t) * T / half_life is the start of this epoch in half-lives since 2000-01-01. A hit at the time t weighs 2^x:
+ * all hits of an epoch weigh the same, and those of an epoch that begins a half-life later weigh twice as much.
  *
- * Integer arithmetic is used, so that two machines store the same bytes. Everything is rounded up, so that no count is
- * ever too small. Only hits_at(), which is for estimates, calculates with doubles and rounds to nearest.
+ * This is the algorithm of Cheng et al. (Fig. 1), which decays at epoch boundaries that all hits share. (Their eq. 1
+ * takes the floor of each hit's own age instead; the two differ by up to one epoch.)
+ *
+ * What is stored is calculated with integers, so that two machines store the same bytes. Everything is rounded up, so
+ * that no count is ever too small. Only hits_at(), which is for estimates, rounds to nearest.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -98,7 +102,7 @@ sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) noex
 	return SB_OK;
 }
 
-/* The double at or next above value. */
+/* Returns the smallest double that is at least `value`. */
 static double round_up(u128 value)
 {
 	if (value == 0)
@@ -127,7 +131,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 		spare++;
 	}
 
-	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives); the inverse is exactly 2^63 if x is a whole number */
+	/* 2^(base - x) = 2^(base - half_lives) * inverse / 2^63. If x is a whole number, the inverse is exactly 2^63. */
 	int64_t distance = tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives;
 	u128 product = hits * moment.inverse;
 	if (distance > 2000)

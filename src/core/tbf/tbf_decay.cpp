@@ -133,7 +133,10 @@ SB_VARIANTS(passed, fade_flat,
 			(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
 			(from, bytes, cell_bits, half_lives, to))
 
-/* For more half-lives than a cell has bits: every counter becomes 0. Returns 0 if all of them were 0 before. */
+/*
+ * Returns 0 if all counters are 0, else any other number. To be used for more half-lives than a cell has bits: then
+ * every counter becomes 0.
+ */
 template <sb_simd variant>
 SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)
 {

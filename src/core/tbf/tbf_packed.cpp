@@ -174,10 +174,15 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 }
 
 /*
- * Sets of_width[b] to how many codes have b bits, 0 .. 62. `numbers` are either codes (`above` is 0) or counters,
- * which are larger than their codes by 1 (`above` is 1). Counters that are zero have no code; they are counted in
- * of_width[63]. For a code q, 2q + 1 is one bit longer than q; for a zero counter it has all 64 bits set. There are
- * four tables, so that equal neighbours do not wait for each other.
+ * Subtracts `above` from each number, modulo 2^64, and sets of_width[b] to how many of the results have b bits. There
+ * are three uses:
+ *  - Numbers are codes, `above` is 0: the widths of codes.
+ *  - Numbers are counters, `above` is 1: the same, since a code is its counter minus 1. A counter that is zero has no
+ *    code. Its result has all 64 bits set and is counted in of_width[63].
+ *  - Numbers are codes, `above` is UINT64_MAX: the widths of their counters.
+ *
+ * The code looks at the result q as 2q + 1, which is one bit longer and never 0. There are four tables, so that equal
+ * neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {
@@ -205,9 +210,9 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 
 /*
  * Chooses the widths that take the fewest bits, by dynamic programming from the top. Let n[j] be the number of codes
- * that have anything at bit j or above. A level that begins at bit j and has width b costs n[j] * b bits, and n[j]
- * go-on bits if it is not the last. Each further level also costs 32 bits, for its head and for bytes filled up. Of
- * two widths of equal cost the narrower one is taken.
+ * that have anything at bit j or above; for j = 0 it is the number of all codes. A level that begins at bit j and has
+ * width b costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32
+ * bits, for its entries in the head and for bytes filled up. Of two widths of equal cost the narrower one is taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
@@ -283,8 +288,8 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 }
 
 /*
- * Writes the lowest `width` bits of each code. Four codes are put together first, because the writer can only take one
- * after the other.
+ * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number: each call of the
+ * writer has to wait for the one before, the joining has not.
  */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {
@@ -407,8 +412,8 @@ SB_KERNEL uint64_t deposit(uint64_t bits, uint64_t mask)
 }
 
 /*
- * A counter q <= 2^(j-1) becomes zero: its code is below 2^(j-1). Any other counter becomes ceil(q / 2^j): its code q
- * - 1 is shifted.
+ * With j = half_lives, a counter q <= 2^(j-1) becomes zero: its code q - 1 is below 2^(j-1). Any other counter
+ * becomes ceil(q / 2^j): its code is shifted by j bits.
  */
 template <sb_simd variant>
 SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest)

@@ -34,7 +34,7 @@ struct gathered
 	uint32_t count = 0;
 	uint64_t codes[SB_TBF_BLOCK];		/* each counter minus 1 */
 	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* bit i: counter i is not zero */
-	uint16_t before[SB_TBF_BLOCK / 64]; /* for each word of the bitmap, how many counters come before it */
+	uint16_t before[SB_TBF_BLOCK / 64]; /* for each word of the bitmap, how many codes come before it */
 };
 
 inline uint64_t bytes_for(uint64_t bits)

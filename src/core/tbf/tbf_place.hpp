@@ -37,8 +37,8 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 double items_for_fill(const sb_tbf *tbf, double fill);
 
 /*
- * For estimates: returns `units` at the base, which may be negative, as hits at the time `at`, rounded to nearest.
- * Slack is not added.
+ * For estimates: converts `units`, a number of units at the base that may be negative, to hits at the time `at`,
+ * rounded to nearest. Slack is not added.
  */
 double hits_at(const sb_tbf *tbf, double units, int64_t at);
 

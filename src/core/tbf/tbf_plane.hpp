@@ -56,9 +56,10 @@ struct cell_plane
 void release_cell_plane(cell_plane *plane); /* plane may be NULL */
 
 /*
- * Returns how many bytes the plane's cells would take as extensible counters. This is nearly always an upper bound: it
- * allows one byte for a cell of a block, and one for an entry of a list. An entry of a list takes more only if the
- * entries are far from each other.
+ * Estimates how many bytes the plane's cells would take as extensible counters: a byte for each cell of a block with
+ * words, and a fourth of the memory of the lists, which is more than three bytes for each entry. That is nearly
+ * always enough, except for lists of few entries: the bitmap of their blocks alone takes cells / 8 bytes
+ * (tbf_cells.cpp).
  */
 inline uint64_t usual_bytes(const cell_plane *plane)
 {
@@ -77,9 +78,9 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Makes room for `count` more cells in a block without words: in its list, or as words if they are too many for a
- * list. The room is added to what was promised since word_at() was last called for the block. SB_NO_MEMORY: the block
- * holds what it held.
+ * Makes room for `count` more cells in a block without words: in its list, or as words if a list would get too long.
+ * Room that was promised before stays promised until word_at() is called for the block. SB_NO_MEMORY: the block holds
+ * what it held.
  */
 [[nodiscard]] sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count);
 
@@ -95,8 +96,9 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 
 /*
- * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() adds the
- * cell in that case, with the word 0. REQUIRES: hold_cells() has made room for add_word().
+ * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() returns
+ * it, too, but first adds a cell that is missing, with the word 0. REQUIRES: hold_cells() has made room for
+ * add_word().
  */
 const uint64_t *find_word(const few_cells *few, uint32_t cell);
 uint64_t *add_word(cell_plane *plane, uint32_t block, uint32_t cell);

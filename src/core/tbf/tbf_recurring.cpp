@@ -7,10 +7,10 @@
  * look. If that Bloom filter held an item by mistake, the item would be looked for where its hits are not, and
  * undercounted. Here one table of hashes and counts, which makes no such mistakes, replaces both.
  *
- * A hit is added to all the item's cells, and to its entry if it has one. If it has none, and its minimum does not
- * recur after the hit, it gets an entry with that minimum. Why it never undercounts: cells count all hits, so the
- * minimum is at least the item's hits when the entry is made. From then on, both get the same hits. No hits of other
- * items are added to an entry, so an entry is never above the minimum of the cells.
+ * A hit is added to all the item's cells, and also to the item's entry in the table if it has one. If it has none,
+ * and its minimum does not recur after the hit, it gets an entry with that minimum. Why an entry never undercounts:
+ * cells count all hits, so the minimum is at least the item's hits when the entry is made. From then on, both get the
+ * same hits. No hits of other items are added to an entry, so it is never above the minimum of the cells.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

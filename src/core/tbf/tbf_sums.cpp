@@ -1,12 +1,13 @@
 /*
  * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
  *
- * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It is added to plane floor(x / 16), as v *
- * 2^(floor(x) mod 16). So a 64-bit word of a plane has room for 2^34 hits, and a sum does not depend on the order of
- * its terms. The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the
- * newest hit, are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes,
- * its item is inserted into the set of items all the same.) Rounding happens only when the value is stored: once, and
- * up.
+ * Let a hit come x half-lives after 2000, and let v be its value from sb_tbf_hit(), in 2^-12 hits. It counts v *
+ * 2^floor(x). It is added to plane floor(x / 16), as v * 2^(floor(x) mod 16). So a 64-bit word of a plane has room
+ * for 2^34 hits, and a sum does not depend on the order of its terms.
+ *
+ * The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the newest hit,
+ * are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes, its item is
+ * inserted into the set of items all the same.) Rounding happens only when the value is stored: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -113,8 +114,8 @@ constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /*
- * Not a lambda: where a lambda is not inlined, the compiler takes one that only prefetches for one that does nothing,
- * and drops it.
+ * A function, not a lambda: a compiler that does not inline a lambda that only prefetches believes that it does
+ * nothing, and drops the call.
  */
 SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
 							 uint64_t hash)

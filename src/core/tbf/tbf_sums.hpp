@@ -33,10 +33,10 @@ struct tbf_sums
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
 	sb_u128 loss[SB_TBF_PLANES]; /* the most that one item loses if the plane falls out */
-	sb_u128 dropped_total;		 /* of planes that fell out, as if they were in the newest plane not kept */
+	sb_u128 dropped_total;		 /* of planes that fell out, counted as in the plane before the oldest kept */
 	sb_u128 dropped_loss;
 	int64_t newest_plane;
-	int64_t newest_half_life; /* the greatest floor(x) of anything added */
+	int64_t newest_half_life; /* of all that was added: the newest half-life, since 2000 */
 	int64_t oldest_base;	  /* the lowest base of all filters merged */
 	int64_t newest;			  /* start of the epoch of the newest hit */
 	bool any;				  /* something was added */
@@ -45,14 +45,17 @@ struct tbf_sums
 };
 
 /*
- * Makes floor(half_lives / 16) the newest plane if it is newer than that; the oldest planes fall out. Returns the
- * index of that plane, 0 .. 3, or -1 if it is older than all planes kept. If the plane is NULL, the caller has to make
- * it. A plane of cells comes from make_cell_plane(). For a plane of items the caller takes one that fell out
- * (sums_take_fallen()), or if there is none, adds a zeroed one to the set.
+ * Let p = floor(half_lives / 16) be the number of the plane of this half-life. If p is greater than newest_plane,
+ * plane p becomes the newest, and the oldest planes fall out. Returns the index that plane p has now, 0 .. 3, or -1
+ * if it is older than all planes kept.
+ *
+ * If the plane with that index is NULL, the caller has to make it. A plane of cells comes from make_cell_plane(). For
+ * a plane of items the caller takes one that fell out (sums_take_fallen()), or if there is none, adds a zeroed one to
+ * the set.
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
-/* Makes plane number `wanted` the newest, if it is newer than that: for each plane added, the oldest one falls out. */
+/* If `wanted` is greater than newest_plane, makes it the newest: for each new plane the oldest one falls out. */
 void sums_make_room(tbf_sums *sums, int64_t wanted);
 
 /*
@@ -65,9 +68,9 @@ void sums_make_room(tbf_sums *sums, int64_t wanted);
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
 
 /*
- * Adds hits of one half-life to sums of items: inserts the items into the set and adds the values to their words, in
- * order, until the set has no room. Returns how many hits it added. REQUIRES: hash_set_has_room(); index >= 0; the
- * plane lies beside the set's hashes.
+ * Adds hits of one half-life to sums of items, in order: inserts each item into the set and adds the value to its
+ * word, until the set has no room. Returns how many hits it has taken. *status is SB_OVERFLOW if the last of these
+ * did not fit into its word. REQUIRES: hash_set_has_room(); index >= 0; the plane lies beside the set's hashes.
  */
 size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
 					 const uint64_t *values, size_t count, sb_status *status);
@@ -81,8 +84,8 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 
 /*
  * Adds hits of many items to their cells, in any order; all hits are of one half-life. Prefetches the cells of the
- * next items while it adds to the others. SB_OVERFLOW: some of the hits were added, so the sums are of no use.
- * SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
+ * next items while it adds to the others. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to
+ * all of its cells. SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
  */
 [[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
 									   const uint64_t *hashes, const uint64_t *values, size_t count);
@@ -147,14 +150,15 @@ struct filter_weight
  * A stored filter is added, times a weight, in two steps.
  *
  * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
- * parts of 16 binary digits. Each part has a plane of its own: *planes of them, 1 to 4, from the plane of the base up
- * to at most the one after that of the newest hit. Returns the index of the first; the others have index - 1, index -
- * 2, ... An index that is not 0 .. 3 belongs to a plane that has fallen out. The caller then allocates those of the
- * planes that are NULL. If the filter has no hits, or the weight is 0, nothing changes, and the result is -1.
+ * parts of 16 binary digits, and each part has a plane of its own. *planes is the number of these planes, 1 to 4; the
+ * newest of them is at most the one after that of the newest hit. Returns the index of the oldest of them; the others
+ * have index - 1, index - 2, ... An index that is not 0 .. 3 belongs to a plane that has fallen out. The caller then
+ * allocates those of the planes that are NULL. If all of them have fallen out, the result is -1. If the filter has no
+ * hits, or the weight is 0, it is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
- * `tbf`; `filter` may have fewer cells, by a power of two. Amounts are rounded up, in units of 2^-44 hits at the base
- * or smaller ones, so that amounts far below a hit keep their proportions.
+ * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
+ * smaller ones, so that amounts far below a hit keep their proportions.
  */
 int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes);
 [[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
@@ -244,9 +248,9 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 										exact_item *out, uint32_t *count);
 
 /*
- * Packs the words of one plane as extensible counters are packed, so that it can be sent to another process. The plane
- * has the cells of tbf. unpack_block() with *out gives the words back. out->payload becomes the number of bytes.
- * SB_TOO_LARGE: these are more than `room`, or more than a value may have.
+ * Packs the words of one plane in the form of extensible counters, so that it can be sent to another process. The
+ * plane has the cells of `tbf`. unpack_block() with *out gives the words back. out->payload becomes the number of
+ * bytes. SB_TOO_LARGE: these are more than `room`, or more than a value may have.
  */
 [[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
 										size_t room);
@@ -262,8 +266,9 @@ inline int place_in_plane(int64_t half_lives)
 }
 
 /*
- * Totals of weighted filters could exceed 128 bits. Therefore they stop at this number, which no stored filter can
- * have: an overflow, whatever the order. (To reach it by hits alone would need 2^65 rows.)
+ * Totals of weighted filters could exceed 128 bits. Therefore a sum that reaches this number stays there, in whatever
+ * order its terms come. No stored filter can have such a total: it is an overflow when the filter is stored. (To
+ * reach it by hits alone would need 2^65 rows.)
  */
 constexpr u128 too_much = u128{1} << 126;
 

@@ -16,19 +16,19 @@ using namespace streambloom;
 namespace {
 
 /*
- * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit is added to the
- * item's smallest cell only. Other cells of the item are raised to the new value if they are below it. A cell's value
- * is its words in all planes, read as one number.
+ * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit is added to
+ * the item's smallest cell only. Other cells of the item are raised to the new value if they are below it. A cell's
+ * value is its words in all planes, read as one number.
  *
  * Why it never undercounts: for every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits.
- *  - A hit keeps this for its own item: all cells of the item end at the smallest + the hit, or above. It keeps it for
- *    other items, because no cell ever becomes smaller.
+ *  - A hit keeps this for its own item: afterwards each cell of the item is at least the smallest one before plus the
+ *    hit. It keeps it for other items, because no cell ever becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
  *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words, which are
  *    not larger, plus the hit, which sums_note_hit() adds to the loss as well. (Adding only the difference, in the
  *    hit's plane, would be correct too. But the difference may have digits that only older planes have.)
- *  - Storing, decay, merging and widening are monotone in each counter, or add up counters. So they keep for minimum
- *    increase what they keep for sums.
+ *  - Storing, decay and widening never make the smaller one of two counters the larger one, and merging adds counters
+ *    up. So the inequality survives them, as it does for sums.
  */
 struct cell_words
 {
@@ -53,8 +53,8 @@ static u128 value_of(const cell_words &words)
 }
 
 /*
- * Compares by value. Of equal values, the one that loses less when planes fall out is the larger one, so there are no
- * ties.
+ * Compares by value. Of two equal values, the one with more in older planes is the smaller one, because it loses more
+ * when planes fall out. So two cells are equal only if all their words are.
  */
 static bool is_below(const cell_words &a, const cell_words &b)
 {

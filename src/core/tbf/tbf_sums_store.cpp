@@ -130,8 +130,8 @@ sb_status block_words::add_up(uint32_t block)
 }
 
 /*
- * Raises each cell to the largest sum of its items. So no item has more than any of its cells, in whatever order the
- * slots are read.
+ * Raises each cell to the largest sum of its items. So each cell of an item is at least the item's sum, and the
+ * result does not depend on the order of the slots.
  */
 void block_words::raise(uint32_t block)
 {
@@ -344,10 +344,11 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 }
 
 /*
- * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`. If only hits were added, the base
- * is the half-life of the newest hit. If filters were merged, it is the oldest base of these, since there nothing has
- * to be rounded. But if that base is more than SB_TBF_MAX_SPREAD half-lives behind, or a counter would become too
- * large there to be easily split (see below), it is the lowest base at which neither is the case.
+ * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
+ *  - If only hits were added, the base is the half-life of the newest hit.
+ *  - If filters were merged, it is the oldest base of these, since there nothing has to be rounded. But it is at most
+ *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life, and no counter may become too large to be split easily
+ *    (see below). So it is the lowest base from there on for which this holds and the total fits.
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {

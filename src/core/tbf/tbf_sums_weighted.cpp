@@ -24,11 +24,11 @@ static int64_t newest_half_life(const sb_tbf *filter)
 
 namespace {
 
-/* The planes to which a filter's counters are added, and the shifts for that, when it is added with a weight. */
+/* Where the counters of a filter go when it is added with a weight: to which planes, and by which shifts. */
 struct placing
 {
 	int64_t plane; /* the oldest of the planes that they go to */
-	int planes;	   /* number of planes over which each is split */
+	int planes;	   /* number of planes over which each counter is split */
 	/* counter * factor * 2^counters is the amount in 2^-12 hits of that plane; may be negative */
 	int64_t counters;
 	int64_t total; /* the same exponent for total and slack */
@@ -54,10 +54,10 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * A counter is split if it may have so many digits that a word would be full after a few filters. With a half-life
-	 * it is split only from 56 digits on, because the plane after the newest costs 16 half-lives at the far end. (An
-	 * unsplit counter that falls out is below 2^55 in a plane 64 half-lives below the newest: less than 2^-20 of a
-	 * hit.)
+	 * A counter is split if it may have so many digits that a word would be full after a few filters. With a
+	 * half-life it is split only from 56 digits on: if the plane after the newest is used, another 16 half-lives fall
+	 * out at the far end. (A counter that is not split and falls out is below 2^55 in a plane 64 half-lives below the
+	 * newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);

@@ -160,7 +160,10 @@ void streambloom::top_hit(const sb_moment *moment, double weight, sb_u128 *least
 	if (weight == 0)
 		return;
 
-	/* as in sb_tbf_hit(); the scale is rounded up by less than 1e-9 of itself unless it stands for 1 */
+	/*
+	 * The hit is calculated as in sb_tbf_hit(). Unless the scale is exactly 1, it was rounded up by less than 1e-9 of
+	 * itself. So a lower bound is calculated with scale - scale / 2^29, which is less than the true scale.
+	 */
 	int exponent;
 	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
 	exponent -= 53;
@@ -520,7 +523,10 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 void streambloom::top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at,
 							 double *from, double *to)
 {
-	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives), the inverse rounded up by less than 1e-9 unless x is whole */
+	/*
+	 * 2^(base - x) = 2^(base - half_lives) * inverse / 2^63, where x is the moment in half-lives since 2000. Unless x
+	 * is a whole number, the inverse was rounded up by less than 1e-9 of itself.
+	 */
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 	uint64_t inverse = moment.scale == one ? moment.inverse : moment.inverse - (moment.inverse >> 29);

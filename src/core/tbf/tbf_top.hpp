@@ -52,15 +52,16 @@ uint32_t top_slots(uint32_t room);
 void top_index(top_list *list);
 
 /*
- * Splits a hit, before the shift by half-lives, into *least, a lower bound, and *lost, by how much it may be more:
- * both in 2^-40 hits. REQUIRES: sb_tbf_hit() accepts moment and weight.
+ * Splits a hit into *least, a lower bound of it, and *lost, the most by which it may exceed that bound. Both are in
+ * 2^-40 hits at the start of the moment's half-life. REQUIRES: sb_tbf_hit() accepts moment and weight.
  */
 void top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost);
 
 /*
  * Adds *least to the item, and `lost` to the error. Both are given at this half-life; if it is newer than the list's
- * base, it becomes the base. Returns false if the item is not listed: then *least becomes an amount at the list's base
- * (2^-40 hits, not 0), for top_insert().
+ * base, it becomes the base. Returns true if nothing is left to do: the item is listed, or *least has become 0 by
+ * rounding. Returns false if the item is not listed: then *least becomes an amount at the list's base (2^-40 hits,
+ * not 0), for top_insert().
  */
 [[nodiscard]] bool top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost);
 

@@ -66,9 +66,10 @@ private:
 
 /*
  * Allocates a value and fills in the counters that status = produce(block, counters, &empty) gives, as for
- * measure_cells(). It is called twice for each block, in order. planned->extra bytes after the counters are left to
- * the caller. Sets the fields of *planned that describe the counters. SB_TOO_LARGE: *planned says how large the value
- * would be. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever `produce` returns.
+ * measure_cells(). produce() is called twice for each block: for all blocks in order, and then once more.
+ * planned->extra bytes after the counters are left to the caller. Sets the fields of *planned that describe the
+ * counters. SB_TOO_LARGE: *planned says how large the value would be. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and
+ * whatever produce() returns.
  */
 template <typename Produce>
 sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
