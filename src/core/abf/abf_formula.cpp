@@ -81,9 +81,9 @@ double sb_abf_load(int hash_count, int generations, double fpr, int block_bits) 
 }
 
 /*
- * Chooses l. Up to some hundred slices, more slices need fewer bits; but each look-up reads all slices. The l chosen
- * here needs about 5 % more bits than the best l. For rates of 10 %, 1 %, 0.1 % and 0.01 % it is 5, 21, 38 and 54;
- * the best k for these are 4, 8, 11 and 14.
+ * Chooses l: 5, 21, 38 and 54 for rates of 10 %, 1 %, 0.1 % and 0.01 %. The best k for these l are 4, 8, 12 and 15.
+ * Up to some hundred slices, more slices need fewer bits, but each look-up reads all slices. With the l chosen here a
+ * filter needs about 5 % more bits than with the best l.
  */
 static int best_generations(double fpr)
 {

@@ -73,7 +73,7 @@ typedef struct sb_lookup
 
 	/* The answer, after SB_OK. */
 	bool		found;			/* is the item in the filter? */
-	uint64_t	units;			/* of a tbf: the item's count for sb_tbf_count(); 0 if it is not found */
+	uint64_t	units;			/* of a tbf: the item's count in units, from which sb_tbf_count() makes hits; else 0 */
 	uint32_t	listed;			/* after sb_lookup_top(): the number of hot items */
 
 	/* For the core alone. */

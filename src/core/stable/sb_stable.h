@@ -149,11 +149,11 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
  * outside the range counts as the nearer end of the range.
  *
  * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes
- * the place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they
- * would have if they were different, rounded down. So the rate that was planned for uniform importances is kept
- * whatever the importances are. For two_class an item is important if it is above the median of the sample, that is,
- * if more importances of the sample are lower than are higher. If the sample is empty, the item counts as one in the
- * middle.
+ * the place of (importance - low) / (high - low). If the sample has this importance itself, once or several times,
+ * each of these entries has a rank of its own. The result is the mean of the values for the middles of these ranks,
+ * rounded down. So the rate that was planned for uniform importances is kept whatever the importances are. For
+ * two_class an item is important if it is above the median of the sample, that is, if more importances of the sample
+ * are lower than are higher. If the sample is empty, the item counts as one in the middle.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */

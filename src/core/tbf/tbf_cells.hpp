@@ -69,8 +69,8 @@ private:
 };
 
 /*
- * Does both passes in one, for the extensible layout. The caller offers some room; blocks that do not fit into it are
- * only measured.
+ * Does the work of cell_meter and cell_writer in one pass, for the extensible layout. The caller offers some room;
+ * blocks that do not fit into it are only measured.
  */
 class cell_packer
 {

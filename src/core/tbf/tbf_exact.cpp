@@ -420,7 +420,7 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 		return bits.digits(parts.records + item * parts.record, digits.lower);
 	};
 	uint32_t item = end - 1;
-	while (begin < item) /* binary search: if items were chosen by somebody, buckets may be long */
+	while (begin < item) /* binary search: a bucket is long if somebody chose items with close hashes */
 	{
 		const uint32_t half = begin + (item - begin) / 2;
 		if (lower_of(half) < lower)

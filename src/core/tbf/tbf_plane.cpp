@@ -283,7 +283,7 @@ uint32_t count_words(const uint64_t *words, uint32_t count)
 	return static_cast<uint32_t>(found[0] + found[1] + found[2] + found[3]);
 }
 
-/* Writes the indices of the words that are not 0 to `cells`, without a branch. Returns how many they are. */
+/* Writes to `cells` the indices of the words that are not 0, without a branch. Returns how many there are. */
 static uint32_t cells_that_hold(const uint64_t *words, uint32_t count, uint16_t *cells)
 {
 	uint32_t found = 0;

@@ -332,8 +332,8 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 		return SB_OK;
 	}
 	/*
-	 * A block with a list has SB_TBF_BLOCK cells. If the other filter's block is smaller, it is spread over them
-	 * first.
+	 * The non-zero cells of this block are in a list (few_cells), so the block has SB_TBF_BLOCK cells. If the other
+	 * filter's block is smaller, it is widened first: each of its sums is repeated 2^halvings times.
 	 */
 	uint64_t largest = 0;
 	block_counters widened;
