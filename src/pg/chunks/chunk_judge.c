@@ -70,7 +70,9 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	Oid			oid = RelationGetRelid(chunk);
 
-	if (scan->clause == NULL)
+	if (scan->unasked)
+		verdict->reason = CHUNK_IS_NOT_ASKED;
+	else if (scan->clause == NULL)
 		verdict->reason = CHUNK_EQUALS_NULL;
 	else if (chunk_summary_says_no(&scan->summaries, oid))
 	{
@@ -191,6 +193,9 @@ chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, cons
 	scan->count = count;
 	scan->chunks = memcpy(palloc(count * sizeof(Oid) + 1), chunks, count * sizeof(Oid));
 	scan->left_alone = palloc0(count * sizeof(bool) + 1);
+	scan->unasked = comparison == NULL;
+	if (scan->unasked)
+		return;
 	scan->any = IsA(comparison, ScalarArrayOpExpr);
 	scan->clause = comparison = copyObject(comparison);
 	sides = scan->any ? castNode(ScalarArrayOpExpr, comparison)->args : castNode(OpExpr, comparison)->args;

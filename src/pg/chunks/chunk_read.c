@@ -101,7 +101,9 @@ make_query(ChunkReader *reader)
 	query->canSetTag = true;
 	query->rtable = list_make1(rte);
 	query->jointree = makeFromExpr(list_make1(from), NULL);
-	if (conditions == NIL || scan->locked_before)
+	if (scan->unasked)
+		query->jointree->quals = conditions != NIL ? (Node *) make_ands_explicit(conditions) : NULL;
+	else if (conditions == NIL || scan->locked_before)
 		query->jointree->quals = (Node *) make_ands_explicit(lcons(copyObject(scan->clause), conditions));
 	else
 	{
@@ -238,7 +240,7 @@ chunk_read_next(ChunkReader *reader)
 {
 	ChunkScan  *scan = reader->scan;
 
-	if (scan->clause == NULL)
+	if (scan->clause == NULL && !scan->unasked)
 		return NULL;
 	for (;;)
 	{

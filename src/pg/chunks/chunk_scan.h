@@ -65,6 +65,9 @@ typedef struct ChunkScan
 	 */
 	bool		locked_before;
 
+	/* Nothing is known that could be asked about: all chunks are read. */
+	bool		unasked;
+
 	/* chunk_judge.c */
 	MemoryContext context;		/* in which the scan lives */
 	MemoryContext query_context;	/* emptied when the reading begins again */
@@ -87,9 +90,9 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
- * parent, with varno 1; `value` takes the place of its right side. If `value` is NULL, no row matches. `parent` is
- * open, and chunk_scan_end() closes it. The OIDs are copied. All memory is taken from the current context, which must
- * live as long as the scan.
+ * parent, with varno 1; `value` takes the place of its right side. If `value` is NULL, no row matches. If `comparison`
+ * is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and chunk_scan_end() closes it.
+ * The OIDs are copied. All memory is taken from the current context, which must live as long as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);

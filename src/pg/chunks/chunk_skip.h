@@ -84,6 +84,9 @@ extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
  */
 extern bool chunk_skip_is_noted(void);
 
+/* A table of the statement that is being planned has a bf index, although the planner was not told. */
+extern void chunk_skip_note_bf_index(void);
+
 /*
  * Returns descendants of a relation (a list of RelOptInfo): if `scanned`, those that are scanned, otherwise those
  * that have children of their own. Relations that are proved empty are left out. REQUIRES: root->append_rel_array is

@@ -159,23 +159,6 @@ can_be_read_backward(Plan *append)
 	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
 }
 
-/* Returns why the table of an Append did not get the node PartitionScan, for EXPLAIN (VERBOSE). */
-static List *
-why_no_partition_scan(const PlannedStmt *statement, const Bitmapset *relids)
-{
-	int			relid = -1;
-
-	while ((relid = bms_next_member(relids, relid)) >= 0)
-	{
-		const RangeTblEntry *rte = rt_fetch(relid, statement->rtable);
-		const char *why = rte->rtekind == RTE_RELATION ? partition_scan_refusal(rte->relid) : NULL;
-
-		if (why != NULL)
-			return list_make1(makeString(pstrdup(why)));
-	}
-	return NIL;
-}
-
 /*
  * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. Returns
  * the node, otherwise the plan as it was.
@@ -251,7 +234,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	skip->custom_exprs = arguments;
 	skip->custom_private = list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
 									   list_make4(unasked, unasked_why, list_make1_int(guarded),
-												  why_no_partition_scan(statement, relids)));
+												  partition_scan_refusals(statement, relids)));
 	skip->custom_relids = relids;
 	skip->methods = &chunk_skip_scan_methods;
 	return (Plan *) skip;
@@ -436,6 +419,13 @@ bool
 chunk_skip_is_noted(void)
 {
 	return planning != NULL && planning->met_bf_index;
+}
+
+void
+chunk_skip_note_bf_index(void)
+{
+	if (planning != NULL)
+		planning->met_bf_index = true;
 }
 
 List *

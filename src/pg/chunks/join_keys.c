@@ -1,6 +1,7 @@
 /*
  * join_keys.c: executes the node JoinKeys, which stands between Hash and its input. It passes the rows on, and
- * collects the hashes of their keys. Keys that are NULL are left out, because the operators of the keys are strict.
+ * collects the hashes of their keys, for JoinSkip, or their values, for PartitionScan. Keys that are NULL are left out,
+ * because the operators of the keys are strict.
  */
 #include "chunks/join_skip.h"
 
@@ -13,6 +14,8 @@
 #include "executor/executor.h"
 #include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
@@ -25,13 +28,49 @@
 /* A set begins with room for so many keys. */
 #define FIRST_ROOM 64
 
+/* The type of values that are kept. */
+typedef struct KeptType
+{
+	bool		by_value;
+	int16		length;
+} KeptType;
+
+/* A value that is kept. Values with the same bytes are the same. */
+typedef struct KeptValue
+{
+	Datum		value;
+	uint32		hash;
+	char		status;
+} KeptValue;
+
+#define TYPE_OF_TABLE(table) ((const KeptType *) (table)->private_data)
+#define SH_PREFIX kept
+#define SH_ELEMENT_TYPE KeptValue
+#define SH_KEY_TYPE Datum
+#define SH_KEY value
+#define SH_HASH_KEY(table, key) datum_image_hash(key, TYPE_OF_TABLE(table)->by_value, TYPE_OF_TABLE(table)->length)
+#define SH_EQUAL(table, a, b) datum_image_eq(a, b, TYPE_OF_TABLE(table)->by_value, TYPE_OF_TABLE(table)->length)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) (element)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 /* How a set is collected. */
 typedef struct Collector
 {
 	ExprState  *expression;
+
+	/* hashes */
 	ItemHasher *hasher;
 	sb_hash_set found;
 	bool		has_room;		/* `found` has memory */
+
+	/* values */
+	KeptType	type;
+	kept_hash  *kept;			/* NULL before the first one */
+	Size		bytes;			/* of all of them */
 } Collector;
 
 typedef struct JoinKeysState
@@ -95,7 +134,10 @@ begin_collecting(JoinKeysState *state)
 		if (collector->has_room)
 			sb_hash_set_release(&collector->found, &state->memory);
 		collector->has_room = false;
+		collector->kept = NULL; /* it was in the context of the keys */
+		collector->bytes = 0;
 		set->hashes = NULL;
+		set->values = NULL;
 		set->count = 0;
 		set->given_up = false;
 		set->search = NULL;
@@ -123,6 +165,35 @@ add_key(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value
 	}
 }
 
+/* A copy of a value, in the current memory context. A value that is stored out of line is fetched. */
+static Datum
+copy_value(const KeptType *type, Datum value)
+{
+	if (type->length == -1)
+		return PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+	return datumCopy(value, type->by_value, type->length);
+}
+
+static void
+add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->keys.context);
+	KeptValue  *kept;
+	bool		is_there;
+
+	if (collector->kept == NULL)
+		collector->kept = kept_create(state->keys.context, FIRST_ROOM, &collector->type);
+	kept = kept_insert(collector->kept, value, &is_there);
+	if (!is_there)
+	{
+		kept->value = copy_value(&collector->type, value);
+		collector->bytes += collector->type.by_value ? sizeof(Datum) :
+			datumGetSize(kept->value, false, collector->type.length);
+		set->given_up = collector->kept->members > JOIN_MOST_VALUES || collector->bytes > JOIN_MOST_VALUE_BYTES;
+	}
+	MemoryContextSwitchTo(caller);
+}
+
 static void
 collect(JoinKeysState *state, TupleTableSlot *row)
 {
@@ -140,7 +211,9 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 		if (set->given_up)
 			continue;
 		value = ExecEvalExpr(state->collectors[i].expression, econtext, &isnull);
-		if (!isnull)
+		if (!isnull && set->keeps_values)
+			add_value(state, &state->collectors[i], set, value);
+		else if (!isnull)
 			add_key(state, &state->collectors[i], set, value);
 		collects |= !set->given_up;
 	}
@@ -149,7 +222,20 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 	ResetExprContext(econtext);
 }
 
-/* Called when all rows were seen: gives the sets their hashes, and makes them complete. */
+/* Gives a set the values that were kept. */
+static void
+take_values(Collector *collector, JoinKeySet *set)
+{
+	kept_iterator iterator;
+	KeptValue  *kept;
+
+	set->values = palloc(collector->kept->members * sizeof(Datum));
+	kept_start_iterate(collector->kept, &iterator);
+	while ((kept = kept_iterate(collector->kept, &iterator)) != NULL)
+		set->values[set->count++] = kept->value;
+}
+
+/* Called when all rows were seen: gives the sets their hashes or values, and makes them complete. */
 static void
 end_collecting(JoinKeysState *state)
 {
@@ -161,6 +247,8 @@ end_collecting(JoinKeysState *state)
 		Collector  *collector = &state->collectors[i];
 		JoinKeySet *set = &keys->sets[i];
 
+		if (collector->kept != NULL && !set->given_up)
+			take_values(collector, set);
 		if (!collector->has_room)
 			continue;
 		set->count = collector->found.count;
@@ -181,6 +269,7 @@ read_sets(JoinKeysState *state, const CustomScan *plan)
 	List	   *numbers = list_nth(plan->custom_private, JOIN_KEYS_EXPRESSIONS);
 	List	   *types = list_nth(plan->custom_private, JOIN_KEYS_TYPES);
 	List	   *collations = list_nth(plan->custom_private, JOIN_KEYS_COLLATIONS);
+	List	   *kept = list_nth(plan->custom_private, JOIN_KEYS_KEPT);
 	JoinKeys   *keys = &state->keys;
 
 	keys->count = list_length(numbers);
@@ -190,6 +279,10 @@ read_sets(JoinKeysState *state, const CustomScan *plan)
 	{
 		keys->sets[i].type = list_nth_oid(types, i);
 		keys->sets[i].collation = list_nth_oid(collations, i);
+		keys->sets[i].keeps_values = list_nth_int(kept, i) != 0;
+		if (keys->sets[i].keeps_values)
+			get_typlenbyval(keys->sets[i].type, &state->collectors[i].type.length,
+							&state->collectors[i].type.by_value);
 		state->collectors[i].expression = ExecInitExpr(list_nth(plan->custom_exprs, list_nth_int(numbers, i)),
 													   &state->css.ss.ps);
 	}
@@ -274,7 +367,7 @@ static char *
 count_text(const JoinKeys *keys, const JoinKeySet *set)
 {
 	if (set->given_up)
-		return psprintf("given up, more than %d", JOIN_MOST_KEYS);
+		return psprintf("given up, more than %d", set->keeps_values ? JOIN_MOST_VALUES : JOIN_MOST_KEYS);
 	return keys->complete ? psprintf("%u", set->count) : pstrdup("not complete");
 }
 
@@ -311,6 +404,9 @@ join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		use.missing += set->use.missing;
 	}
 	ExplainPropertyList("Keys", texts, es);
+	if (es->verbose && list_nth(plan->custom_private, JOIN_KEYS_NO_PARTITION_SCAN) != NIL)
+		ExplainPropertyText("No PartitionScan Because",
+							strVal(linitial(list_nth(plan->custom_private, JOIN_KEYS_NO_PARTITION_SCAN))), es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyList("Keys Collected", counts, es);

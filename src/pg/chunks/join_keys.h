@@ -1,6 +1,6 @@
 /*
- * join_keys.h: what JoinKeys has collected, for JoinSkip. The parameter that both nodes name holds a pointer to a
- * JoinKeys. The pointer is NULL if the node stands aside.
+ * join_keys.h: what JoinKeys has collected, for JoinSkip and PartitionScan. The parameter that the nodes name holds a
+ * pointer to a JoinKeys. The pointer is NULL if JoinKeys stands aside.
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
@@ -20,12 +20,14 @@ typedef struct JoinUse
 	int64		missing;		/* scans that began before the keys were complete, or after they were given up */
 } JoinUse;
 
-/* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
+/* A set of keys: the hashes of the values that one expression has in the rows of the inner side, or these values. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* the values are hashed as values of this type */
+	Oid			type;			/* the values are hashed as values of this type; if they are kept, it is their type */
 	Oid			collation;
+	bool		keeps_values;	/* for a PartitionScan */
 	uint64	   *hashes;			/* ascending; set when all are collected */
+	Datum	   *values;			/* if they are kept: no two have the same bytes; set when all are collected */
 	uint32		count;
 	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for these hashes; NULL until an index is asked */

@@ -30,6 +30,13 @@ extern bool join_skip_enabled;
 #define JOIN_MOST_TIMES_EXPECTED 10
 
 /*
+ * A set whose values are kept is given up when they are more than this, or take more bytes. The planner looks at each
+ * value for each partition that a PartitionScan reads.
+ */
+#define JOIN_MOST_VALUES 4096
+#define JOIN_MOST_VALUE_BYTES (1024 * 1024)
+
+/*
  * In the CustomScan JoinKeys, lefttree is the input of Hash, custom_exprs has the expressions of the keys, and
  * custom_private has these lists:
  */
@@ -37,10 +44,14 @@ enum JoinKeysPrivate
 {
 	JOIN_KEYS_PARAMETER,		/* one integer: the parameter that carries the node's state to JoinSkip */
 
-	/* The sets of keys: three lists of the same length. */
+	/* The sets of keys: four lists of the same length. */
 	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
-	JOIN_KEYS_TYPES,			/* the type as which its values are hashed, */
-	JOIN_KEYS_COLLATIONS,		/* and the collation under which they are hashed */
+	JOIN_KEYS_TYPES,			/* the type as which its values are hashed, or their type if they are kept; */
+	JOIN_KEYS_COLLATIONS,		/* the collation under which they are hashed; */
+	JOIN_KEYS_KEPT,				/* are the values kept, for a PartitionScan, instead of their hashes? */
+
+	/* Why a table that is asked got no PartitionScan: a list of one string; empty if this was not tried. */
+	JOIN_KEYS_NO_PARTITION_SCAN,
 
 	JOIN_KEYS_PRIVATE_LENGTH
 };

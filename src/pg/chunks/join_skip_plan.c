@@ -4,7 +4,8 @@
  *
  * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
  * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
- * gets a JoinSkip. If any scan gets one, JoinKeys is put below the join's Hash.
+ * gets a JoinSkip. A PartitionScan that waits for keys of this expression gets the keys. If any scan is asked, JoinKeys
+ * is put below the join's Hash.
  */
 #include "chunks/join_skip.h"
 
@@ -24,6 +25,7 @@
 #include "utils/rel.h"
 
 #include "chunks/chunk_skip.h"
+#include "chunks/partition_scan.h"
 #include "index/handler.h"
 #include "index/keys.h"
 
@@ -40,6 +42,8 @@ typedef struct Source
 	List	   *numbers;
 	List	   *types;
 	List	   *collations;
+	List	   *kept;
+	List	   *no_partition_scan;
 } Source;
 
 /* A hash key of the join. */
@@ -145,9 +149,12 @@ join_skip_drops_outer_rows(JoinType type)
 
 /* ------------------------------------------------------------------------ the nodes */
 
-/* Returns the number of the set for this key, type and collation. Adds the set if it is not there yet. */
+/*
+ * Returns the number of the set for this key, type and collation, of hashes or of values. Adds the set if it is not
+ * there yet.
+ */
 static int
-number_of_set(const HashKey *key, Oid type, Oid collation)
+number_of_set(const HashKey *key, Oid type, Oid collation, bool keeps_values)
 {
 	Source	   *source = key->source;
 	int			expression = -1;
@@ -163,11 +170,12 @@ number_of_set(const HashKey *key, Oid type, Oid collation)
 	}
 	for (int i = 0; i < list_length(source->numbers); i++)
 		if (list_nth_int(source->numbers, i) == expression && list_nth_oid(source->types, i) == type &&
-			list_nth_oid(source->collations, i) == collation)
+			list_nth_oid(source->collations, i) == collation && (list_nth_int(source->kept, i) != 0) == keeps_values)
 			return i;
 	source->numbers = lappend_int(source->numbers, expression);
 	source->types = lappend_oid(source->types, type);
 	source->collations = lappend_oid(source->collations, collation);
+	source->kept = lappend_int(source->kept, keeps_values);
 	return list_length(source->numbers) - 1;
 }
 
@@ -295,7 +303,7 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR);
 	if (outer == NULL || !find_answer(key, scan, outer, &answer))
 		return false;
-	set = number_of_set(key, answer.type, answer.collation);
+	set = number_of_set(key, answer.type, answer.collation, false);
 	if (skip == NULL)
 	{
 		skip = finished_make_node(finished, &scan->plan);
@@ -310,6 +318,23 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 	add_to(skip, JOIN_SKIP_INDEXES, lappend_oid, answer.index);
 	add_to(skip, JOIN_SKIP_COLUMNS, lappend_int, answer.column);
 	add_to(skip, JOIN_SKIP_TYPES, lappend_oid, answer.column_type);
+	return true;
+}
+
+/*
+ * Gives the keys to a PartitionScan, if it waits for those of this expression, which is over its result. Returns
+ * whether it does.
+ */
+static bool
+give_keys(CustomScan *node, Node *expression, const HashKey *key)
+{
+	Node	   *column = may_be_noticed(&node->scan.plan) ? NULL :
+		seen_through(expression, node->scan.plan.targetlist, OUTER_VAR);
+
+	if (column == NULL || !partition_scan_waits_for(node, column, key->clause))
+		return false;
+	partition_scan_add_keys(node, parameter_of(key->source),
+							number_of_set(key, exprType(key->inner), InvalidOid, true));
 	return true;
 }
 
@@ -351,6 +376,8 @@ follow(Plan **place, Node *expression, const HashKey *key)
 				return ask_at(place, expression, key);
 			if (((CustomScan *) plan)->methods == &chunk_skip_scan_methods)
 				return follow(&plan->lefttree, expression, key);
+			if (((CustomScan *) plan)->methods == &partition_scan_methods)
+				return give_keys((CustomScan *) plan, expression, key);
 			return false;
 		default:
 			break;
@@ -361,9 +388,12 @@ follow(Plan **place, Node *expression, const HashKey *key)
 	{
 		case T_Append:
 			below = seen_through(expression, plan->targetlist, OUTER_VAR);
-			if (below == NULL || ((Append *) plan)->nasyncplans > 0)
+			if (below == NULL || ((Append *) plan)->nasyncplans > 0 ||
+				!follow_children(((Append *) plan)->appendplans, below, key))
 				return false;
-			return follow_children(((Append *) plan)->appendplans, below, key);
+			key->source->no_partition_scan = partition_scan_refusals(key->source->finished->statement,
+																	 ((Append *) plan)->apprelids);
+			return true;
 		case T_MergeAppend:
 			below = seen_through(expression, plan->targetlist, OUTER_VAR);
 			return below != NULL && follow_children(((MergeAppend *) plan)->mergeplans, below, key);
@@ -410,8 +440,8 @@ add_join_keys(Plan *hash, const Source *source)
 	CustomScan *keys = finished_make_node(source->finished, outerPlan(hash));
 
 	keys->custom_exprs = source->expressions;
-	keys->custom_private = list_make4(list_make1_int(source->parameter), source->numbers, source->types,
-									  source->collations);
+	keys->custom_private = lappend(list_make5(list_make1_int(source->parameter), source->numbers, source->types,
+											  source->collations, source->kept), source->no_partition_scan);
 	keys->methods = &join_keys_scan_methods;
 	/* The expressions may depend on more parameters than the rows. */
 	keys->scan.plan.extParam = bms_copy(hash->extParam);

@@ -9,6 +9,7 @@
  *   partition_scan_estimate.c   statistics of the table; how many partitions are expected to be read
  *   partition_scan_question.c   which conditions indexes can be asked about
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
+ *   partition_scan_keys.c       makes paths of hash joins that give the node their keys
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
  *   partition_scan_portal.c     has the queries of portals that WHERE CURRENT OF may refer to planned again
@@ -42,7 +43,10 @@ extern int	partition_scan_fewest;
  */
 enum PartitionScanExprs
 {
-	/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
+	/*
+	 * The comparison that indexes are asked about: column = value, or column = ANY (value). A CaseTestExpr in place of
+	 * the value stands for the keys of a hash join.
+	 */
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
 	PARTITION_SCAN_PRUNING,		/* a list: conditions that can prune partitions once their values are known */
@@ -58,6 +62,11 @@ enum PartitionScanPrivate
 	 */
 	PARTITION_SCAN_ENTRIES,
 	PARTITION_SCAN_QUERY,		/* a list with the statement's query if WHERE CURRENT OF may look for this scan */
+	/*
+	 * For each hash join that gives keys two integers: the parameter of its JoinKeys, and the number of the set. Empty
+	 * for a node that does not wait for keys.
+	 */
+	PARTITION_SCAN_KEYS,
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
@@ -67,6 +76,9 @@ typedef struct PartitionScanParts
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
 	List	   *pruning;		/* conditions that can prune some of them once their values are known */
+	RelOptInfo *rel;			/* the parent's relation */
+	bool		may_take_keys;	/* a hash join may give its keys to this relation */
+	const char *why_no_keys;	/* why a join that was looked at should not give them; NULL if there is none */
 	CustomScan *node;			/* the node in the finished plan; NULL if the path is not in it */
 } PartitionScanParts;
 
@@ -92,8 +104,11 @@ extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
  */
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
-/* Returns why a table of the statement that is being planned did not get the node; NULL if this was not tried. */
-extern const char *partition_scan_refusal(Oid parent);
+/*
+ * Returns why one of these tables did not get the node, for EXPLAIN (VERBOSE): a list of one string, empty if this was
+ * not tried. The tables are numbers in the range table of a finished statement, those of an Append.
+ */
+extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids);
 
 /* partition_scan_parts.c */
 
@@ -127,6 +142,21 @@ extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const Partition
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
 
+/* What the keys of a join are expected to leave. */
+typedef struct PartitionScanExpectation
+{
+	double		rows;			/* with one of the keys, before other conditions are tested */
+	double		read;			/* partitions that have such a row */
+	double		in_vain;		/* partitions that have none, but the index says maybe */
+} PartitionScanExpectation;
+
+/*
+ * The same for so many keys, which are compared with a column: column = ANY (keys). The result is false if nothing is
+ * known of the column.
+ */
+extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
+									   Expr *comparison, double keys, PartitionScanExpectation *expectation);
+
 /* partition_scan_question.c */
 
 /*
@@ -142,6 +172,9 @@ extern Expr *partition_scan_comparison(Expr *clause, Index relid);
  */
 extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 
+/* A bf index of a partition that can answer a comparison on the parent, and its column. InvalidOid: there is none. */
+extern Oid	partition_scan_index_of(Oid parent, Oid partition, Index relid, Expr *comparison, AttrNumber *column);
+
 /* Has the table, or the first of its partitions, a bf index? */
 extern bool partition_scan_has_index(Relation parent);
 
@@ -149,6 +182,53 @@ extern bool partition_scan_has_index(Relation parent);
 
 /* Adds the node's paths for a table that was not expanded. */
 extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* What is searched for: the condition that indexes are asked about, and how much it is expected to leave. */
+typedef struct PartitionScanChoice
+{
+	RestrictInfo *condition;	/* NULL: there is none */
+	Expr	   *comparison;
+	double		keys;			/* that are asked about at once */
+	double		read;			/* the number of partitions that are read */
+	double		looked_at;		/* the number of others of which only a few pages are looked at (chunk_look.h) */
+	double		rows;			/* of the path; negative: those of the relation and its parameters */
+} PartitionScanChoice;
+
+/*
+ * Makes a path for a choice, and adds it nowhere. `outer` are the other tables that give it its values; NULL if there
+ * are none.
+ */
+extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
+											PartitionScanParts *parts, const PartitionScanChoice *choice,
+											Relids outer);
+
+/* partition_scan_keys.c */
+
+/*
+ * May a hash join by one of these conditions give its keys to a table that has no condition of its own which indexes
+ * answer? If so this is noted in *parts; *why says why not.
+ */
+extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
+										 PartitionScanParts *parts, const List *conditions, const char **why);
+
+/*
+ * Adds a path to a join of these relations if its outer side is a table that takes its keys. Is called for each join
+ * (the type is set_join_pathlist_hook_type).
+ */
+extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+										 JoinType type, JoinPathExtraData *extra);
+
+/*
+ * Does a node of a finished plan wait for the keys that a hash join compares with its column by this clause, whose left
+ * side is the outer one? The column is an expression over the node's tuples.
+ */
+extern bool partition_scan_waits_for(const CustomScan *node, const Node *column, const OpExpr *clause);
+
+/* Tells the node which set of which JoinKeys has the keys that it waits for. */
+extern void partition_scan_add_keys(CustomScan *node, int parameter, int set);
+
+/* Does the node wait for keys that nobody gives it? */
+extern bool partition_scan_lacks_keys(const CustomScan *node);
 
 /* partition_scan_plan.c */
 
@@ -158,7 +238,7 @@ typedef struct PartitionScanPath
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
 	RestrictInfo *condition;	/* the condition that is asked about; NULL: this path is not to be used */
-	Expr	   *comparison;		/* the condition, with the column on the left side */
+	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
 } PartitionScanPath;
 
 /* Makes the plan of a path (the type is that of PlanCustomPath). */

@@ -4,6 +4,9 @@
  */
 #include "chunks/partition_scan.h"
 
+#include <math.h>
+
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
@@ -19,8 +22,11 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "chunks/chunk_question.h"
 #include "chunks/chunk_scan.h"
 #include "index/functions.h"
+#include "index/handler.h"
+#include "index/scan.h"
 
 /* The most partitions that are asked about a value that is known, and the most whose sizes are looked up. */
 #define PARTITIONS_ASKED 64
@@ -116,6 +122,25 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 }
 
 /*
+ * Returns how many different values the column has that is compared by this operator, by the statistics of all
+ * partitions together, or a negative number if there are none.
+ */
+static double
+distinct_values(PlannerInfo *root, RelOptInfo *rel, Node *column, Oid operator)
+{
+	VariableStatData variable;
+	double		distinct;
+	bool		is_default;
+
+	if (get_oprrest(operator) != F_EQSEL)
+		return -1;
+	examine_variable(root, column, rel->relid, &variable);
+	distinct = get_variable_numdistinct(&variable, &is_default);
+	ReleaseVariableStats(variable);
+	return is_default || distinct < 1 ? -1 : distinct;
+}
+
+/*
  * Returns how many rows are expected to have a value that is not known yet, or a negative number if there are no
  * statistics.
  */
@@ -125,16 +150,9 @@ rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
 	bool		any = IsA(comparison, ScalarArrayOpExpr);
 	List	   *sides = any ? ((ScalarArrayOpExpr *) comparison)->args : ((OpExpr *) comparison)->args;
 	Oid			operator = any ? ((ScalarArrayOpExpr *) comparison)->opno : ((OpExpr *) comparison)->opno;
-	VariableStatData variable;
-	double		distinct;
-	bool		is_default;
+	double		distinct = distinct_values(root, rel, linitial(sides), operator);
 
-	if (get_oprrest(operator) != F_EQSEL)
-		return -1;
-	examine_variable(root, linitial(sides), rel->relid, &variable);
-	distinct = get_variable_numdistinct(&variable, &is_default);
-	ReleaseVariableStats(variable);
-	if (is_default || distinct < 1)
+	if (distinct < 0)
 		return -1;
 	return rel->tuples / distinct * (any ? Max(sb_estimate_array_length(root, lsecond(sides)), 1) : 1);
 }
@@ -155,4 +173,101 @@ partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanP
 			0 : count * share_to_read(root, rel, parts, comparison, (Const *) value);
 	rows = rows_of_value(root, rel, comparison);
 	return Min(rows, count);
+}
+
+/* ---------------------------------------------------------------- keys of a join */
+
+/*
+ * Returns how many different values a column has in one partition, by its own statistics, or a negative number if there
+ * are none.
+ */
+static double
+distinct_in_partition(Oid partition, const char *column)
+{
+	AttrNumber	number = get_attnum(partition, column);
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(partition), Int16GetDatum(number),
+										BoolGetDatum(false));
+	FormData_pg_class form;
+	double		distinct;
+
+	if (!HeapTupleIsValid(tuple))
+		return -1;
+	distinct = ((Form_pg_statistic) GETSTRUCT(tuple))->stadistinct;
+	ReleaseSysCache(tuple);
+	if (distinct < 0)
+		distinct = bf_index_class_form(partition, &form) ? -distinct * Max(form.reltuples, 0) : -1;
+	return distinct;
+}
+
+/*
+ * Returns in how many partitions an average value is. If the values of each partition are counted, a value is counted as
+ * often as there are partitions that have it. So this sum, divided by the number of values in the table, is the result.
+ * Without statistics of partitions it is all of them.
+ */
+static double
+partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, AttrNumber column, double distinct)
+{
+	int			count = list_length(parts->leaves);
+	int			samples = Min(count, SIZES_LOOKED_UP);
+	const char *name = get_attname(rte->relid, column, false);
+	double		sum = 0;
+	int			known = 0;
+
+	for (int i = 0; i < samples; i++)
+	{
+		double		values = distinct_in_partition(sample(parts->leaves, i, samples), name);
+
+		if (values < 0)
+			continue;
+		sum += values;
+		known++;
+	}
+	return known == 0 ? count : Min(Max(sum / known * count / distinct, 1), count);
+}
+
+/* Returns the share of the partitions with none of so many keys whose indexes say maybe to one of them. */
+static double
+share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
+			  double keys)
+{
+	AttrNumber	column;
+	Oid			oid = partition_scan_index_of(rte->relid, linitial_oid(parts->leaves), rel->relid, comparison,
+											  &column);
+	Relation	partition = table_open(linitial_oid(parts->leaves), NoLock);
+	Relation	index = OidIsValid(oid) ? chunk_open_index(partition, oid, bf_index_am_oid()) : NULL;
+	BfExpectation expected = {.in_vain = 0};
+	double		pages = rel->pages / (double) list_length(parts->leaves);
+
+	if (index != NULL)
+	{
+		expected = bf_index_expect(index, column, keys);
+		index_close(index, NoLock);
+	}
+	table_close(partition, NoLock);
+	return 1 - pow(1 - Min(expected.in_vain, 1), Max(pages / Max(expected.pages_per_range, 1), 1));
+}
+
+bool
+partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
+						   double keys, PartitionScanExpectation *expectation)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	ScalarArrayOpExpr *any = castNode(ScalarArrayOpExpr, comparison);
+	Node	   *column = linitial(any->args);
+	double		distinct = distinct_values(root, rel, column, any->opno);
+	double		count = list_length(parts->leaves);
+	double		rows;
+	double		partitions;
+
+	if (distinct < 0)
+		return false;
+	while (IsA(column, RelabelType))
+		column = (Node *) ((RelabelType *) column)->arg;
+	rows = rel->tuples / distinct;
+	partitions = Min(rows, partitions_of_value(rte, parts, castNode(Var, column)->varattno, distinct));
+	expectation->rows = clamp_row_est(Min(rows * keys, rel->tuples));
+	/* as if each key chose its partitions by lot */
+	expectation->read = count * (1 - pow(1 - 1 / count, partitions * keys));
+	expectation->in_vain = (count - expectation->read) * share_in_vain(rte, rel, parts, comparison, keys);
+	return true;
 }

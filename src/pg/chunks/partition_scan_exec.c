@@ -3,7 +3,8 @@
  *
  * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters
  * has changed. The node keeps a scan as long as the value stays the same. So after a rescan it does not ask again
- * about partitions that were left alone.
+ * about partitions that were left alone. If the node waits for the keys of a hash join, it looks for them before the
+ * first row of each scan.
  */
 #include "chunks/partition_scan.h"
 
@@ -15,11 +16,13 @@
 #include "commands/explain_state.h"
 #endif
 #include "executor/executor.h"
+#include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -30,12 +33,14 @@
 #include "chunks/chunk_conditions.h"
 #include "chunks/chunk_scan.h"
 #include "chunks/chunk_summary.h"
+#include "chunks/join_keys.h"
 
 typedef struct PartitionScanState
 {
 	CustomScanState css;
 	Expr	   *comparison;		/* the comparison to ask indexes about; its Vars refer to the node's tuples */
-	ExprState  *argument;		/* its right side */
+	ExprState  *argument;		/* its right side; NULL if this stands for the keys of a join */
+	List	   *keys;			/* then where they come from, as in PARTITION_SCAN_KEYS */
 	List	   *pruning;		/* conditions by which partitions are pruned */
 	List	   *pruning_values; /* ExprStates of their right sides; NULL for a condition that has no value there */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
@@ -46,6 +51,9 @@ typedef struct PartitionScanState
 
 	MemoryContext context;		/* of the scan */
 	bool		begun;			/* there is a scan */
+	bool		decided;		/* it was found out whether the scan can go on with its keys */
+	const JoinKeySet *set;		/* of the keys that the scan has asked about, or NULL, */
+	uint64		collection;		/* and of which collection they are */
 	ChunkScan	scan;
 	ChunkReader reader;
 	ChunkCounts counts;			/* of earlier scans */
@@ -149,7 +157,9 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	(void) eflags;
 	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
-	state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
+	state->keys = list_nth(plan->custom_private, PARTITION_SCAN_KEYS);
+	if (!IsA(argument_of(state->comparison), CaseTestExpr))
+		state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
 	chunk_find_parameters((Node *) argument_of(state->comparison), &state->parameters);
 	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
 	state->conditions.conditions = list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS);
@@ -212,13 +222,41 @@ partitions_left(PartitionScanState *state, Oid *left)
 	return count;
 }
 
+/* The keys of a set as an array. Without keys it is NULL: the join has no rows. */
+static Const *
+array_of_keys(PartitionScanState *state, const JoinKeySet *set)
+{
+	Node	   *keys = (Node *) argument_of(state->comparison);
+	Const	   *value = makeNullConst(exprType(keys), -1, exprCollation(keys));
+	int16		length;
+	bool		by_value;
+	char		alignment;
+
+	if (set->count == 0)
+		return value;
+	get_typlenbyvalalign(set->type, &length, &by_value, &alignment);
+	value->constvalue = PointerGetDatum(construct_array(set->values, set->count, set->type, length, by_value,
+														alignment));
+	value->constisnull = false;
+	return value;
+}
+
+/* What the comparison is asked about; NULL if no keys are known. REQUIRES: the current memory is the scan's. */
+static Const *
+find_value(PartitionScanState *state)
+{
+	if (state->argument != NULL)
+		return evaluate(state, state->comparison, state->argument);
+	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
+}
+
 /* Evaluates the argument and begins a scan. */
 static void
 begin_scan(PartitionScanState *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
 	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
-	Const	   *value = evaluate(state, state->comparison, state->argument);
+	Const	   *value = find_value(state);
 	Oid		   *left = state->partitions;
 	int			count = state->count;
 
@@ -229,7 +267,8 @@ begin_scan(PartitionScanState *state)
 		left = palloc(state->count * sizeof(Oid) + 1);
 		count = partitions_left(state, left);
 	}
-	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state, state->comparison, value), value, left,
+	chunk_scan_begin_locked(&state->scan, parent,
+							value != NULL ? comparison_on_parent(state, state->comparison, value) : NULL, value, left,
 							count);
 	state->begun = true;
 	chunk_use_cache(&state->scan);
@@ -258,6 +297,48 @@ end_scan(PartitionScanState *state)
 	MemoryContextReset(state->context);
 }
 
+/* ------------------------------------------------------------------ keys of a join */
+
+/* What a JoinKeys has collected; NULL if it stands aside. */
+static JoinKeys *
+collected(const PartitionScanState *state, int parameter)
+{
+	return (JoinKeys *) DatumGetPointer(state->css.ss.ps.state->es_param_exec_vals[parameter].value);
+}
+
+/*
+ * Chooses the keys for the scan that begins: of the sets that are complete, the smallest one. A scan of other keys is
+ * ended.
+ */
+static void
+choose_keys(PartitionScanState *state)
+{
+	JoinKeySet *best = NULL;
+	uint64		collection = 0;
+
+	for (int i = 0; i < list_length(state->keys); i += 2)
+	{
+		JoinKeys   *keys = collected(state, list_nth_int(state->keys, i));
+		JoinKeySet *set = keys != NULL ? &keys->sets[list_nth_int(state->keys, i + 1)] : NULL;
+
+		if (set == NULL)
+			continue;
+		if (!keys->complete || set->given_up)
+			set->use.missing++;
+		else if (best == NULL || set->count < best->count)
+		{
+			best = set;
+			collection = keys->collection;
+		}
+	}
+	if (best != NULL)
+		best->use.asked++;
+	if (best != state->set || collection != state->collection)
+		end_scan(state);
+	state->set = best;
+	state->collection = collection;
+}
+
 /* ----------------------------------------------------------------------- running */
 
 /*
@@ -276,6 +357,9 @@ next_row(ScanState *node)
 	/* The scan asks and reads with the active snapshot. So this must be the snapshot of the execution. */
 	if (other_is_active)
 		PushActiveSnapshot(snapshot);
+	if (!state->decided && state->argument == NULL)
+		choose_keys(state);
+	state->decided = true;
 	if (!state->begun)
 		begin_scan(state);
 	row = chunk_read_next(&state->reader);
@@ -310,6 +394,7 @@ partition_scan_rescan(CustomScanState *node)
 	PartitionScanState *state = (PartitionScanState *) node;
 
 	ExecScanReScan(&node->ss);
+	state->decided = false;
 	if (!state->begun)
 		return;
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
@@ -326,19 +411,43 @@ partition_scan_end(CustomScanState *node)
 
 /* -------------------------------------------------------------------- explaining */
 
+/* What the node looks for. Keys of a join are shown as the expressions whose values they are. */
+static char *
+comparison_text(const PartitionScanState *state, bool prefix, List *ancestors, ExplainState *es)
+{
+	const ScalarArrayOpExpr *any = (const ScalarArrayOpExpr *) state->comparison;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	char	   *column;
+	StringInfoData text;
+
+	if (state->argument != NULL)
+		return deparse_expression((Node *) any, context, prefix, false);
+	column = deparse_expression(linitial(any->args), context, prefix, false);
+	initStringInfo(&text);
+	for (int i = 0; i < list_length(state->keys); i += 2)
+	{
+		const JoinKeys *keys = collected(state, list_nth_int(state->keys, i));
+
+		if (keys != NULL)
+			appendStringInfo(&text, "%s%s", text.len > 0 ? " or of " : " of ",
+							 join_key_text(keys, list_nth_int(state->keys, i + 1), ancestors, es));
+	}
+	return psprintf("(%s %s ANY (keys%s))", column, get_opname(any->opno), text.data);
+}
+
 static void
 partition_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	PartitionScanState *state = (PartitionScanState *) node;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	List	   *entries = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, PARTITION_SCAN_ENTRIES);
 	bool		prefix = es->verbose || list_length(es->rtable) > 1 + lsecond_int(entries) + lthird_int(entries);
 	ChunkCounts counts = state->counts;
 
-	ExplainPropertyText("Looks for", deparse_expression((Node *) state->comparison, context, prefix, false), es);
+	ExplainPropertyText("Looks for", comparison_text(state, prefix, ancestors, es), es);
 	if (state->conditions.conditions != NIL)
 		ExplainPropertyText("Filter in Partitions",
-							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions), context,
+							deparse_expression((Node *) make_ands_explicit(state->conditions.conditions),
+											   set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors),
 											   prefix, false), es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)

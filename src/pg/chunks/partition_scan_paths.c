@@ -2,9 +2,9 @@
  * partition_scan_paths.c: decides whether a table gets the node PartitionScan, and makes its paths.
  *
  * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
- * for the inner side of a nested loop. Beside these there must be a path that needs no other table: it reads all
- * partitions. If the planner chooses the path that reads all partitions, the statement is planned again without the
- * node, since an ordinary plan reads them faster.
+ * for the inner side of a nested loop, and for the outer side of a hash join (partition_scan_keys.c). Beside these
+ * there must be a path that needs no other table: it reads all partitions. If the planner chooses the path that reads
+ * all partitions, the statement is planned again without the node, since an ordinary plan reads them faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -18,10 +18,13 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured: a
- * question takes 0.6 µs, such a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
+ * What a question costs, what it costs to look at the few pages that an index has named in vain, and what it costs to
+ * plan and run the query of a partition that is read. Measured: a question takes 0.6 µs, such a look 50 µs, such a
+ * query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
+#define QUESTION_COST_PER_KEY (2 * cpu_operator_cost)
+#define LOOK_COST (1000 * cpu_operator_cost)
 #define QUERY_COST (4000 * cpu_operator_cost)
 
 /*
@@ -69,23 +72,15 @@ static const CustomPathMethods path_methods = {
 
 /* ------------------------------------------------------------------------ conditions */
 
-/* What is searched for: the condition that indexes are asked about, and how much it is expected to leave. */
-typedef struct Choice
-{
-	RestrictInfo *condition;	/* NULL: there is none */
-	Expr	   *comparison;
-	double		expected;		/* the number of partitions that are read */
-} Choice;
-
 /*
  * Returns the condition for which the fewest partitions are expected to be read, of those that indexes can answer. If
  * none is good enough, the result has no condition, and *why says why.
  */
-static Choice
+static PartitionScanChoice
 choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const PartitionScanParts *parts, List *conditions,
 				 const char **why)
 {
-	Choice		best = {NULL};
+	PartitionScanChoice best = {NULL, .keys = 1, .rows = -1};
 	double		most = Max(MOST_READ * list_length(parts->leaves), 1);
 	ListCell   *cell;
 
@@ -104,7 +99,7 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 		if (partition_scan_use == PARTITION_SCAN_ALWAYS)
 		{
 			if (best.condition == NULL)
-				best = (Choice) {condition, comparison, Max(expected, 1)};
+				best = (PartitionScanChoice) {condition, comparison, .keys = 1, .read = Max(expected, 1), .rows = -1};
 		}
 		else if (expected < 0)
 			*why = "the value is not known yet, and there are no statistics about the column";
@@ -112,18 +107,17 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 			*why = psprintf("about %.0f of %d partitions are expected to have rows", expected, list_length(parts->leaves));
 		else if (!known && (root->parse->limitCount != NULL || root->parse->sortClause != NIL))
 			*why = "the value is not known yet, and the rows are sorted or limited";
-		else if (best.condition == NULL || expected < best.expected)
-			best = (Choice) {condition, comparison, expected};
+		else if (best.condition == NULL || expected < best.read)
+			best = (PartitionScanChoice) {condition, comparison, .keys = 1, .read = expected, .rows = -1};
 	}
 	return best;
 }
 
 /* ------------------------------------------------------------------------------ paths */
 
-/* Adds a path for a choice. `outer` are the other tables that give the condition its values; NULL if there are none. */
-static void
-add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts, Choice choice,
-			  Relids outer)
+CustomPath *
+partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
+						 const PartitionScanChoice *choice, Relids outer)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	PartitionScanPath *private = palloc(sizeof(PartitionScanPath));
@@ -131,13 +125,14 @@ add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, Par
 	int			count = list_length(parts->leaves);
 	QualCost	quals = rel->baserestrictcost;
 
-	*private = (PartitionScanPath) {table, parts, choice.condition, choice.comparison};
+	*private = (PartitionScanPath) {table, parts, choice->condition, choice->comparison};
 	path->pathtype = T_CustomScan;
 	path->parent = rel;
 	path->pathtarget = rel->reltarget;
 	path->param_info = get_baserel_parampathinfo(root, rel, outer);
 	path->parallel_safe = false;
-	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
+	path->rows = choice->rows >= 0 ? choice->rows :
+		path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
 	if (path->param_info != NULL)
 	{
 		QualCost	of_join;
@@ -148,18 +143,27 @@ add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, Par
 	}
 	path->startup_cost = rel->reltarget->cost.startup + quals.startup;
 	path->total_cost = path->startup_cost + path->rows * rel->reltarget->cost.per_tuple;
-	if (choice.condition != NULL)
+	if (choice->condition != NULL)
 	{
-		path->startup_cost += count * QUESTION_COST;
-		path->total_cost += count * QUESTION_COST + choice.expected * (QUERY_COST + rel->pages / (double) count) +
-			path->rows * (cpu_tuple_cost + quals.per_tuple);
+		Cost		questions = count * (QUESTION_COST + (choice->keys - 1) * QUESTION_COST_PER_KEY);
+
+		path->startup_cost += questions;
+		path->total_cost += questions + choice->read * (QUERY_COST + rel->pages / (double) count) +
+			choice->looked_at * LOOK_COST + path->rows * (cpu_tuple_cost + quals.per_tuple);
 	}
 	else
 		path->total_cost += rel->pages * seq_page_cost + rel->tuples * (cpu_tuple_cost + quals.per_tuple);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make1(private);
 	custom->methods = &path_methods;
-	add_path(rel, path);
+	return custom;
+}
+
+static void
+add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
+			  const PartitionScanChoice *choice, Relids outer)
+{
+	add_path(rel, (Path *) partition_scan_make_path(root, rel, table, parts, choice, outer));
 }
 
 /* Is this member of an equivalence class the column? (The type is ec_matches_callback_type.) */
@@ -176,15 +180,11 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/*
- * Finds the join conditions that this table can be asked about once a row of other tables gives them a value. Returns
- * the sets of these other tables (a list of Relids).
- */
+/* Finds the join conditions that this table can be asked about once a row of other tables gives them a value. */
 static List *
-sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
+conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *conditions = NIL;
-	List	   *sets = NIL;
 	ListCell   *cell;
 
 	foreach(cell, rel->joininfo)
@@ -196,6 +196,16 @@ sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 				conditions = list_concat(conditions,
 										 generate_implied_equalities_for_column(root, rel, is_column_of_class, &column,
 																				rel->lateral_referencers));
+	return conditions;
+}
+
+/* Returns the sets of other tables whose rows give these conditions their values: a list of Relids. */
+static List *
+sets_of_outer_tables(RelOptInfo *rel, const List *conditions)
+{
+	List	   *sets = NIL;
+	ListCell   *cell;
+
 	foreach(cell, conditions)
 	{
 		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
@@ -211,27 +221,29 @@ sets_of_outer_tables(PlannerInfo *root, RelOptInfo *rel)
 	return sets;
 }
 
-/* Adds the paths for the inner side of nested loops. Returns whether there is one. */
+/*
+ * Adds the paths for the inner side of nested loops, and notes whether hash joins may give keys. Returns whether there
+ * is one of both.
+ */
 static bool
 add_paths_of_joins(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
 				   const char **why)
 {
-	bool		any = false;
+	List	   *conditions = conditions_of_joins(root, rel);
+	bool		any = partition_scan_may_take_keys(root, rel, table, parts, conditions, why);
 	ListCell   *cell;
 
-	foreach(cell, sets_of_outer_tables(root, rel))
+	foreach(cell, sets_of_outer_tables(rel, conditions))
 	{
 		Relids		outer = lfirst(cell);
 		ParamPathInfo *join = get_baserel_parampathinfo(root, rel, outer);
-		Choice		choice = choose_condition(root, rel, table->parent, parts, join->ppi_clauses, why);
+		PartitionScanChoice choice = choose_condition(root, rel, table->parent, parts, join->ppi_clauses, why);
 
 		if (choice.condition == NULL)
 			continue;
-		add_node_path(root, rel, table, parts, choice, outer);
+		add_node_path(root, rel, table, parts, &choice, outer);
 		any = true;
 	}
-	if (any)
-		add_node_path(root, rel, table, parts, (Choice) {NULL}, NULL);
 	return any;
 }
 
@@ -240,7 +252,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 {
 	PartitionScanTable *table = partition_scan_table_of(rte);
 	PartitionScanParts *parts;
-	Choice		choice;
+	PartitionScanChoice choice;
 	const char *why;
 
 	if (table == NULL)
@@ -251,6 +263,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 		return;
 	why = find_obstacle(rel);
 	parts = palloc0(sizeof(PartitionScanParts));
+	parts->rel = rel;
 	if (why == NULL)
 		why = partition_scan_find(root, rel, rte, parts);
 	if (why != NULL)
@@ -266,12 +279,8 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 	rel->pathlist = NIL;
 	why = "no condition that a bf index answers";
 	choice = choose_condition(root, rel, rte->relid, parts, rel->baserestrictinfo, &why);
-	if (choice.condition != NULL)
-		add_node_path(root, rel, table, parts, choice, NULL);
-	else if (!add_paths_of_joins(root, rel, table, parts, &why))
-	{
-		/* The relation needs a path until the statement is planned again. */
-		add_node_path(root, rel, table, parts, choice, NULL);
+	/* Without a condition it is the path that reads all partitions. The relation needs one. */
+	add_node_path(root, rel, table, parts, &choice, NULL);
+	if (choice.condition == NULL && !add_paths_of_joins(root, rel, table, parts, &why))
 		partition_scan_refuse(table, why);
-	}
 }

@@ -51,7 +51,8 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	(void) root;
 	(void) children;
 	if (private->condition == NULL)
-		partition_scan_refuse(private->table, "the planner expects all partitions to be read");
+		partition_scan_refuse(private->table, private->parts->why_no_keys != NULL ? private->parts->why_no_keys :
+							  "the planner expects all partitions to be read");
 	foreach(cell, clauses)
 	{
 		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
@@ -83,7 +84,7 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make3(private->comparison, conditions, copyObject(private->parts->pruning));
-	scan->custom_private = list_make3(numbers, list_make3_int(0, 0, 0), NIL);
+	scan->custom_private = list_make4(numbers, list_make3_int(0, 0, 0), NIL, NIL);
 	scan->methods = &partition_scan_methods;
 	private->parts->node = scan;
 	return (Plan *) scan;

@@ -65,11 +65,12 @@ partition_scan_comparison(Expr *clause, Index relid)
 }
 
 /*
- * Can a bf index of this relation answer the comparison, which has a column of it on the left side? The argument may
- * have columns of other tables, so a parameter takes its place here.
+ * Returns a bf index of this relation that can answer the comparison, which has a column of it on the left side, and
+ * sets *column to the index's column. InvalidOid: there is none. The argument may have columns of other tables, so a
+ * parameter takes its place here.
  */
-static bool
-is_answered(Relation relation, Index relid, Expr *comparison)
+static Oid
+find_index(Relation relation, Index relid, Expr *comparison, AttrNumber *column)
 {
 	ChunkOperator known = {InvalidOid};
 	Oid			method = bf_index_am_oid();
@@ -77,7 +78,7 @@ is_answered(Relation relation, Index relid, Expr *comparison)
 	Param	   *argument = makeNode(Param);
 	List	   *indexes;
 	ListCell   *cell;
-	bool		result = false;
+	Oid			result = InvalidOid;
 
 	comparison = copyObject(comparison);
 	sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
@@ -93,13 +94,36 @@ is_answered(Relation relation, Index relid, Expr *comparison)
 	foreach(cell, indexes)
 	{
 		Relation	index;
+		List	   *keys;
 
-		if (result || !chunk_has_method(lfirst_oid(cell), method))
+		if (OidIsValid(result) || !chunk_has_method(lfirst_oid(cell), method))
 			continue;
 		index = index_open(lfirst_oid(cell), AccessShareLock);
-		result = chunk_keys_of_index(index, relid, list_make1(comparison), &known) != NIL;
+		keys = chunk_keys_of_index(index, relid, list_make1(comparison), &known);
+		if (keys != NIL)
+		{
+			result = lfirst_oid(cell);
+			*column = ((QuestionKey *) linitial(keys))->column;
+		}
 		index_close(index, NoLock);
 	}
+	return result;
+}
+
+Oid
+partition_scan_index_of(Oid parent_oid, Oid partition_oid, Index relid, Expr *comparison, AttrNumber *column)
+{
+	Relation	parent = table_open(parent_oid, NoLock);
+	Relation	partition = table_open(partition_oid, NoLock);
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(partition), RelationGetDescr(parent));
+	Oid			result;
+	bool		whole_row;
+
+	if (map != NULL)
+		comparison = (Expr *) map_variable_attnos((Node *) comparison, relid, 0, map, InvalidOid, &whole_row);
+	result = find_index(partition, relid, comparison, column);
+	table_close(partition, NoLock);
+	table_close(parent, NoLock);
 	return result;
 }
 
@@ -107,21 +131,11 @@ bool
 partition_scan_is_answered(Oid parent_oid, Oid first, Index relid, Expr *comparison)
 {
 	Relation	parent = table_open(parent_oid, NoLock);
-	bool		result = is_answered(parent, relid, comparison);
+	AttrNumber	column;
+	bool		result = OidIsValid(find_index(parent, relid, comparison, &column));
 
-	if (!result)
-	{
-		Relation	partition = table_open(first, NoLock);
-		AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(partition), RelationGetDescr(parent));
-		bool		whole_row;
-
-		if (map != NULL)
-			comparison = (Expr *) map_variable_attnos((Node *) comparison, relid, 0, map, InvalidOid, &whole_row);
-		result = is_answered(partition, relid, comparison);
-		table_close(partition, NoLock);
-	}
 	table_close(parent, NoLock);
-	return result;
+	return result || OidIsValid(partition_scan_index_of(parent_oid, first, relid, comparison, &column));
 }
 
 bool

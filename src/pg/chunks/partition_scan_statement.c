@@ -20,6 +20,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "parser/parse_relation.h"
+#include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -108,17 +109,25 @@ partition_scan_refuse(const PartitionScanTable *table, const char *why)
 	note_refusal(table->parent, why);
 }
 
-const char *
-partition_scan_refusal(Oid parent)
+List *
+partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids)
 {
-	ListCell   *cell;
+	int			relid = -1;
 
-	if (planning == NULL)
-		return NULL;
-	foreach(cell, planning->refusals)
-		if (((Refusal *) lfirst(cell))->parent == parent)
-			return ((Refusal *) lfirst(cell))->why;
-	return NULL;
+	while (planning != NULL && (relid = bms_next_member(relids, relid)) >= 0)
+	{
+		const RangeTblEntry *rte = rt_fetch(relid, statement->rtable);
+		ListCell   *cell;
+
+		foreach(cell, planning->refusals)
+		{
+			const Refusal *refusal = lfirst(cell);
+
+			if (rte->rtekind == RTE_RELATION && refusal->parent == rte->relid)
+				return list_make1(makeString(pstrdup(refusal->why)));
+		}
+	}
+	return NIL;
 }
 
 /* ------------------------------------------------------------------- candidates */
@@ -329,6 +338,30 @@ all_were_seen(void)
 	return true;
 }
 
+/* Has each node that waits for the keys of a hash join found one that gives them? */
+static bool
+all_have_keys(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, planning->tables)
+	{
+		const PartitionScanTable *table = lfirst(cell);
+		ListCell   *inner;
+
+		foreach(inner, table->parts)
+		{
+			const PartitionScanParts *parts = lfirst(inner);
+
+			if (parts->node == NULL || !partition_scan_lacks_keys(parts->node))
+				continue;
+			note_refusal(table->parent, "the finished plan has no join that can give it keys");
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ------------------------------------------------------------------------- hooks */
 
 static PlannedStmt *
@@ -377,7 +410,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 				mark(entries);
 				statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 				parse = copy;
-				if (!mine.refused && all_were_seen())
+				if (!mine.refused && all_were_seen() && all_have_keys())
 				{
 					finish(statement);
 					partition_scan_keep_query(statement, copy);
