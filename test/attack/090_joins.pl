@@ -1,5 +1,6 @@
 # Joins that skip: random joins of random tables have the same rows with JoinKeys and JoinSkip as without
-# (streambloom.enable_join_skip).
+# (streambloom.enable_join_skip). Half of the questions may have partitioned tables read by PartitionScan, which then
+# takes the keys of a join (streambloom.enable_partition_scan).
 #
 # The joins vary in their types, NULLs, keys of other types, collations and expressions. There are inner, outer, semi
 # and anti joins, and stars; LATERAL, sub-plans, recursion; tables of several batches; cursors that are older than
@@ -47,6 +48,9 @@ DECLARE
 	answer text;
 BEGIN
 	PERFORM set_config('streambloom.enable_join_skip', join_skip, true);
+	IF join_skip = 'off' THEN
+		PERFORM set_config('streambloom.enable_partition_scan', 'off', true);
+	END IF;
 	EXECUTE statement INTO answer;
 	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = coalesce(answer, 'NULL');
 EXCEPTION
@@ -54,20 +58,28 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- How many pages the statement skips; -1 if it has no node.
-CREATE FUNCTION skipped(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+-- How many pages the statement skips; -1 if it has no node. And how many partitions, for which PartitionScan has asked about keys.
+CREATE FUNCTION skipped(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
 	skipped bigint := -1;
+	partitions bigint := -1;
+	takes_keys bool := false;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || statement LOOP
-		CONTINUE WHEN line !~ 'Pages Skipped';
-		skipped := greatest(skipped, 0) + substring(line from 'Pages Skipped: (\d+)')::bigint;
+		IF line ~ 'Pages Skipped' THEN
+			skipped := greatest(skipped, 0) + substring(line from 'Pages Skipped: (\d+)')::bigint;
+		ELSIF line ~ 'Looks for' THEN
+			takes_keys := line ~ 'ANY \(keys';
+		ELSIF line ~ 'Partitions Skipped' AND takes_keys THEN
+			partitions := greatest(partitions, 0) + substring(line from 'Partitions Skipped: (\d+)')::bigint;
+			takes_keys := false;
+		END IF;
 	END LOOP;
-	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = skipped;
+	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = skipped || ' ' || partitions;
 EXCEPTION
-	WHEN SQLSTATE 'UT000' THEN RETURN SQLERRM::bigint;
-	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN -3 ELSE -1 END;
+	WHEN SQLSTATE 'UT000' THEN RETURN SQLERRM;
+	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN '-3 -1' ELSE '-1 -1' END;
 END
 $$;
 -- Returns "=", the number of rows and the number of pages that were skipped, or what differs. plain_statement is the
@@ -81,7 +93,7 @@ BEGIN
 	IF mine LIKE 'ERROR XX%' OR plain LIKE 'ERROR XX%' OR mine <> plain AND NOT (mine LIKE 'ERROR%' AND left(mine, 11) = left(plain, 11)) THEN
 		RETURN format('%s DIFFERENT with: %s without: %s', number, mine, plain);
 	END IF;
-	RETURN format('%s = %s %s', number, split_part(plain, ' ', 1), CASE WHEN plain NOT LIKE 'ERROR%' THEN skipped(statement) ELSE -2 END);
+	RETURN format('%s = %s %s', number, split_part(plain, ' ', 1), CASE WHEN plain NOT LIKE 'ERROR%' THEN skipped(statement) ELSE '-2 -1' END);
 END
 $$;
 -- The same for two cursors that are opened before a change, and read after it.
@@ -103,7 +115,7 @@ CREATE FUNCTION compare_cursors(number int, query text, change text) RETURNS tex
 DECLARE
 	mine refcursor;
 	plain refcursor;
-	pages bigint;
+	pages text;
 	a text;
 	b text;
 BEGIN
@@ -118,7 +130,7 @@ BEGIN
 	b := drain(plain);
 	RETURN format('%s %s %s %s', number, CASE WHEN a = b THEN '=' ELSE 'DIFFERENT with: ' || a || ' without: ' || b END, split_part(a, ' ', 1), pages);
 EXCEPTION WHEN OTHERS THEN
-	RETURN format('%s %s %s -2', number, CASE WHEN SQLSTATE LIKE 'XX%' THEN 'DIFFERENT ' || SQLSTATE || ' ' || SQLERRM ELSE '=' END, 'ERROR');
+	RETURN format('%s %s %s -2 -1', number, CASE WHEN SQLSTATE LIKE 'XX%' THEN 'DIFFERENT ' || SQLSTATE || ' ' || SQLERRM ELSE '=' END, 'ERROR');
 END
 $$;
 SQL
@@ -140,6 +152,7 @@ sub settings
 	my @set = map { "$_ = " . (chance($off{$_}) ? 'off' : 'on') } sort keys %off;
 	push @set, map { "$_ = " . (chance(0.3) ? 'on' : 'off') } 'enable_partitionwise_join', 'enable_partitionwise_aggregate';
 	push @set, chance(0.3) ? "work_mem = '64kB'" : "work_mem = '4MB'", 'max_parallel_workers_per_gather = ' . (chance(0.02) ? 2 : 0), 'plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan');
+	push @set, 'streambloom.enable_partition_scan = ' . pick('off', 'off', 'on', 'always');
 	push @set, map { "$_ = " . (chance(0.2) ? 1 : 8) } 'from_collapse_limit', 'join_collapse_limit';
 	push @set, 'role = ' . ($role && chance(0.1) ? $reader : 'none');
 	return join '; ', map { "SET LOCAL $_" } @set;
@@ -164,7 +177,7 @@ sub ask
 			push @problems, "$q->{kind}, $isolation: $rest\n$q->{sql}\n$settings";
 			next;
 		}
-		my ($rows, $pages) = split / /, $rest;
+		my ($rows, $pages, $partitions) = split / /, $rest;
 		push @problems, "EXPLAIN of $q->{kind} failed\n$q->{sql}\n$settings" if $pages == -3;
 		$count{comparisons}++;
 		$count{"asked: $q->{kind}"}++;
@@ -173,6 +186,8 @@ sub ask
 		$count{'comparisons with nodes'}++ if $pages >= 0;
 		$count{'comparisons that skipped pages'}++ if $pages > 0;
 		$count{"skipped: $q->{kind}"}++ if $pages > 0;
+		$count{'PartitionScans with keys'}++ if $partitions >= 0;
+		$count{'PartitionScans with keys that skipped'}++ if $partitions > 0;
 	}
 	# A join of large results may take longer than the timeout on a busy machine. Then the join without the nodes must
 	# take as long.
@@ -214,7 +229,7 @@ sub round
 	my $secured = chance(0.4);
 	my @prepared;
 
-	$session->sql("LOAD 'streambloom'; SET jit = off; SET statement_timeout = '120s'; SET client_min_messages = warning");
+	$session->sql("LOAD 'streambloom'; SET streambloom.min_partition_scan_partitions = 2; SET jit = off; SET statement_timeout = '120s'; SET client_min_messages = warning");
 	push @history, 'ALTER TABLE f1 ENABLE ROW LEVEL SECURITY', 'CREATE POLICY p ON f1 USING (id % 3 <> 0 AND t IS NOT NULL)' if $secured;
 	push @history, "GRANT ALL ON ALL TABLES IN SCHEMA public TO $reader";
 	foreach my $sql (@history)
@@ -253,4 +268,5 @@ ok(!@problems, 'random joins have the same rows with the nodes as without') or d
 cmp_ok($count{comparisons} // 0, '>=', 500, 'enough was compared');
 # On a slow machine there are only a few rounds, and in their schemas less may be skipped than in most.
 cmp_ok($share, '>=', Attack::is_long() ? 0.3 : 0.2, 'pages were skipped often enough');
+cmp_ok($count{'PartitionScans with keys that skipped'} // 0, '>=', ($count{comparisons} // 0) / 200, 'PartitionScan skipped partitions by keys of joins');
 done_testing();

@@ -34,8 +34,8 @@ sub chance { return rand() < $_[0]; }
 
 # An answer is a digest of the rows. What EXPLAIN counts for the node is added to the counts of the session.
 my $functions = <<'SQL';
-CREATE TABLE looked (plans int, node int, asked int, skipped int);
-INSERT INTO looked VALUES (0, 0, 0, 0);
+CREATE TABLE looked (keys int, asked int, skipped int);
+INSERT INTO looked VALUES (0, 0, 0);
 CREATE FUNCTION answer(switches text, query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text;
@@ -81,6 +81,7 @@ BEGIN
 		EXECUTE switches;
 		FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' || query LOOP
 			IF line ~ 'PartitionScan' THEN node := 1; END IF;
+			IF line ~ 'ANY \(keys of' THEN UPDATE looked SET keys = keys + 1; END IF;
 			IF line ~ 'Partitions Asked' THEN UPDATE looked SET asked = asked + substring(line, '\d+')::int WHERE node = 1; END IF;
 			IF line ~ 'Partitions Skipped' THEN UPDATE looked SET skipped = skipped + substring(line, '\d+')::int WHERE node = 1; END IF;
 		END LOOP;
@@ -253,14 +254,46 @@ sub join_of
 	return "SELECT s.n FROM s WHERE EXISTS (SELECT FROM t" . conditions($self, 't', 't.a = s.a') . ')';
 }
 
-my $off = 'SET LOCAL streambloom.enable_partition_scan = off; SET LOCAL streambloom.enable_chunk_skip = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on; SET LOCAL plan_cache_mode = auto; ' .
+# A condition of t without one that indexes answer.
+sub weak
+{
+	my ($self) = @_;
+	return chance(0.6) ? '' : ' AND ' . join ' AND ', map { other($self, 't') } 1 .. 1 + int rand 2;
+}
+
+# t as the side of a hash join that is read after the keys are known.
+sub keyed
+{
+	my ($self) = @_;
+	my $kind = int rand 16;
+	my $s = chance(0.6) ? 's' : pick('(SELECT * FROM s WHERE n < 4)', '(SELECT * FROM s OFFSET 0)', '(SELECT * FROM s UNION ALL SELECT * FROM s)', '(SELECT a::smallint AS a, n FROM s)', '(SELECT a::bigint AS a, n FROM s WHERE n % 2 = 1)',
+		'(SELECT max(a) AS a, n FROM s GROUP BY n)', '(SELECT a, n FROM s WHERE a IS NULL OR a < 5)', '(SELECT DISTINCT t.a::int AS a, 3 AS n FROM t WHERE t.v = 3)');
+	my $on = chance(0.7) ? 't.a = s.a' : pick('s.a = t.a', 't.a = s.a + 1', "t.b = 'b' || s.n", "t.b = 'b' || s.n AND t.a = s.a", 't.a = s.a AND t.v > s.n', 't.a = s.n', 't.a + 1 = s.a', 't.a = s.a AND t.k = s.n', 't.a = s.a::numeric', "t.b = ('b' || s.n)::varchar");
+	my $weak = weak($self);
+
+	return 'SELECT s.n, ' . output('t') . " FROM t JOIN $s s ON $on$weak" if $kind <= 3;
+	return 'SELECT ' . output('t') . ' FROM t WHERE ' . pick('t.a IN', 't.a IN', 't.a NOT IN') . " (SELECT a FROM $s s)$weak" if $kind == 4;
+	return 'SELECT ' . output('t') . ' FROM t WHERE ' . pick('', '', 'NOT ') . "EXISTS (SELECT FROM $s s WHERE $on)$weak" if $kind == 5;
+	return "SELECT s.n, t.a, t.v FROM $s s LEFT JOIN t ON $on$weak" if $kind == 6;
+	return "SELECT s.n, t.a, t.v FROM t LEFT JOIN $s s ON $on" if $kind == 7;
+	return "SELECT s.n, s.a FROM $s s LEFT JOIN t ON $on WHERE t.a IS NULL" if $kind == 8;
+	return "SELECT s.n, t.v, u.n FROM t JOIN $s s ON $on JOIN s u ON " . pick('u.a = t.a', 'u.n = t.v', 'u.n = s.n', "t.b = 'b' || u.n") . $weak if $kind == 9;
+	return "SELECT s.n, t.v, u.n FROM t JOIN $s s ON $on " . pick('LEFT', 'FULL') . ' JOIN s u ON ' . pick('u.a = t.a', 'u.n = t.v') if $kind == 10;
+	return "SELECT o.n, l.* FROM s o, LATERAL (SELECT t.a, t.v, s.n AS m FROM t JOIN $s s ON $on AND " . pick('s.n = o.n', 's.a <> o.a', 's.n < o.n + 2', 't.v < o.n', 'o.n > 0') . "$weak OFFSET 0) l WHERE o.n < 6" if $kind <= 12;
+	return "SELECT o.n, l.* FROM s o, LATERAL (SELECT t.a, t.v FROM t JOIN (SELECT * FROM s WHERE n >= o.n OFFSET 0) s ON $on JOIN $s u ON u.a = t.a OFFSET 0) l WHERE o.n < 5" if $kind == 13;
+	return "SELECT count(*), max(t.b), sum(s.n) FROM t JOIN $s s ON $on$weak" if $kind == 14;
+	return "WITH w AS MATERIALIZED (SELECT s.n, t.a, t.b FROM t JOIN $s s ON $on$weak) SELECT * FROM w UNION ALL SELECT n, a, 's' FROM s";
+}
+
+my $off = 'SET LOCAL streambloom.enable_partition_scan = off; SET LOCAL streambloom.enable_chunk_skip = off; SET LOCAL streambloom.enable_join_skip = off; SET LOCAL work_mem = \'4MB\'; SET LOCAL enable_mergejoin = on; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on; SET LOCAL plan_cache_mode = auto; ' .
 	'SET LOCAL enable_nestloop = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_memoize = on';
 
 sub switches
 {
 	my $on = sub { return chance(0.75) ? 'on' : 'off'; };
 	return "SET LOCAL streambloom.enable_partition_scan = " . pick('on', 'always', 'always') . '; SET LOCAL streambloom.min_partition_scan_partitions = 2; SET LOCAL streambloom.enable_chunk_skip = ' . $on->() .
-		'; SET LOCAL enable_bitmapscan = ' . $on->() . '; SET LOCAL enable_seqscan = ' . $on->() . '; SET LOCAL enable_nestloop = on; SET LOCAL enable_hashjoin = ' . pick('on', 'off') . '; SET LOCAL enable_memoize = ' . pick('on', 'off') .
+		'; SET LOCAL enable_bitmapscan = ' . $on->() . '; SET LOCAL enable_seqscan = ' . $on->() . '; SET LOCAL enable_nestloop = ' . pick('on', 'on', 'off') . '; SET LOCAL enable_mergejoin = ' . pick('on', 'off') . '; SET LOCAL enable_hashjoin = ' . pick('on', 'on', 'off') .
+		'; SET LOCAL streambloom.enable_join_skip = ' . pick('on', 'on', 'on', 'off') . '; SET LOCAL work_mem = ' . pick("'4MB'", "'64kB'") . '; SET LOCAL enable_memoize = ' . pick('on', 'off') .
 		'; SET LOCAL plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan');
 }
 
@@ -273,7 +306,7 @@ sub ask
 	return if $session->{lost} || $run->full;
 	foreach my $number (0 .. $count - 1)
 	{
-		my $query = chance(0.6) ? single($self) : join_of($self);
+		my $query = chance(0.5) ? single($self) : chance(0.5) ? join_of($self) : keyed($self);
 		if (chance(0.2))
 		{
 			my $statement = $query;
@@ -363,10 +396,10 @@ while (!$run->full && (time() < $deadline || $number < 2))
 }
 
 my $counts = $run->counts;
-my ($asked, $skipped) = split /\|/, $db->sql('SELECT asked, skipped FROM looked');
+my ($keys, $asked, $skipped) = split /\|/, $db->sql('SELECT keys, asked, skipped FROM looked');
 ok(!$run->failures, "each answer is the one without the node (seed $seed)") or diag('failures: ' . $run->failures . join '', map { "\n" . substr $_, 0, 1000 } $run->failures);
 diag("$number tables, " . ($counts->{comparisons} // 0) . ' comparisons, ' . ($counts->{'comparisons with rows'} // 0) . ' with rows, ' . ($counts->{'plans with the node'} // 0) . ' of ' .
-	($counts->{'plans looked at'} // 0) . " plans with the node; partitions asked $asked, skipped $skipped");
+	($counts->{'plans looked at'} // 0) . " plans with the node, $keys times with the keys of a join; partitions asked $asked, skipped $skipped");
 if ($ENV{STREAMBLOOM_SECONDS})
 {
 	diag(sprintf '%10d %s', $counts->{$_}, $_) foreach sort keys %$counts;
@@ -377,5 +410,6 @@ subtest 'it was a test of something' => sub {
 	cmp_ok($counts->{'comparisons of errors'} // 0, '<', ($counts->{comparisons} // 0) / 10, 'few were errors on both sides');
 	cmp_ok($counts->{'plans with the node'} // 0, '>=', ($counts->{'plans looked at'} // 0) / 3, 'many plans have the node');
 	cmp_ok($skipped, '>=', $asked * 0.3, 'many partitions are skipped');
+	cmp_ok($keys, '>=', ($counts->{'plans with the node'} // 0) / 30, 'some plans take the keys of joins');
 };
 done_testing();
