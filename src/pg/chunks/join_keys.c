@@ -35,7 +35,7 @@ typedef struct KeptType
 	int16		length;
 } KeptType;
 
-/* A value that is kept. Values with the same bytes are the same. */
+/* A value that is kept. Of values with the same bytes one is kept. */
 typedef struct KeptValue
 {
 	Datum		value;
@@ -69,8 +69,8 @@ typedef struct Collector
 
 	/* values */
 	KeptType	type;
-	kept_hash  *kept;			/* NULL before the first one */
-	Size		bytes;			/* of all of them */
+	kept_hash  *kept;			/* NULL before the first value */
+	Size		bytes;			/* what all values take */
 } Collector;
 
 typedef struct JoinKeysState
@@ -165,7 +165,7 @@ add_key(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value
 	}
 }
 
-/* A copy of a value, in the current memory context. A value that is stored out of line is fetched. */
+/* Copies a value into the current memory context. Fetches a value that is stored out of line. */
 static Datum
 copy_value(const KeptType *type, Datum value)
 {
@@ -174,6 +174,7 @@ copy_value(const KeptType *type, Datum value)
 	return datumCopy(value, type->by_value, type->length);
 }
 
+/* Keeps a value. Gives the set up if it has too many, or if they take too much memory. */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
 {

@@ -142,17 +142,17 @@ extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const Partition
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
 
-/* What the keys of a join are expected to leave. */
+/* How much of a table the keys of a join are expected to leave. */
 typedef struct PartitionScanExpectation
 {
-	double		rows;			/* with one of the keys, before other conditions are tested */
-	double		read;			/* partitions that have such a row */
-	double		in_vain;		/* partitions that have none, but the index says maybe */
+	double		rows;			/* the rows that have one of the keys, before other conditions are tested */
+	double		read;			/* the partitions that have such a row */
+	double		in_vain;		/* the partitions that have none, although their index says maybe */
 } PartitionScanExpectation;
 
 /*
- * The same for so many keys, which are compared with a column: column = ANY (keys). The result is false if nothing is
- * known of the column.
+ * Sets *expectation to what so many keys leave, by the comparison column = ANY (keys). Returns false if there are no
+ * statistics about the column.
  */
 extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									   Expr *comparison, double keys, PartitionScanExpectation *expectation);
@@ -172,7 +172,10 @@ extern Expr *partition_scan_comparison(Expr *clause, Index relid);
  */
 extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 
-/* A bf index of a partition that can answer a comparison on the parent, and its column. InvalidOid: there is none. */
+/*
+ * Returns a bf index of a partition that can answer a comparison on the parent, and sets *column to the column of the
+ * index that answers. InvalidOid: there is none.
+ */
 extern Oid	partition_scan_index_of(Oid parent, Oid partition, Index relid, Expr *comparison, AttrNumber *column);
 
 /* Has the table, or the first of its partitions, a bf index? */
@@ -183,20 +186,20 @@ extern bool partition_scan_has_index(Relation parent);
 /* Adds the node's paths for a table that was not expanded. */
 extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/* What is searched for: the condition that indexes are asked about, and how much it is expected to leave. */
+/* The condition that indexes are asked about, and how much it is expected to leave. */
 typedef struct PartitionScanChoice
 {
 	RestrictInfo *condition;	/* NULL: there is none */
-	Expr	   *comparison;
-	double		keys;			/* that are asked about at once */
-	double		read;			/* the number of partitions that are read */
-	double		looked_at;		/* the number of others of which only a few pages are looked at (chunk_look.h) */
-	double		rows;			/* of the path; negative: those of the relation and its parameters */
+	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
+	double		keys;			/* how many values are asked about at once */
+	double		read;			/* how many partitions are read */
+	double		looked_at;		/* of how many other partitions a few pages are looked at (chunk_look.h) */
+	double		rows;			/* how many rows the path returns; negative: those of the relation */
 } PartitionScanChoice;
 
 /*
- * Makes a path for a choice, and adds it nowhere. `outer` are the other tables that give it its values; NULL if there
- * are none.
+ * Makes a path for a choice. The caller adds it to a relation, or to a path of a join. `outer` are the other tables
+ * that give the condition its values; NULL if there are none.
  */
 extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 											PartitionScanParts *parts, const PartitionScanChoice *choice,
@@ -205,22 +208,23 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 /* partition_scan_keys.c */
 
 /*
- * May a hash join by one of these conditions give its keys to a table that has no condition of its own which indexes
- * answer? If so this is noted in *parts; *why says why not.
+ * Finds out whether a hash join may give its keys to a table, by one of these join conditions. Returns this, and notes
+ * it in *parts. If a condition fails because of what is expected, *why says so. REQUIRES: the table has no condition of
+ * its own that indexes can answer.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);
 
 /*
- * Adds a path to a join of these relations if its outer side is a table that takes its keys. Is called for each join
- * (the type is set_join_pathlist_hook_type).
+ * Adds a path to a join of two relations: the hash join whose outer side is a PartitionScan that takes its keys. Does
+ * nothing if the outer relation may not take them. Called for each join (the type is set_join_pathlist_hook_type).
  */
 extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 										 JoinType type, JoinPathExtraData *extra);
 
 /*
- * Does a node of a finished plan wait for the keys that a hash join compares with its column by this clause, whose left
- * side is the outer one? The column is an expression over the node's tuples.
+ * Does a node of a finished plan wait for the keys of a hash join with this clause? The left side of the clause comes
+ * from `column`, an expression over the node's tuples.
  */
 extern bool partition_scan_waits_for(const CustomScan *node, const Node *column, const OpExpr *clause);
 

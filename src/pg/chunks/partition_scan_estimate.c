@@ -200,9 +200,9 @@ distinct_in_partition(Oid partition, const char *column)
 }
 
 /*
- * Returns in how many partitions an average value is. If the values of each partition are counted, a value is counted as
- * often as there are partitions that have it. So this sum, divided by the number of values in the table, is the result.
- * Without statistics of partitions it is all of them.
+ * Returns in how many partitions an average value is. If the values of each partition are counted, a value is counted
+ * as often as there are partitions that have it. So this sum, divided by the number of values in the table, is the
+ * result. Without statistics of partitions it is all of them.
  */
 static double
 partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, AttrNumber column, double distinct)

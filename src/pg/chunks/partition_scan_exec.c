@@ -51,9 +51,9 @@ typedef struct PartitionScanState
 
 	MemoryContext context;		/* of the scan */
 	bool		begun;			/* there is a scan */
-	bool		decided;		/* it was found out whether the scan can go on with its keys */
-	const JoinKeySet *set;		/* of the keys that the scan has asked about, or NULL, */
-	uint64		collection;		/* and of which collection they are */
+	bool		decided;		/* the keys for the scan that is running were chosen */
+	const JoinKeySet *set;		/* the set of keys that indexes are asked about, or NULL; */
+	uint64		collection;		/* the number of the collection to which it belongs */
 	ChunkScan	scan;
 	ChunkReader reader;
 	ChunkCounts counts;			/* of earlier scans */
@@ -222,7 +222,7 @@ partitions_left(PartitionScanState *state, Oid *left)
 	return count;
 }
 
-/* The keys of a set as an array. Without keys it is NULL: the join has no rows. */
+/* Returns the keys of a set as an array. If the set is empty it returns NULL as a value: no row matches then. */
 static Const *
 array_of_keys(PartitionScanState *state, const JoinKeySet *set)
 {
@@ -241,7 +241,10 @@ array_of_keys(PartitionScanState *state, const JoinKeySet *set)
 	return value;
 }
 
-/* What the comparison is asked about; NULL if no keys are known. REQUIRES: the current memory is the scan's. */
+/*
+ * Returns the value for the comparison's right side, or a NULL pointer if the node waits for keys and there are none.
+ * REQUIRES: the current memory is the scan's.
+ */
 static Const *
 find_value(PartitionScanState *state)
 {
@@ -299,7 +302,7 @@ end_scan(PartitionScanState *state)
 
 /* ------------------------------------------------------------------ keys of a join */
 
-/* What a JoinKeys has collected; NULL if it stands aside. */
+/* Returns what a JoinKeys has collected; NULL if it stands aside. */
 static JoinKeys *
 collected(const PartitionScanState *state, int parameter)
 {
@@ -307,8 +310,8 @@ collected(const PartitionScanState *state, int parameter)
 }
 
 /*
- * Chooses the keys for the scan that begins: of the sets that are complete, the smallest one. A scan of other keys is
- * ended.
+ * Chooses the keys for the scan that begins: of the sets that are complete, the smallest one. If they are not the keys
+ * of the scan before, ends that scan.
  */
 static void
 choose_keys(PartitionScanState *state)
@@ -411,7 +414,7 @@ partition_scan_end(CustomScanState *node)
 
 /* -------------------------------------------------------------------- explaining */
 
-/* What the node looks for. Keys of a join are shown as the expressions whose values they are. */
+/* Returns what the node looks for. Keys of a join are shown as the expressions whose values they are. */
 static char *
 comparison_text(const PartitionScanState *state, bool prefix, List *ancestors, ExplainState *es)
 {

@@ -32,8 +32,9 @@
 /* ------------------------------------------------------------------- the keys */
 
 /*
- * A clause of a join as column = ANY (keys), with a CaseTestExpr in place of the keys; NULL if it is not a comparison
- * of a column of this relation, or if there are no arrays of such keys. *inner is set to the other side.
+ * Makes column = ANY (keys) of a clause of a join, with a CaseTestExpr in place of the keys. Sets *inner to the other
+ * side of the clause. Returns NULL if the clause does not compare a column of this relation, or if its keys have a type
+ * without arrays.
  */
 static Expr *
 comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)
@@ -60,8 +61,8 @@ comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)
 }
 
 /*
- * How many partitions are expected to be read for so many keys, and how many rows have one. False if they are too many,
- * or if this is not known; then *why says so.
+ * Sets *choice for so many keys. Returns false if more partitions are expected to be read than MOST_READ_FOR_KEYS
+ * allows, or if nothing is known about this; then *why says which of both.
  */
 static bool
 expect(PlannerInfo *root, const PartitionScanParts *parts, Expr *comparison, double keys, PartitionScanChoice *choice,
@@ -105,7 +106,7 @@ partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTa
 
 	if (!join_skip_enabled)
 		return false;
-	/* They would be evaluated for fewer rows, or are not to be looked into. */
+	/* Such conditions would be evaluated for fewer rows, and somebody may notice. */
 	foreach(cell, rel->baserestrictinfo)
 		if (contain_volatile_functions((Node *) lfirst_node(RestrictInfo, cell)->clause) ||
 			contain_subplans((Node *) lfirst_node(RestrictInfo, cell)->clause))
@@ -136,8 +137,8 @@ partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTa
 /* ------------------------------------------------------------------- the join */
 
 /*
- * Those of a join's clauses by which it can hash these relations, in this order. They are chosen as PostgreSQL chooses
- * them (hash_inner_and_outer()).
+ * Returns those clauses of a join by which it can hash these relations, in this order, as PostgreSQL chooses them
+ * (hash_inner_and_outer()).
  */
 static List *
 hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner, JoinType type,
@@ -166,7 +167,7 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
 	return result;
 }
 
-/* The partitions of this relation, if it may take keys; otherwise NULL. */
+/* Returns the partitions of this relation if it may take keys; otherwise NULL. */
 static PartitionScanParts *
 parts_that_may_take_keys(const PartitionScanTable *table, const RelOptInfo *rel)
 {
@@ -182,7 +183,7 @@ parts_that_may_take_keys(const PartitionScanTable *table, const RelOptInfo *rel)
 	return NULL;
 }
 
-/* Of the clauses, that one whose keys are expected to leave the fewest partitions; without a condition if none is. */
+/* Returns the clause whose keys are expected to leave the fewest partitions; its condition is NULL if there is none. */
 static PartitionScanChoice
 choose_clause(PlannerInfo *root, PartitionScanTable *table, PartitionScanParts *parts, const List *clauses,
 			  double inner_rows)
@@ -237,7 +238,7 @@ partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo 
 
 /* ----------------------------------------------------------- the finished plan */
 
-/* The comparison of a node that waits for keys; NULL for another one. */
+/* Returns the comparison of a node that waits for keys; NULL for any other node. */
 static const ScalarArrayOpExpr *
 comparison_that_waits(const CustomScan *node)
 {

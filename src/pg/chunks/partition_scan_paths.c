@@ -180,7 +180,7 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/* Finds the join conditions that this table can be asked about once a row of other tables gives them a value. */
+/* Returns the join conditions that this table can be asked about once a row of other tables gives them a value. */
 static List *
 conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {
