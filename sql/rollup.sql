@@ -137,6 +137,42 @@ SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM many
 SELECT tbf_rollup_drop('many_heat');
 DROP TABLE many;
 
+-- Times near the limits of the types: nothing is counted that is infinite, in the future, or before 4712 BC, and none
+-- of it stops a refresh. Times in between are counted, whatever the tiers, the zone, and how long they are kept.
+CREATE TABLE old (at timestamptz, local timestamp, url text);
+INSERT INTO old SELECT t::timestamptz, t::timestamp, t
+FROM unnest('{-infinity,4714-11-24 00:00 UTC BC,4714-11-25 12:34:56 UTC BC,4713-01-01 00:00 UTC BC,4713-12-31 23:59:59.999999 UTC BC,4712-01-01 00:00 UTC BC,4001-02-29 12:00 UTC BC,0001-01-01 00:00 UTC,1900-01-01 00:00 UTC,294276-12-31 23:59:59.999999 UTC,infinity}'::text[]) t;
+CREATE PROCEDURE pg_temp.refresh_old() LANGUAGE plpgsql AS $$
+DECLARE
+	column_ name;
+	zone text;
+	shape record;
+BEGIN
+	FOREACH column_ IN ARRAY '{at,local}'::name[] LOOP
+		FOREACH zone IN ARRAY '{UTC,America/New_York,Pacific/Kiritimati}'::text[] LOOP
+			FOR shape IN VALUES ('{hour,day,month}'::text[], '{35 days,2 years,null}'::interval[]), ('{day,week}', '{35 days,9999 years}'), ('{hour,quarter,year}', '{5000 years,9000 years,null}') LOOP
+				PERFORM tbf_rollup_create('old_heat', 'old', 'url', column_, zone => zone, tiers => shape.column1, keep => shape.column2, lateness => '30 days');
+				CALL tbf_rollup_refresh('old_heat');
+				CALL tbf_rollup_refresh('old_heat', '4714-11-24 00:00 UTC BC', '294276-12-31 UTC');
+				CALL tbf_rollup_refresh('old_heat', '294276-12-31 UTC', '4714-11-24 00:00 UTC BC');
+				CALL tbf_rollup_refresh('old_heat', '-infinity', '4714-11-24 00:00 UTC BC');
+				EXECUTE format('ALTER TABLE old_heat RENAME TO %I', concat_ws(' ', 'old', column_, zone, shape.column1));
+			END LOOP;
+		END LOOP;
+	END LOOP;
+END $$;
+CALL pg_temp.refresh_old();
+SELECT rollup, counted_to, last_error, (SELECT array_agg(item ORDER BY item) FROM tbf_rollup_top(rollup, weight => '1', counted => true)) AS items FROM tbf_rollups WHERE rollup::text ~ 'old' ORDER BY rollup::text;
+-- a log that has ended then
+DELETE FROM old WHERE at > '3000-01-01 BC';
+SELECT tbf_rollup_create('old_heat', 'old', 'url', 'at', tiers => '{hour,year}', keep => '{999 years,5000 years}', lateness => '998 years', zone => 'America/New_York');
+CALL tbf_rollup_refresh('old_heat');
+CALL tbf_rollup_refresh('old_heat');
+SELECT tier, starts, ends, closed, hits FROM old_heat ORDER BY starts;
+SELECT counted_to, complete_to, folded, last_error FROM tbf_rollups WHERE rollup = 'old_heat'::regclass;
+SELECT count(tbf_rollup_drop(rollup)) FROM tbf_rollup WHERE rollup::text ~ 'old';
+DROP TABLE old;
+
 SELECT tbf_rollup_drop('page_heat');
 SELECT tbf_rollup_drop('site_heat');
 SELECT to_regclass('page_heat'), (SELECT count(*) FROM tbf_rollups) AS left, (SELECT count(*) > 0 FROM access_log) AS source_stays;

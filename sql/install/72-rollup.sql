@@ -151,6 +151,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass) IS 'implementation of tbf_rollup_refresh(): the definition of a roll-up of the current user, or an error';
 
+-- The time so long before another one, or -infinity where it would be out of range. Roll-ups count no hits of before
+-- 4712 BC: the start of a bucket, the hour before it, and its time in any zone have to be values of their types, which
+-- begin in November 4714 BC.
+CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
+END;
+COMMENT ON FUNCTION tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
+
+-- An error if row-level security applies to the source, or to a table that it reads as a view. Where it does, and
+-- row_security is off, PostgreSQL refuses the query instead of hiding rows. If the query is refused as well when it is
+-- on, the reason was another one. The functions that read the source have row_security off too.
+CREATE FUNCTION tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+	reason text;
+BEGIN
+	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+EXCEPTION WHEN insufficient_privilege THEN
+	reason := SQLERRM;
+	PERFORM set_config('row_security', 'on', true);
+	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+	RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
+		DETAIL = format('A roll-up counts the rows of all, and everybody who may read it would see them: %s.', reason),
+		HINT = 'Make and refresh it as a role that row-level security does not apply to. In a view it is that of the owner of the view, unless the view is a security_invoker.';
+END $$;
+COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
+
 -- The start of the bucket that has a time. Days, and longer buckets, begin at midnight in the zone: at the first one where clocks are put
 -- back over midnight, and at the first moment of the day where they are put forward over it. (date_trunc() takes the second midnight,
 -- so it can return a time that is later than its argument.)
@@ -216,11 +243,7 @@ BEGIN
 		END IF;
 	END LOOP;
 	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
-	IF row_security_active(source) THEN
-		RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
-			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
-			HINT = 'Make it as a role that row-level security does not apply to.';
-	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING source;
 
 	IF half_life < interval '1 minute' THEN
 		RAISE WARNING 'the half-life "%" is shorter than a minute, the shortest bucket of a roll-up', half_life USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';

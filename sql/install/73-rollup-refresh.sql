@@ -22,7 +22,7 @@ COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementat
 -- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET enable_nestloop = off SET jit = off AS $$
+	SET enable_nestloop = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -133,7 +133,7 @@ BEGIN
 		)
 		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0)$sql$,
 		rollup, extension, at, def.item, coalesce(def.weight, '1'), columns, def.source, coalesce(def.condition, 'true'),
-		concat_ws(' AND ', format(bound, def.time_column, '>=', lo), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
+		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
 		groups, tier_of, start_of, selected,
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
 		-- The aggregate takes no weight of 2^33 or more, which a sum may be.
@@ -193,13 +193,16 @@ COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz,
 -- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
 -- it is; infinity: what remains is folding.
 CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
 	bucket_start CONSTANT text := format('SELECT %s.tbf_rollup_bucket_start($1, $2, $3)', extension);
 	bucket_end CONSTANT text := format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension);
+	-- Hits of before it are not counted: see tbf_rollup_before().
+	earliest CONSTANT timestamptz := '4712-01-01 00:00 UTC BC';
+	before CONSTANT text := format('SELECT %s.tbf_rollup_before($1, $2)', extension);
 	asked text;
 	first timestamptz;
 	target timestamptz;
@@ -224,13 +227,11 @@ BEGIN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
 	END IF;
-	IF row_security_active(def.source) THEN
-		RAISE EXCEPTION 'cannot roll up % under row-level security', def.source USING ERRCODE = 'feature_not_supported',
-			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
-			HINT = 'Refresh it as a role that row-level security does not apply to.';
+	IF goal IS NULL THEN
+		EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING def.source;
 	END IF;
-	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= $1 AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'' AND %1$I > ''-infinity'') s', def.time_column, def.source)
-			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= $1 AND %1$I <= $2 AND %1$I > ''-infinity'') s', def.time_column, def.source) END
+	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'') s', def.time_column, def.source, earliest)
+			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AND %1$I <= $2) s', def.time_column, def.source, earliest) END
 		INTO asked FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
@@ -239,10 +240,15 @@ BEGIN
 
 	-- how far, and from where
 	IF goal IS NULL THEN
-		place := CASE WHEN ordinary THEN coalesce(def.counted_to - def.lateness, '-infinity') ELSE coalesce(from_time, '-infinity') END;
+		IF ordinary THEN
+			EXECUTE before INTO place USING def.counted_to, def.lateness;
+			place := coalesce(place, '-infinity');
+		ELSE
+			place := CASE WHEN from_time < earliest THEN '-infinity' ELSE coalesce(from_time, '-infinity') END;
+		END IF;
 		EXECUTE format('SELECT max(at) FROM %s', asked) INTO goal USING place, clock_timestamp();
 		IF NOT ordinary THEN
-			goal := least(coalesce(goal, '-infinity'), to_time);
+			goal := CASE WHEN to_time < earliest THEN '-infinity' ELSE least(coalesce(goal, '-infinity'), to_time) END;
 		END IF;
 		IF ordinary THEN
 			goal := greatest(goal, def.counted_to);
@@ -256,7 +262,8 @@ BEGIN
 			-- The first time: what is old goes into the tier where it belongs.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
-					EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
+					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
+					EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
 					def.folded[i] := greatest(def.folded[i], target);
 				END IF;
 			END LOOP;
@@ -269,10 +276,7 @@ BEGIN
 			EXECUTE bucket_start INTO place USING place, def.tiers[tier], def.zone;
 		END IF;
 	END IF;
-	closing := CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END;
-	IF isfinite(closing) THEN
-		closing := closing - def.lateness;
-	END IF;
+	EXECUTE before INTO closing USING CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END, def.lateness;
 
 	-- counting
 	IF place < 'infinity' THEN
@@ -315,7 +319,8 @@ BEGIN
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
-			EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
+			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
+			EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;

@@ -306,6 +306,7 @@ my %of_rollups = (
 			"tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
 		['tbf_rollup_own_definition(regclass)', "SELECT tbf_rollup_own_definition($heat)"],
+		['tbf_rollup_no_row_security(regclass)', "SELECT tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
 			"SELECT tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
