@@ -137,6 +137,61 @@ SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM many
 SELECT tbf_rollup_drop('many_heat');
 DROP TABLE many;
 
+-- Pieces: each refresh with new hits writes one for each open bucket and its groups. Of sixty all become one row, of
+-- each open bucket, and no hit is lost or doubled. A group of few pieces keeps them.
+CREATE TABLE busy (at timestamptz, n int, site int);
+CREATE INDEX ON busy (at);
+SELECT tbf_rollup_create('busy_heat', 'busy', 'n', 'at', group_by => '{site}', half_life => NULL, top => 5);
+CREATE TEMP VIEW busy_items AS SELECT n AS item, count(*) AS hits FROM busy GROUP BY n;
+CREATE TEMP VIEW busy_rows AS SELECT to_char(starts, 'HH24:MI') AS starts, groups, closed, count(*), sum(hits) AS hits, max(cardinality(hot)) AS listed, max(hot_rest) AS rest FROM busy_heat GROUP BY starts, groups, closed ORDER BY starts, groups;
+-- in each minute seven hits of site 1, and one of the hour before; one of site 2 in each tenth
+CREATE PROCEDURE pg_temp.busy_minutes(first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR m IN first .. last LOOP
+		INSERT INTO busy SELECT timestamptz '2024-01-01 13:00' + m * interval '1 minute' + i * interval '1 second', (i * m) % 11, 1 FROM generate_series(1, 7) i;
+		INSERT INTO busy VALUES (timestamptz '2024-01-01 12:00' + m * interval '1 minute', 100 + m, 1);
+		INSERT INTO busy SELECT timestamptz '2024-01-01 13:00' + m * interval '1 minute', 200, 2 WHERE m % 10 = 0;
+		CALL tbf_rollup_refresh('busy_heat');
+	END LOOP;
+END $$;
+CALL pg_temp.busy_minutes(1, 59);
+TABLE busy_rows;
+CALL pg_temp.busy_minutes(60, 61);
+TABLE busy_rows;
+CALL pg_temp.busy_minutes(62, 70);
+TABLE busy_rows;
+SELECT pg_temp.differences('busy_heat', 'TABLE busy_items');
+CREATE TEMP TABLE busy_before AS SELECT ctid AS id, xmin::text AS made FROM busy_heat;
+CALL tbf_rollup_refresh('busy_heat');
+SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM busy_heat) a FULL JOIN busy_before b USING (id, made) WHERE a.id IS NULL OR b.id IS NULL;
+-- a window inside of the hour, and the bounds of the lists
+SELECT count(*) FILTER (WHERE e.hits BETWEEN hits_from AND hits_to) AS within, count(*) FROM (SELECT n, count(*) AS hits FROM busy WHERE at >= '2024-01-01 13:10' AND at < '2024-01-01 13:40' GROUP BY n) e, tbf_rollup_count_between('busy_heat', n, '2024-01-01 13:10', '2024-01-01 13:40');
+SELECT count(*) FILTER (WHERE e.hits BETWEEN t.hits_from AND t.hits_to) AS within, count(t.item), count(*) FILTER (WHERE t.item IS NULL AND e.hits > (SELECT max(others_to) FROM tbf_rollup_top('busy_heat'))) AS others
+FROM (SELECT n::text AS item, count(*) AS hits FROM busy GROUP BY n) e LEFT JOIN tbf_rollup_top('busy_heat') t USING (item);
+-- closed: one row for each bucket and group
+INSERT INTO busy VALUES ('2024-01-01 16:00', 1, 1);
+CALL tbf_rollup_refresh('busy_heat');
+TABLE busy_rows;
+SELECT pg_temp.differences('busy_heat', 'TABLE busy_items');
+DROP VIEW busy_rows;
+SELECT tbf_rollup_drop('busy_heat');
+-- Pieces that together might have more items than an exact filter holds stay as they are.
+TRUNCATE busy;
+SELECT tbf_rollup_create('busy_heat', 'busy', 'n', 'at', half_life => NULL);
+CREATE PROCEDURE pg_temp.many_items(first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR m IN first .. last LOOP
+		INSERT INTO busy SELECT timestamptz '2024-01-01 12:00' + m * interval '1 minute', i + 7300 * m FROM generate_series(1, 7300) i;
+		CALL tbf_rollup_refresh('busy_heat');
+	END LOOP;
+END $$;
+CALL pg_temp.many_items(1, 8);
+SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+CALL pg_temp.many_items(9, 9);
+SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+SELECT tbf_rollup_drop('busy_heat');
+DROP TABLE busy CASCADE;
+
 -- Times near the limits of the types: nothing is counted that is infinite, in the future, or before 4712 BC, and none
 -- of it stops a refresh. Times in between are counted, whatever the tiers, the zone, and how long they are kept.
 CREATE TABLE old (at timestamptz, local timestamp, url text);

@@ -23,7 +23,7 @@ CREATE TABLE tbf_rollup (
 	counted_to timestamptz,
 	last_error text,
 	last_error_at timestamptz
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 20);
 GRANT SELECT, INSERT, UPDATE, DELETE ON tbf_rollup TO PUBLIC;
 COMMENT ON TABLE tbf_rollup IS 'what the roll-ups are made of, and how far they are; the view tbf_rollups shows it with advice. A row can be changed by the owner of its roll-up only';
 COMMENT ON COLUMN tbf_rollup.rollup IS 'the table with the rows of the roll-up';
@@ -283,9 +283,11 @@ BEGIN
 	EXECUTE format('CREATE TABLE %s (
 		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
 		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
-		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL)', place, extension, type.nspname, type.array_name);
+		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL) WITH (toast_tuple_target = 8160)', place, extension, type.nspname, type.array_name);
 	made := place::regclass;
-	-- The lists stay beside the times, and the filters, which a list does not need, go out of line.
+	-- The lists stay beside the times, and the filters, which a list does not need, go out of line if the row would not
+	-- fit into a page. A piece of some hundred items stays in line: with TOAST a refresh would change two more pages
+	-- for it, of TOAST's table and its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');

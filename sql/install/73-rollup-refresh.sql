@@ -17,6 +17,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementation of tbf_rollup_refresh(): an error if a weight is bad';
 
+CREATE FUNCTION tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
+
 -- Counts the hits of the source with a time from lo to before hi, which are starts of buckets, and not after now(). Buckets that end at
 -- closing or before are closed. Returns how many hits it has counted. REQUIRES: nobody else changes the roll-up, which it sees to itself
 -- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
@@ -112,10 +115,12 @@ BEGIN
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
 		), ranked AS MATERIALIZED (
-			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, and ten if they stand out.
-			SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 10), $4 / 10) ELSE least($4, 5) END AS listed
+			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, or a twentieth of top if
+			-- they stand out; and of these only those with more hits than all others.
+			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
+			FROM (SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
 			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) AS place, avg(d) FILTER (WHERE d > 0) OVER (PARTITION BY tier, starts, groups) AS mean
-				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s
+				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s) s) s
 		), list AS (
 			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) FILTER (WHERE d > 0) AS oldest, max(newest) FILTER (WHERE d > 0) AS newest, sum(d) AS hits,
 				array_agg(item ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot, array_agg(d ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot_hits,
@@ -126,7 +131,7 @@ BEGIN
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
-				coalesce(hot, '{}'), coalesce(hot_hits, '{}'), hot_over, hot_rest
+				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), hot_over, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
 			ORDER BY s.starts
 			RETURNING hits
@@ -147,9 +152,27 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one instead of several.
--- The new row holds exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
-CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer) RETURNS void
+-- The pieces of open buckets that start at lo or later: rows with at most an eighth of the hits of their bucket and
+-- groups. Only those are returned that can be one row with an exact filter, as others would hide late hits. number: how
+-- many there are of the bucket and groups.
+CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
+	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	RETURN QUERY EXECUTE format($sql$
+		SELECT id, tier, starts, ends, number FROM (
+			SELECT p.*, count(*) OVER bucket AS number, sum(CASE layout WHEN 'exact' THEN cardinality ELSE 'infinity' END) OVER bucket AS items
+			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
+			WHERE 8 * hits <= all_hits WINDOW bucket AS (PARTITION BY tier, starts, groups)) s
+		WHERE number > 1 AND items <= 65536$sql$, rollup, extension) USING lo;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
+
+-- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one
+-- instead of several. pieces: of the pieces of an open bucket only. The new row holds exactly the hits of the old ones.
+-- REQUIRES: the lock of tbf_rollup_step().
+CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -159,7 +182,8 @@ BEGIN
 	EXECUTE format($sql$
 		WITH gone AS (
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
-				AND ($1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed))
+				AND CASE WHEN $6 THEN r.starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
+					ELSE $1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed) END
 			RETURNING *
 		), merged AS MATERIALIZED (
 			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
@@ -183,12 +207,13 @@ BEGIN
 			FROM ranked GROUP BY groups
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
-		SELECT $4, $2, $3, true, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f, coalesce(l.hot, '{}'), coalesce(l.hot_hits, '{}'), coalesce(l.hot_over, 0),
+		SELECT $4, $2, $3, NOT $6, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f,
+			%2$s.tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s.tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
 			greatest(coalesce(l.rest, 0), CASE WHEN k.exact AND k.cardinality <= l.candidates THEN 0 ELSE k.rest END)
 		FROM known k LEFT JOIN list l USING (groups)$sql$, rollup, extension)
-		USING from_tier, lo, hi, to_tier, def.top;
+		USING from_tier, lo, hi, to_tier, def.top, pieces, rollup;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
+COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
 
 -- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
 -- it is; infinity: what remains is folding.
@@ -212,6 +237,8 @@ DECLARE
 	tier integer := 1;
 	tiers integer;
 	empty boolean;
+	many_pieces CONSTANT integer := 60;
+	gathered boolean;
 BEGIN
 	done := false;
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -313,6 +340,26 @@ BEGIN
 	IF lo IS NOT NULL THEN
 		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
 		RETURN;
+	END IF;
+
+	-- Gathering: when an open bucket has 60 pieces, the pieces of each open bucket become one row. A refresh writes
+	-- those of the current bucket and of late hits into the same pages, so all of them go at once. Otherwise these
+	-- pages would be changed again for each bucket that is closed, and be written to the WAL as a whole each time.
+	IF ordinary THEN
+		-- Counting them is cheap, and most refreshes need no more.
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
+			INTO gathered USING closing - interval '2 days', many_pieces;
+		IF gathered THEN
+			gathered := false;
+			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM (SELECT *, max(number) OVER () AS most FROM %s.tbf_rollup_pieces($1, $2)) s WHERE most >= $3 GROUP BY tier, starts, ends', extension)
+					USING rollup, closing - interval '2 days', many_pieces LOOP
+				EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
+				gathered := true;
+			END LOOP;
+		END IF;
+		IF gathered THEN
+			RETURN;
+		END IF;
 	END IF;
 
 	-- folding
