@@ -137,6 +137,97 @@ SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM many
 SELECT tbf_rollup_drop('many_heat');
 DROP TABLE many;
 
+-- Pieces: each refresh with new hits writes one for each open bucket and its groups. Of sixty all become one row, of
+-- each open bucket, and no hit is lost or doubled. A group of few pieces keeps them.
+CREATE TABLE busy (at timestamptz, n int, site int);
+CREATE INDEX ON busy (at);
+SELECT tbf_rollup_create('busy_heat', 'busy', 'n', 'at', group_by => '{site}', half_life => NULL, top => 5);
+CREATE TEMP VIEW busy_items AS SELECT n AS item, count(*) AS hits FROM busy GROUP BY n;
+CREATE TEMP VIEW busy_rows AS SELECT to_char(starts, 'HH24:MI') AS starts, groups, closed, count(*), sum(hits) AS hits, max(cardinality(hot)) AS listed, max(hot_rest) AS rest FROM busy_heat GROUP BY starts, groups, closed ORDER BY starts, groups;
+-- in each minute seven hits of site 1, and one of the hour before; one of site 2 in each tenth
+CREATE PROCEDURE pg_temp.busy_minutes(first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR m IN first .. last LOOP
+		INSERT INTO busy SELECT timestamptz '2024-01-01 13:00' + m * interval '1 minute' + i * interval '1 second', (i * m) % 11, 1 FROM generate_series(1, 7) i;
+		INSERT INTO busy VALUES (timestamptz '2024-01-01 12:00' + m * interval '1 minute', 100 + m, 1);
+		INSERT INTO busy SELECT timestamptz '2024-01-01 13:00' + m * interval '1 minute', 200, 2 WHERE m % 10 = 0;
+		CALL tbf_rollup_refresh('busy_heat');
+	END LOOP;
+END $$;
+CALL pg_temp.busy_minutes(1, 59);
+TABLE busy_rows;
+CALL pg_temp.busy_minutes(60, 61);
+TABLE busy_rows;
+CALL pg_temp.busy_minutes(62, 70);
+TABLE busy_rows;
+SELECT pg_temp.differences('busy_heat', 'TABLE busy_items');
+CREATE TEMP TABLE busy_before AS SELECT ctid AS id, xmin::text AS made FROM busy_heat;
+CALL tbf_rollup_refresh('busy_heat');
+SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM busy_heat) a FULL JOIN busy_before b USING (id, made) WHERE a.id IS NULL OR b.id IS NULL;
+-- a window inside of the hour, and the bounds of the lists
+SELECT count(*) FILTER (WHERE e.hits BETWEEN hits_from AND hits_to) AS within, count(*) FROM (SELECT n, count(*) AS hits FROM busy WHERE at >= '2024-01-01 13:10' AND at < '2024-01-01 13:40' GROUP BY n) e, tbf_rollup_count_between('busy_heat', n, '2024-01-01 13:10', '2024-01-01 13:40');
+SELECT count(*) FILTER (WHERE e.hits BETWEEN t.hits_from AND t.hits_to) AS within, count(t.item), count(*) FILTER (WHERE t.item IS NULL AND e.hits > (SELECT max(others_to) FROM tbf_rollup_top('busy_heat'))) AS others
+FROM (SELECT n::text AS item, count(*) AS hits FROM busy GROUP BY n) e LEFT JOIN tbf_rollup_top('busy_heat') t USING (item);
+-- closed: one row for each bucket and group
+INSERT INTO busy VALUES ('2024-01-01 16:00', 1, 1);
+CALL tbf_rollup_refresh('busy_heat');
+TABLE busy_rows;
+SELECT pg_temp.differences('busy_heat', 'TABLE busy_items');
+DROP VIEW busy_rows;
+SELECT tbf_rollup_drop('busy_heat');
+-- Pieces that together might have more items than an exact filter holds stay as they are.
+TRUNCATE busy;
+SELECT tbf_rollup_create('busy_heat', 'busy', 'n', 'at', half_life => NULL);
+CREATE PROCEDURE pg_temp.many_items(first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR m IN first .. last LOOP
+		INSERT INTO busy SELECT timestamptz '2024-01-01 12:00' + m * interval '1 minute', i + 7300 * m FROM generate_series(1, 7300) i;
+		CALL tbf_rollup_refresh('busy_heat');
+	END LOOP;
+END $$;
+CALL pg_temp.many_items(1, 8);
+SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+CALL pg_temp.many_items(9, 9);
+SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+SELECT tbf_rollup_drop('busy_heat');
+DROP TABLE busy CASCADE;
+
+-- Times near the limits of the types: nothing is counted that is infinite, in the future, or before 4712 BC, and none
+-- of it stops a refresh. Times in between are counted, whatever the tiers, the zone, and how long they are kept.
+CREATE TABLE old (at timestamptz, local timestamp, url text);
+INSERT INTO old SELECT t::timestamptz, t::timestamp, t
+FROM unnest('{-infinity,4714-11-24 00:00 UTC BC,4714-11-25 12:34:56 UTC BC,4713-01-01 00:00 UTC BC,4713-12-31 23:59:59.999999 UTC BC,4712-01-01 00:00 UTC BC,4001-02-29 12:00 UTC BC,0001-01-01 00:00 UTC,1900-01-01 00:00 UTC,294276-12-31 23:59:59.999999 UTC,infinity}'::text[]) t;
+CREATE PROCEDURE pg_temp.refresh_old() LANGUAGE plpgsql AS $$
+DECLARE
+	column_ name;
+	zone text;
+	shape record;
+BEGIN
+	FOREACH column_ IN ARRAY '{at,local}'::name[] LOOP
+		FOREACH zone IN ARRAY '{UTC,America/New_York,Pacific/Kiritimati}'::text[] LOOP
+			FOR shape IN VALUES ('{hour,day,month}'::text[], '{35 days,2 years,null}'::interval[]), ('{day,week}', '{35 days,9999 years}'), ('{hour,quarter,year}', '{5000 years,9000 years,null}') LOOP
+				PERFORM tbf_rollup_create('old_heat', 'old', 'url', column_, zone => zone, tiers => shape.column1, keep => shape.column2, lateness => '30 days');
+				CALL tbf_rollup_refresh('old_heat');
+				CALL tbf_rollup_refresh('old_heat', '4714-11-24 00:00 UTC BC', '294276-12-31 UTC');
+				CALL tbf_rollup_refresh('old_heat', '294276-12-31 UTC', '4714-11-24 00:00 UTC BC');
+				CALL tbf_rollup_refresh('old_heat', '-infinity', '4714-11-24 00:00 UTC BC');
+				EXECUTE format('ALTER TABLE old_heat RENAME TO %I', concat_ws(' ', 'old', column_, zone, shape.column1));
+			END LOOP;
+		END LOOP;
+	END LOOP;
+END $$;
+CALL pg_temp.refresh_old();
+SELECT rollup, counted_to, last_error, (SELECT array_agg(item ORDER BY item) FROM tbf_rollup_top(rollup, weight => '1', counted => true)) AS items FROM tbf_rollups WHERE rollup::text ~ 'old' ORDER BY rollup::text;
+-- a log that has ended then
+DELETE FROM old WHERE at > '3000-01-01 BC';
+SELECT tbf_rollup_create('old_heat', 'old', 'url', 'at', tiers => '{hour,year}', keep => '{999 years,5000 years}', lateness => '998 years', zone => 'America/New_York');
+CALL tbf_rollup_refresh('old_heat');
+CALL tbf_rollup_refresh('old_heat');
+SELECT tier, starts, ends, closed, hits FROM old_heat ORDER BY starts;
+SELECT counted_to, complete_to, folded, last_error FROM tbf_rollups WHERE rollup = 'old_heat'::regclass;
+SELECT count(tbf_rollup_drop(rollup)) FROM tbf_rollup WHERE rollup::text ~ 'old';
+DROP TABLE old;
+
 SELECT tbf_rollup_drop('page_heat');
 SELECT tbf_rollup_drop('site_heat');
 SELECT to_regclass('page_heat'), (SELECT count(*) FROM tbf_rollups) AS left, (SELECT count(*) > 0 FROM access_log) AS source_stays;

@@ -223,7 +223,44 @@ SET ROLE streambloom_owner;
 CALL tbf_rollup_refresh('r');
 SELECT error_of($$SELECT tbf_rollup_create('r2', 'log', 'url', 'at')$$);
 SELECT tbf_rollup_drop('r');
+-- The same of a view that reads the table with the rights of a role to which it applies, of a view over this view, of
+-- one that reads it with the rights of its user, and of one that a function reads it for.
 RESET ROLE;
+CREATE POLICY half ON log USING (url = '/1');
+GRANT SELECT ON log TO streambloom_reader;
+GRANT CREATE ON SCHEMA public TO streambloom_reader;
+CREATE VIEW of_all AS SELECT * FROM log;
+CREATE VIEW of_invoker WITH (security_invoker) AS SELECT * FROM log;
+GRANT SELECT ON of_all, of_invoker TO streambloom_owner;
+CREATE FUNCTION rows_of_log() RETURNS SETOF log LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN QUERY SELECT * FROM public.log; END $$;
+SET ROLE streambloom_reader;
+CREATE VIEW of_reader AS SELECT * FROM log;
+GRANT SELECT ON of_reader TO streambloom_owner;
+SET ROLE streambloom_owner;
+CREATE VIEW of_owner AS SELECT * FROM of_reader;
+CREATE VIEW of_function AS SELECT * FROM rows_of_log();
+SELECT error_of($$SELECT tbf_rollup_create('r2', 'of_reader', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r2', 'of_owner', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r2', 'of_invoker', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r2', 'of_function', 'url', 'at')$$);
+-- It does not apply to a superuser, whose view shows all rows. When the view is given to somebody else, the refresh
+-- notices.
+SELECT tbf_rollup_create('r2', 'of_all', 'url', 'at');
+CALL tbf_rollup_refresh('r2');
+SELECT sum(hits) FROM r2;
+RESET ROLE;
+ALTER VIEW of_all OWNER TO streambloom_reader;
+INSERT INTO log VALUES ('2024-01-02', '/1');
+SET ROLE streambloom_owner;
+CALL tbf_rollup_refresh('r2');
+SELECT last_error, (SELECT sum(hits) FROM r2) FROM tbf_rollups;
+SELECT tbf_rollup_drop('r2');
+DROP VIEW of_owner, of_function;
+RESET ROLE;
+DROP VIEW of_all, of_invoker, of_reader;
+DROP FUNCTION rows_of_log;
+REVOKE CREATE ON SCHEMA public FROM streambloom_reader;
+REVOKE SELECT ON log FROM streambloom_reader;
 REVOKE CREATE ON SCHEMA public FROM streambloom_owner;
 REVOKE SELECT ON log FROM streambloom_owner;
 DROP ROLE streambloom_owner, streambloom_reader;

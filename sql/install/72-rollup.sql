@@ -23,7 +23,7 @@ CREATE TABLE tbf_rollup (
 	counted_to timestamptz,
 	last_error text,
 	last_error_at timestamptz
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 20);
 GRANT SELECT, INSERT, UPDATE, DELETE ON tbf_rollup TO PUBLIC;
 COMMENT ON TABLE tbf_rollup IS 'what the roll-ups are made of, and how far they are; the view tbf_rollups shows it with advice. A row can be changed by the owner of its roll-up only';
 COMMENT ON COLUMN tbf_rollup.rollup IS 'the table with the rows of the roll-up';
@@ -151,6 +151,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass) IS 'implementation of tbf_rollup_refresh(): the definition of a roll-up of the current user, or an error';
 
+-- The time so long before another one, or -infinity where it would be out of range. Roll-ups count no hits of before
+-- 4712 BC: the start of a bucket, the hour before it, and its time in any zone have to be values of their types, which
+-- begin in November 4714 BC.
+CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
+END;
+COMMENT ON FUNCTION tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
+
+-- An error if row-level security applies to the source, or to a table that it reads as a view. Where it does, and
+-- row_security is off, PostgreSQL refuses the query instead of hiding rows. If the query is refused as well when it is
+-- on, the reason was another one. The functions that read the source have row_security off too.
+CREATE FUNCTION tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+DECLARE
+	reason text;
+BEGIN
+	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+EXCEPTION WHEN insufficient_privilege THEN
+	reason := SQLERRM;
+	PERFORM set_config('row_security', 'on', true);
+	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+	RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
+		DETAIL = format('A roll-up counts the rows of all, and everybody who may read it would see them: %s.', reason),
+		HINT = 'Make and refresh it as a role that row-level security does not apply to. In a view it is that of the owner of the view, unless the view is a security_invoker.';
+END $$;
+COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
+
 -- The start of the bucket that has a time. Days, and longer buckets, begin at midnight in the zone: at the first one where clocks are put
 -- back over midnight, and at the first moment of the day where they are put forward over it. (date_trunc() takes the second midnight,
 -- so it can return a time that is later than its argument.)
@@ -216,11 +243,7 @@ BEGIN
 		END IF;
 	END LOOP;
 	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
-	IF row_security_active(source) THEN
-		RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
-			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
-			HINT = 'Make it as a role that row-level security does not apply to.';
-	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING source;
 
 	IF half_life < interval '1 minute' THEN
 		RAISE WARNING 'the half-life "%" is shorter than a minute, the shortest bucket of a roll-up', half_life USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
@@ -260,9 +283,11 @@ BEGIN
 	EXECUTE format('CREATE TABLE %s (
 		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
 		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
-		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL)', place, extension, type.nspname, type.array_name);
+		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL) WITH (toast_tuple_target = 8160)', place, extension, type.nspname, type.array_name);
 	made := place::regclass;
-	-- The lists stay beside the times, and the filters, which a list does not need, go out of line.
+	-- The lists stay beside the times, and the filters, which a list does not need, go out of line if the row would not
+	-- fit into a page. A piece of some hundred items stays in line: with TOAST a refresh would change two more pages
+	-- for it, of TOAST's table and its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');

@@ -17,12 +17,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementation of tbf_rollup_refresh(): an error if a weight is bad';
 
+CREATE FUNCTION tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
+
 -- Counts the hits of the source with a time from lo to before hi, which are starts of buckets, and not after now(). Buckets that end at
 -- closing or before are closed. Returns how many hits it has counted. REQUIRES: nobody else changes the roll-up, which it sees to itself
 -- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET enable_nestloop = off SET jit = off AS $$
+	SET enable_nestloop = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -112,10 +115,12 @@ BEGIN
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
 		), ranked AS MATERIALIZED (
-			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, and ten if they stand out.
-			SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 10), $4 / 10) ELSE least($4, 5) END AS listed
+			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, or a twentieth of top if
+			-- they stand out; and of these only those with more hits than all others.
+			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
+			FROM (SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
 			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) AS place, avg(d) FILTER (WHERE d > 0) OVER (PARTITION BY tier, starts, groups) AS mean
-				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s
+				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s) s) s
 		), list AS (
 			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) FILTER (WHERE d > 0) AS oldest, max(newest) FILTER (WHERE d > 0) AS newest, sum(d) AS hits,
 				array_agg(item ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot, array_agg(d ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot_hits,
@@ -126,14 +131,14 @@ BEGIN
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
-				coalesce(hot, '{}'), coalesce(hot_hits, '{}'), hot_over, hot_rest
+				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), hot_over, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
 			ORDER BY s.starts
 			RETURNING hits
 		)
 		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0)$sql$,
 		rollup, extension, at, def.item, coalesce(def.weight, '1'), columns, def.source, coalesce(def.condition, 'true'),
-		concat_ws(' AND ', format(bound, def.time_column, '>=', lo), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
+		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
 		groups, tier_of, start_of, selected,
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
 		-- The aggregate takes no weight of 2^33 or more, which a sum may be.
@@ -147,9 +152,27 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one instead of several.
--- The new row holds exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
-CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer) RETURNS void
+-- The pieces of open buckets that start at lo or later: rows with at most an eighth of the hits of their bucket and
+-- groups. Only those are returned that can be one row with an exact filter, as others would hide late hits. number: how
+-- many there are of the bucket and groups.
+CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
+	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	RETURN QUERY EXECUTE format($sql$
+		SELECT id, tier, starts, ends, number FROM (
+			SELECT p.*, count(*) OVER bucket AS number, sum(CASE layout WHEN 'exact' THEN cardinality ELSE 'infinity' END) OVER bucket AS items
+			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
+			WHERE 8 * hits <= all_hits WINDOW bucket AS (PARTITION BY tier, starts, groups)) s
+		WHERE number > 1 AND items <= 65536$sql$, rollup, extension) USING lo;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
+
+-- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one
+-- instead of several. pieces: of the pieces of an open bucket only. The new row holds exactly the hits of the old ones.
+-- REQUIRES: the lock of tbf_rollup_step().
+CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -159,7 +182,8 @@ BEGIN
 	EXECUTE format($sql$
 		WITH gone AS (
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
-				AND ($1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed))
+				AND CASE WHEN $6 THEN r.starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
+					ELSE $1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed) END
 			RETURNING *
 		), merged AS MATERIALIZED (
 			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
@@ -183,23 +207,27 @@ BEGIN
 			FROM ranked GROUP BY groups
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
-		SELECT $4, $2, $3, true, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f, coalesce(l.hot, '{}'), coalesce(l.hot_hits, '{}'), coalesce(l.hot_over, 0),
+		SELECT $4, $2, $3, NOT $6, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f,
+			%2$s.tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s.tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
 			greatest(coalesce(l.rest, 0), CASE WHEN k.exact AND k.cardinality <= l.candidates THEN 0 ELSE k.rest END)
 		FROM known k LEFT JOIN list l USING (groups)$sql$, rollup, extension)
-		USING from_tier, lo, hi, to_tier, def.top;
+		USING from_tier, lo, hi, to_tier, def.top, pieces, rollup;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
+COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
 
 -- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
 -- it is; infinity: what remains is folding.
 CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
 	bucket_start CONSTANT text := format('SELECT %s.tbf_rollup_bucket_start($1, $2, $3)', extension);
 	bucket_end CONSTANT text := format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension);
+	-- Hits of before it are not counted: see tbf_rollup_before().
+	earliest CONSTANT timestamptz := '4712-01-01 00:00 UTC BC';
+	before CONSTANT text := format('SELECT %s.tbf_rollup_before($1, $2)', extension);
 	asked text;
 	first timestamptz;
 	target timestamptz;
@@ -209,6 +237,8 @@ DECLARE
 	tier integer := 1;
 	tiers integer;
 	empty boolean;
+	many_pieces CONSTANT integer := 60;
+	gathered boolean;
 BEGIN
 	done := false;
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -224,13 +254,11 @@ BEGIN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
 	END IF;
-	IF row_security_active(def.source) THEN
-		RAISE EXCEPTION 'cannot roll up % under row-level security', def.source USING ERRCODE = 'feature_not_supported',
-			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
-			HINT = 'Refresh it as a role that row-level security does not apply to.';
+	IF goal IS NULL THEN
+		EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING def.source;
 	END IF;
-	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= $1 AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'' AND %1$I > ''-infinity'') s', def.time_column, def.source)
-			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= $1 AND %1$I <= $2 AND %1$I > ''-infinity'') s', def.time_column, def.source) END
+	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'') s', def.time_column, def.source, earliest)
+			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AND %1$I <= $2) s', def.time_column, def.source, earliest) END
 		INTO asked FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
@@ -239,10 +267,15 @@ BEGIN
 
 	-- how far, and from where
 	IF goal IS NULL THEN
-		place := CASE WHEN ordinary THEN coalesce(def.counted_to - def.lateness, '-infinity') ELSE coalesce(from_time, '-infinity') END;
+		IF ordinary THEN
+			EXECUTE before INTO place USING def.counted_to, def.lateness;
+			place := coalesce(place, '-infinity');
+		ELSE
+			place := CASE WHEN from_time < earliest THEN '-infinity' ELSE coalesce(from_time, '-infinity') END;
+		END IF;
 		EXECUTE format('SELECT max(at) FROM %s', asked) INTO goal USING place, clock_timestamp();
 		IF NOT ordinary THEN
-			goal := least(coalesce(goal, '-infinity'), to_time);
+			goal := CASE WHEN to_time < earliest THEN '-infinity' ELSE least(coalesce(goal, '-infinity'), to_time) END;
 		END IF;
 		IF ordinary THEN
 			goal := greatest(goal, def.counted_to);
@@ -256,7 +289,8 @@ BEGIN
 			-- The first time: what is old goes into the tier where it belongs.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
-					EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
+					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
+					EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
 					def.folded[i] := greatest(def.folded[i], target);
 				END IF;
 			END LOOP;
@@ -269,10 +303,7 @@ BEGIN
 			EXECUTE bucket_start INTO place USING place, def.tiers[tier], def.zone;
 		END IF;
 	END IF;
-	closing := CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END;
-	IF isfinite(closing) THEN
-		closing := closing - def.lateness;
-	END IF;
+	EXECUTE before INTO closing USING CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END, def.lateness;
 
 	-- counting
 	IF place < 'infinity' THEN
@@ -311,11 +342,32 @@ BEGIN
 		RETURN;
 	END IF;
 
+	-- Gathering: when an open bucket has 60 pieces, the pieces of each open bucket become one row. A refresh writes
+	-- those of the current bucket and of late hits into the same pages, so all of them go at once. Otherwise these
+	-- pages would be changed again for each bucket that is closed, and be written to the WAL as a whole each time.
+	IF ordinary THEN
+		-- Counting them is cheap, and most refreshes need no more.
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
+			INTO gathered USING closing - interval '2 days', many_pieces;
+		IF gathered THEN
+			gathered := false;
+			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM (SELECT *, max(number) OVER () AS most FROM %s.tbf_rollup_pieces($1, $2)) s WHERE most >= $3 GROUP BY tier, starts, ends', extension)
+					USING rollup, closing - interval '2 days', many_pieces LOOP
+				EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
+				gathered := true;
+			END LOOP;
+		END IF;
+		IF gathered THEN
+			RETURN;
+		END IF;
+	END IF;
+
 	-- folding
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
-			EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
+			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
+			EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;

@@ -2,7 +2,7 @@
 
 CREATE VIEW tbf_rollups AS
 SELECT r.rollup, c.relowner::pg_catalog.regrole AS owner, r.source, r.item, r.time_column, r.condition, r.weight, r.group_columns, r.tiers, r.keep, r.lateness, r.top, r.zone, r.half_life,
-	r.counted_to, tbf_rollup_bucket_start(r.counted_to - r.lateness, r.tiers[1], r.zone) AS complete_to, r.folded,
+	r.counted_to, tbf_rollup_bucket_start(tbf_rollup_before(r.counted_to, r.lateness), r.tiers[1], r.zone) AS complete_to, r.folded,
 	pg_catalog.pg_total_relation_size(r.rollup) AS bytes, r.last_error, r.last_error_at,
 	CASE WHEN s.oid IS NULL THEN 'the source is gone: what was counted can be asked'
 		WHEN pg_catalog.row_security_active(r.source) THEN 'the source has row-level security that applies to you'

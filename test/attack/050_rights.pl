@@ -295,6 +295,7 @@ my %of_rollups = (
 		['tbf_rollup_filter(regclass,timestampwithtimezone,text,jsonb)', "tbf_rollup_filter($heat, $at)"],
 		['tbf_rollup_filter_between(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_filter_between($heat, $span)"],
 		['tbf_rollup_risers(regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)', "tbf_rollup_risers($heat, 3, $at)"],
+		['tbf_rollup_pieces(regclass,timestampwithtimezone)', "tbf_rollup_pieces($heat, $at)"],
 		['tbf_rollup_weights(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_weights($path, $heat, $at, NULL, NULL, NULL, '{}')"],
 		['tbf_rollup_hottest(text,regclass,integer,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean,boolean)',
 			"tbf_rollup_hottest($path, $heat, 3, $at, NULL, NULL, NULL, '{}', false, true)"],
@@ -306,13 +307,14 @@ my %of_rollups = (
 			"tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
 		['tbf_rollup_own_definition(regclass)', "SELECT tbf_rollup_own_definition($heat)"],
+		['tbf_rollup_no_row_security(regclass)', "SELECT tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
 			"SELECT tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
 		['tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
-		['tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer)', "SELECT tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
+		['tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
 		['tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
 			"SELECT * FROM tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
 );

@@ -1,5 +1,6 @@
 /*
- * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()).
+ * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()),
+ * and what compresses such a list.
  *
  * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each
  * entry would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
@@ -13,6 +14,7 @@
  */
 #include "tbf/tbf.h"
 
+#include "access/toast_internals.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "utils/array.h"
@@ -288,4 +290,18 @@ Datum
 tbf_rollup_lists_agg_over(PG_FUNCTION_ARGS)
 {
 	return finished_sums(fcinfo, true);
+}
+
+/*
+ * tbf_rollup_packed(list): the same list, compressed if that makes it smaller. The server compresses a value only where
+ * a row is longer than its table's toast_tuple_target, which is so long for a roll-up that its lists would never be.
+ */
+SB_FUNCTION(tbf_rollup_packed);
+Datum
+tbf_rollup_packed(PG_FUNCTION_ARGS)
+{
+	Datum		list = PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
+	Datum		packed = toast_compress_datum(list, InvalidCompressionMethod);
+
+	return DatumGetPointer(packed) == NULL ? list : packed;
 }
