@@ -62,10 +62,20 @@ build_packages() {
 	in_system "$root" env ${versions:+"PG_SUPPORTED_VERSIONS=$versions"} DEB_BUILD_OPTIONS="parallel=$(nproc)" /source/scripts/make-packages --quick /packages
 }
 
-# shellcheck disable=SC2086
+# page_block PAGE NAME: prints the commands of docs/PAGE that stand below the mark "newcomer: NAME".
+page_block() {
+	perl -0777 -e 'my ($page, $name) = splice @ARGV; open my $file, "<", $page or die "$page: $!\n";
+		<$file> =~ /<!-- newcomer: \Q$name\E -->\n\n```\n(.*?)```/s ? print $1 : die "$page has no commands \"$name\"\n"' "$repository/docs/$1" "$2"
+}
+
+# installs ROOT: installs the package with the commands of docs/operations.md. The system has no lists of packages yet,
+# like an image of a container.
 installs() {
-	local names
-	names=$(cd "$1" && compgen -G './packages/*-streambloom_*.deb') && apt_in "$1" install $names
+	local root=$1 commands
+	commands=$(page_block operations.md package) || return
+	find "$root/var/lib/apt/lists" -type f -delete
+	printf 'APT::Get::Assume-Yes "true";\n' >"$root/etc/apt/apt.conf.d/99yes"
+	in_system "$root" sh -euc "${commands//postgresql-15-/postgresql-*-}"
 }
 
 # Succeeds if no link in the pages of a package leads nowhere in that package.
@@ -98,18 +108,19 @@ json_log() {
 			$2, $1, $3, $4, $5, $6, $7'
 }
 
-# types_json ROOT: a user of the machine gets a role and a database, as docs/logs.md says, types that page with a log
-# in JSON lines, and then the tutorial.
+# types_json ROOT: starts the server and makes a role and a database for a user of the machine, with the commands of
+# docs/logs.md. The user types that page with a log in JSON lines, and then the tutorial.
 types_json() {
-	local root=$1
+	local root=$1 start role
+	start=$(page_block logs.md start) && role=$(page_block logs.md role) || return
 	in_system "$root" sh -euc 'id newcomer 2>/dev/null || useradd -m newcomer; chmod 700 /home/newcomer' || return
 	json_log 200000 >"$root/home/newcomer/access.log" || return
 	in_system "$root" --net sh -euc '
 		pages=$(echo /usr/share/doc/postgresql-*-streambloom/docs)
 		version=$(ls /etc/postgresql)
-		pg_ctlcluster "$version" main start
-		runuser -u postgres -- createuser newcomer
-		runuser -u postgres -- createdb -O newcomer newcomer
+		cd /root
+		eval "$(printf "%s\n" "$1" | sed "s/\<15\>/$version/")"
+		eval "$(printf "%s\n" "$2" | sed "s/\<NAME\>/newcomer/g")"
 		blocks() { sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }"; }
 		{
 			sed "/^## JSON lines/,\$d" "$pages/logs.md" | sed "/^## Apache/,\$d" | blocks
@@ -123,7 +134,11 @@ types_json() {
 		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
 		grep -qE "^ *200000 \| +200000" /tmp/json.out || { echo "not every line has become a hit:"; grep -A2 "lines.*hits" /tmp/json.out; exit 1; }
 		grep -A2 "counted_too_low" /tmp/json.out | grep -qE "^ *[0-9]+ \| +0 \|" || { echo "counts are too low, or there are none"; exit 1; }
-		pg_ctlcluster "$version" main stop'
+		# The tutorial ends with the removal of what the two pages have made.
+		left=$(runuser -u newcomer -- sh -c "cd && psql -XAtc \"SELECT relname FROM pg_class WHERE relnamespace = 2200
+			UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 2200\"")
+		test -z "$left" || { echo "left in the database: $left"; exit 1; }
+		pg_ctlcluster "$version" main stop' sh "$start" "$role"
 }
 
 # rest_of ROOT: fails if the removed package has left anything, apart from the files that this suite has put there.
