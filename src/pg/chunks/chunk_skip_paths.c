@@ -27,7 +27,10 @@
 
 bool		chunk_skip_preferred = true;
 
-/* So many children are looked at; the others are taken to be like these. */
+/*
+ * Of more children than this, only every n-th is looked at, so that 8 to 15 are looked at in all. The others are taken
+ * to be like these.
+ */
 #define CHILDREN_LOOKED_AT 8
 
 /* A question reads one or two pages of an index, at random. */
