@@ -17,7 +17,7 @@ typedef struct JoinUse
 {
 	int64		asked;			/* asked (for a PartitionScan: took this set) */
 	int64		passed_over;	/* did not ask, because asking was in vain before */
-	int64		too_many;		/* did not ask, because the keys are too many for the index's false-positive rate */
+	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
 	int64		missing;		/* did not ask, because the set was not complete, or was given up */
 } JoinUse;
 

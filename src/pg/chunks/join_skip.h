@@ -79,8 +79,8 @@ extern void join_skip_init(void);
 extern void join_skip_paths_init(void);
 
 /*
- * Copies those Append paths of a table whose parameters come from rows of other tables. A copy has the cost that is
- * expected with ChunkSkip, and is added only if this is lower.
+ * Copies the parameterized Append paths of a table: those that take values from rows of other tables. A copy has the
+ * cost that is expected with ChunkSkip, and is added only if this is lower and an index can answer.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -211,9 +211,9 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 /* partition_scan_keys.c */
 
 /*
- * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, and if
- * indexes could answer a condition, sets *why to the reason. REQUIRES: the table has no condition of its own that
- * indexes are asked about.
+ * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets *why
+ * to the reason, or leaves *why alone if indexes cannot answer any of the conditions. REQUIRES: the table has no
+ * condition of its own that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);

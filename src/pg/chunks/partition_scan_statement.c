@@ -134,7 +134,7 @@ partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids)
 
 /* ------------------------------------------------------------------- candidates */
 
-/* Is there a reason why no table of the statement may get the node? Looks at all its queries. If so, sets *why. */
+/* Looks in all queries of a statement for a reason why no table may get the node. If it finds one, sets *why. */
 static bool
 find_obstacle(Node *node, const char **why)
 {
