@@ -191,8 +191,8 @@ builder_of_state(Datum state)
 
 /*
  * Returns the state of argument 0 for a change. If argument 0 is NULL, the state is a new one without items, with the
- * parameters of `like`. If argument 0 is bytes, or an object that must not be changed, it is a new one with the content
- * of the argument.
+ * parameters of `like`. If argument 0 is bytes, or an object that must not be changed, the state is a new one with the
+ * content of the argument.
  */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const sb_bf *like)

@@ -30,8 +30,8 @@
 #include "index/scan.h"
 
 /*
- * Of more children than this, only every n-th is looked at, so that 8 to 15 are looked at in all. The others are taken
- * to be like these.
+ * Every n-th child is looked at, with n = number of children / CHILDREN_LOOKED_AT (at least 1): 8 to 15 of them, or all
+ * if there are fewer. The others are taken to be like these.
  */
 #define CHILDREN_LOOKED_AT 8
 

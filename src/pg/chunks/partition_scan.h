@@ -79,7 +79,7 @@ typedef struct PartitionScanParts
 	List	   *pruning;		/* conditions that can prune some of them once their values are known */
 	RelOptInfo *rel;			/* the parent's relation */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
-	const char *why_no_keys;	/* why the clause that was rejected last should not give them; NULL: none was */
+	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was */
 	CustomScan *node;			/* the node in the finished plan; NULL if none of the paths is in it */
 } PartitionScanParts;
 

@@ -28,7 +28,7 @@
 #include "index/handler.h"
 #include "index/scan.h"
 
-/* At most so many partitions are asked about a known value; and of at most so many the sizes are looked up. */
+/* The most partitions that are asked about a known value, and the most whose sizes or statistics are looked up. */
 #define PARTITIONS_ASKED 64
 #define SIZES_LOOKED_UP 16
 

@@ -54,7 +54,7 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	/* the range of importances; with two_class both are the threshold; NaN: importances are ranked */
+	/* low and high: the range of importances; two_class: both are the threshold; NaN: importances are ranked */
 	double		low;
 	double		high;
 	int64		hash_count;
