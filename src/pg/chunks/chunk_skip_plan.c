@@ -46,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_chunk_skip;	/* the plan gets no ChunkSkip, because this is off, or WHERE CURRENT OF may follow */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is switched off, or WHERE CURRENT OF may follow */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The

@@ -280,7 +280,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 	rel->pathlist = NIL;
 	why = "no condition that a bf index answers";
 	choice = choose_condition(root, rel, rte->relid, parts, rel->baserestrictinfo, &why);
-	/* If the choice has no condition, this path reads all partitions: a relation must have a path without parameters. */
+	/* Without a condition this path reads all partitions: a relation must have a path that needs no parameters. */
 	add_node_path(root, rel, table, parts, &choice, NULL);
 	if (choice.condition == NULL && !add_paths_of_joins(root, rel, table, parts, &why))
 		partition_scan_refuse(table, why);
