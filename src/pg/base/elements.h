@@ -24,10 +24,10 @@ typedef struct Elements
 } Elements;
 
 /*
- * elements_open() begins with the elements of the array argument `argno`. They are items for the filter in argument
- * 0, which is of this type. If the argument is an untyped literal or parameter, its text is read as an array of the
- * type that the filter's kind stands for. elements_open_as() begins with the elements of any array; the last three
- * arguments say how its elements are stored.
+ * elements_open() begins with the elements of the array in argument `argno`. They are items for the filter in argument
+ * 0, which is of type `type`. If the array is an untyped literal or parameter, its text is read as an array of the type
+ * that the filter's kind stands for. elements_open_as() begins with the elements of any array; the last three arguments
+ * say how its elements are stored.
  */
 extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_type type);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);

@@ -102,8 +102,8 @@ make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten)
 
 /*
  * Returns a pointer in a small block of its own, not one inside the object. finalize_aggregate() of PostgreSQL 15
- * looks whether the result is allocated in the current context. With a pointer inside the object it would say no, and
- * copy the filter.
+ * looks whether the result is allocated in the current context. A pointer inside the object would not count as
+ * allocated there, and the filter would be copied.
  */
 Datum
 lend_filter(struct varlena *flat)

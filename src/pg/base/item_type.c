@@ -272,9 +272,9 @@ append_column_names(StringInfo name, TupleDesc columns)
 }
 
 /*
- * The type whose = compares values of this type. It is another type if this type uses the hash operator class of that
- * type: cidr uses the one of inet, varchar the one of text. Values of both types can then be equal and have equal
- * hashes, so they are items of one kind.
+ * Returns the type whose = compares values of `type`. This is `type` itself, unless it uses the hash operator class of
+ * another type: cidr uses the one of inet, varchar the one of text. Then values of the two types can be equal and have
+ * equal hashes, so they are items of one kind.
  */
 static Oid
 owner_of_equality(Oid type)

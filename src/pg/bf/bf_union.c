@@ -163,7 +163,7 @@ flatten_state(void *builder)
 	return bytes;
 }
 
-/* Returns the builder of a state. If the state is bytes, it is a new builder that borrows them. */
+/* Returns the builder of a state. If the state is bytes, the result is a new builder that borrows these bytes. */
 static sb_bf_builder *
 builder_of_state(Datum state)
 {
@@ -190,7 +190,8 @@ builder_of_state(Datum state)
 }
 
 /*
- * Returns the state of argument 0 for a change. If argument 0 is NULL or has another form, makes a new state with the
+ * Returns the state of argument 0 for a change. If argument 0 is NULL, the state is a new one without items, with the
+ * parameters of `like`. If argument 0 is bytes, or an object that must not be changed, the state is a new one with the
  * content of the argument.
  */
 static ExpandedFilter *

@@ -54,8 +54,8 @@ typedef struct CachedChunk
 {
 	Oid			chunk;			/* the key: the chunk, or for ChunkSkip its index */
 	Oid			index;
-	uint64		made;			/* value of `messages` before it was made */
-	uint64		snapshot;		/* the number of the snapshot for which it was checked */
+	uint64		made;			/* value of `messages` before this entry was made */
+	uint64		snapshot;		/* the number of the snapshot for which this entry was checked */
 	Mark	   *chunk_mark;
 	Mark	   *index_mark;
 	BfProbe    *probe;			/* NULL: there is none */

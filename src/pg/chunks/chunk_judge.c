@@ -148,10 +148,13 @@ find_chunks(ChunkScan *scan)
 }
 
 /*
- * Opens a chunk. If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is
- * necessary; then returns NULL for a relation that a query does not read: the temporary table of another session, or
- * a partitioned table, which has no rows of its own. Otherwise the chunk is a partition: locks it, and raises an
- * error if it is gone, or if its storage is not the one that the snapshot sees.
+ * Opens a chunk.
+ *
+ * - If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is necessary.
+ *   Returns NULL for a relation that a query does not read: the temporary table of another session, or a partitioned
+ *   table, which has no rows of its own.
+ * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
+ *   that the snapshot sees.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)

@@ -112,12 +112,12 @@ extern void chunk_require_readable(Relation relation);
 /*
  * Judges the next chunk, sets *verdict, and returns the chunk open and locked. Returns NULL if there is no chunk
  * left. A chunk that need not be read is returned too: the caller tests chunk_is_read(verdict). For each chunk that
- * is returned, the caller calls chunk_leave() before it calls chunk_next() again. These chunks are not returned:
+ * is returned, the caller calls chunk_leave() before it calls chunk_next() again. A chunk is not returned if
  *
- * - It was judged before chunk_first() began the scan again, and no row in it matches (left_alone).
- * - Its index is remembered from an earlier question, and says no (chunk_use_cache()).
- * - Its index has named a few pages, and no row in them matches (chunk_look.h).
- * - A query does not read it: it is a partitioned table, or the temporary table of another session.
+ * - it was judged before chunk_first() began the scan again, and no row in it matches (left_alone),
+ * - its index is remembered from an earlier question, and says no (chunk_use_cache()),
+ * - its index has named a few pages, and no row in them matches (chunk_look.h), or
+ * - a query does not read it: it is a partitioned table, or the temporary table of another session.
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 

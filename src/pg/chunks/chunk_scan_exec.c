@@ -2,8 +2,8 @@
  * chunk_scan_exec.c: executes the node ChunkScan.
  *
  * The arguments are evaluated when the first row is wanted, as a function scan evaluates them, and again only if one
- * of their parameters has changed. The node keeps a scan as long as its arguments stay the same. So after a rescan it
- * does not ask again about chunks that were left alone.
+ * of their parameters has changed (with a sub-plan in an argument: any parameter). Until then the node keeps its scan
+ * over rescans, and does not ask again about chunks that were left alone.
  */
 #include "chunks/chunk_scan_node.h"
 

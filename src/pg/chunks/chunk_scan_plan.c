@@ -279,8 +279,8 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 			others = lappend(others, condition->clause);
 	}
 	/*
-	 * Later the planner may give the node another target list, of any columns that the nodes above need. So the
-	 * columns of reltarget are there too.
+	 * Later the planner may give the node another target list, of any columns that the nodes above need. So
+	 * custom_scan_tlist has the columns of reltarget too.
 	 */
 	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);

@@ -1,6 +1,6 @@
 /*
- * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. While it plans a statement,
- * the planner calls the SUPPORT function of both for this, chunk_scan_support().
+ * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. Both functions have the SUPPORT
+ * function chunk_scan_support(), which the planner calls for this.
  *
  * The estimate is that of column = value on the parent. It uses the statistics that ANALYZE has made for the parent
  * with its partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be

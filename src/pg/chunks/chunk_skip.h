@@ -56,7 +56,7 @@ enum ChunkSkipPrivate
 	 */
 	CHUNK_SKIP_GUARDED,
 
-	/* Why the table did not get the node PartitionScan: a list of one string, empty if this was not tried. */
+	/* Why the table did not get the node PartitionScan: a list of one string, or empty if no reason was noted. */
 	CHUNK_SKIP_NO_PARTITION_SCAN,
 
 	CHUNK_SKIP_PRIVATE_LENGTH
@@ -84,7 +84,10 @@ extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
  */
 extern bool chunk_skip_is_noted(void);
 
-/* A table of the statement that is being planned has a bf index, although the planner was not told. */
+/*
+ * Notes that a table of the statement has a bf index. PartitionScan calls this: the planner does not see the partitions
+ * of its tables, so their indexes are not noted otherwise.
+ */
 extern void chunk_skip_note_bf_index(void);
 
 /*
@@ -94,7 +97,10 @@ extern void chunk_skip_note_bf_index(void);
  */
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
-/* Removes the partial paths of a table with children if the node is expected to be faster than a parallel plan. */
+/*
+ * For a table with children: if the node is expected to be faster than a parallel plan, removes the partial paths of
+ * the table, or, if the table stands in a join, gives its other paths lower costs.
+ */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /* Is called when the library is loaded. */

@@ -17,8 +17,8 @@
 #include "utils/snapmgr.h"
 
 /*
- * Sets set->asker.cache. The cache remembers only questions with one key that is not IS NULL, so it is NULL for a set
- * with other keys, and as long as the key's argument has no value.
+ * Sets set->asker.cache. The cache remembers only questions with a single key that is not IS NULL. So for a set with
+ * other keys, and as long as the key's argument has no value, asker.cache is NULL.
  */
 static void
 find_cache(KeySet *set, Snapshot snapshot)
@@ -68,7 +68,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && !argument->known && !all)
 				continue;
 			if (argument != NULL && argument->isnull)
-				set->impossible = true; /* the operator = is strict */
+				set->impossible = true; /* an operator of an operator class is strict */
 			else
 				chunk_set_scan_key(&set->entries[set->entry_count++], &set->keys[k],
 								   argument != NULL ? argument->value : (Datum) 0);

@@ -192,7 +192,7 @@ chunk_skip_rescan(CustomScanState *node)
 		chunk_skip_forget_hashed(state->hashed);
 		state->hashed = NIL;
 	}
-	/* If its parameters have changed, the executor rescans the Append when the next row is wanted. */
+	/* If parameters of the Append have changed, the executor rescans it when the next row is wanted. */
 	if (append->chgParam == NULL)
 		ExecReScan(append);
 }

@@ -2,7 +2,7 @@
  * chunk_skip_hash.c: conditions "column = ANY (array)" of sequential scans below ChunkSkip are tested by hash.
  *
  * PostgreSQL itself does so only if the array is a constant with nine elements or more. If the array is a parameter,
- * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins the
+ * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins, the
  * value is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it
  * is.
  */

@@ -27,7 +27,10 @@
 
 bool		chunk_skip_preferred = true;
 
-/* So many children are looked at; the others are taken to be like these. */
+/*
+ * Every n-th child is looked at, with n = number of children / CHILDREN_LOOKED_AT (at least 1): 8 to 15 of them, or all
+ * if there are fewer. The others are taken to be like these.
+ */
 #define CHILDREN_LOOKED_AT 8
 
 /* A question reads one or two pages of an index, at random. */

@@ -46,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_chunk_skip;	/* the plan gets no ChunkSkip, because this is off, or WHERE CURRENT OF may follow */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is switched off, or WHERE CURRENT OF may follow */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -367,8 +367,8 @@ has_bf_index(const RelOptInfo *rel)
 }
 
 /*
- * Is this query a subquery of a query that has a security-barrier view in FROM? Then it may be the view. It cannot be
- * told here which subquery is the view, so all of them count.
+ * Is this query a subquery of a query that has a security-barrier view in FROM? Then the subquery may be the view.
+ * Which subquery is the view cannot be told here, so all of them count.
  */
 static bool
 is_below_barrier(PlannerInfo *root)
@@ -451,7 +451,7 @@ note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 }
 
 /*
- * The hook that is called for each table. PostgreSQL 19 has another one, which is called for whatever stands in FROM.
+ * The hook that is called for each table. PostgreSQL 19 has another hook, which is called for whatever stands in FROM.
  */
 #if PG_VERSION_NUM >= 190000
 static build_simple_rel_hook_type previous_build_simple_rel;

@@ -35,7 +35,7 @@ typedef struct KeptType
 	int16		length;
 } KeptType;
 
-/* A value that is kept. Of values with the same bytes one is kept. */
+/* A value that is kept. Of several values with the same bytes only one is kept. */
 typedef struct KeptValue
 {
 	Datum		value;
@@ -77,7 +77,7 @@ typedef struct JoinKeysState
 {
 	CustomScanState css;
 	bool		stands_aside;	/* it only passes rows on */
-	bool		collects;		/* a set is being collected */
+	bool		collects;		/* at least one set is still collected; the others were given up */
 	JoinKeys	keys;
 	Collector  *collectors;		/* one for each set */
 	sb_memory	memory;			/* of the hashes that were found */
@@ -174,7 +174,7 @@ copy_value(const KeptType *type, Datum value)
 	return datumCopy(value, type->by_value, type->length);
 }
 
-/* Keeps a value. Gives the set up if it has too many, or if they take too much memory. */
+/* Keeps a value. Gives the set up if it has too many values, or if these take too much memory. */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
 {
@@ -236,7 +236,7 @@ take_values(Collector *collector, JoinKeySet *set)
 		set->values[set->count++] = kept->value;
 }
 
-/* Called when all rows were seen: gives the sets their hashes or values, and makes them complete. */
+/* Called when all rows were seen: puts the hashes or values into the sets, and marks the keys as complete. */
 static void
 end_collecting(JoinKeysState *state)
 {
@@ -336,7 +336,7 @@ join_keys_rescan(CustomScanState *node)
 
 	if (!state->stands_aside)
 		begin_collecting(state);
-	/* If its parameters have changed, the executor rescans the node below when the next row is wanted. */
+	/* If parameters of the node below have changed, the executor rescans it when the next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
 }

@@ -1,6 +1,7 @@
 /*
- * join_keys.h: what JoinKeys has collected, for JoinSkip and PartitionScan. The parameter that the nodes name holds a
- * pointer to a JoinKeys. The pointer is NULL if JoinKeys stands aside.
+ * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. In their plans all three
+ * nodes have the number of an execution parameter (es_param_exec_vals). Its value is a pointer to a struct JoinKeys, or
+ * NULL if the node JoinKeys stands aside, which means that it only passes rows on.
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
@@ -11,13 +12,13 @@
 
 #include "index/scan.h"
 
-/* Counts the scans of the tables that were to be asked about a set, by what became of the question. For EXPLAIN. */
+/* Counts for EXPLAIN how many scans asked an index about a set, and how many did not, by the reason. */
 typedef struct JoinUse
 {
-	int64		asked;			/* scans whose index was asked */
-	int64		passed_over;	/* scans whose index was not asked, because asking was in vain before */
-	int64		too_many;		/* scans whose index was not asked, because the keys are too many for its rate */
-	int64		missing;		/* scans that began before the keys were complete, or after they were given up */
+	int64		asked;			/* asked (for a PartitionScan: took this set) */
+	int64		passed_over;	/* did not ask, because asking was in vain before */
+	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
+	int64		missing;		/* did not ask, because the set was not complete, or was given up */
 } JoinUse;
 
 /* A set of keys: the hashes of the values that one expression has in the rows of the inner side, or these values. */
@@ -29,8 +30,8 @@ typedef struct JoinKeySet
 	uint64	   *hashes;			/* ascending; set when all are collected */
 	Datum	   *values;			/* if they are kept: no two have the same bytes; set when all are collected */
 	uint32		count;
-	bool		given_up;		/* the keys are too many */
-	BfSearch   *search;			/* for these hashes; NULL until an index is asked */
+	bool		given_up;		/* the keys are too many, or take too much memory */
+	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;
 	JoinUse		use;
 } JoinKeySet;
@@ -47,8 +48,8 @@ typedef struct JoinKeys
 } JoinKeys;
 
 /*
- * Returns the expression whose values are in a set, for EXPLAIN. `ancestors` are those of a JoinSkip: the nodes above
- * the join are above both.
+ * Returns the expression whose values are in a set, as text for EXPLAIN. `ancestors` are those of a JoinSkip or a
+ * PartitionScan on the outer side of the join. The nodes above the join, which are above JoinKeys too, are among them.
  */
 struct ExplainState;
 extern char *join_key_text(const JoinKeys *keys, int set, List *ancestors, struct ExplainState *es);

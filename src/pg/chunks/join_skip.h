@@ -1,7 +1,8 @@
 /*
- * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while its table is built.
- * JoinSkip stands above a scan on the other side of the join, asks the table's `bf` indexes about these keys, and
- * reads only the pages that are left. README.md in this folder draws the flow and proves that no row can be lost.
+ * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while the join's hash table
+ * is built. JoinSkip stands above a scan on the outer side of the join, asks the `bf` indexes of the scanned table
+ * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that no
+ * row can be lost.
  *
  *   join_skip_paths.c    gives joins the costs that they are expected to have
  *   join_skip_plan.c     puts the nodes into finished plans
@@ -30,8 +31,9 @@ extern bool join_skip_enabled;
 #define JOIN_MOST_TIMES_EXPECTED 10
 
 /*
- * A set whose values are kept is given up when they are more than this, or take more bytes. The planner looks at each
- * value for each partition that a PartitionScan reads.
+ * A set whose values are kept is given up when it has more than JOIN_MOST_VALUES of them, or they take more than
+ * JOIN_MOST_VALUE_BYTES. The limits are low because the planner looks at each value for each partition that a
+ * PartitionScan reads.
  */
 #define JOIN_MOST_VALUES 4096
 #define JOIN_MOST_VALUE_BYTES (1024 * 1024)
@@ -42,15 +44,15 @@ extern bool join_skip_enabled;
  */
 enum JoinKeysPrivate
 {
-	JOIN_KEYS_PARAMETER,		/* one integer: the parameter that carries the node's state to JoinSkip */
+	JOIN_KEYS_PARAMETER,		/* one integer: the parameter that carries the sets to JoinSkip and PartitionScan */
 
-	/* The sets of keys: four lists of the same length. */
+	/* Four lists of the same length, with an element for each set of keys: */
 	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
-	JOIN_KEYS_TYPES,			/* the type as which its values are hashed, or their type if they are kept; */
-	JOIN_KEYS_COLLATIONS,		/* the collation under which they are hashed; */
+	JOIN_KEYS_TYPES,			/* the values are hashed as values of this type; if they are kept, it is their type */
+	JOIN_KEYS_COLLATIONS,		/* the collation under which the values are hashed; 0 if they are kept */
 	JOIN_KEYS_KEPT,				/* are the values kept, for a PartitionScan, instead of their hashes? */
 
-	/* Why a table that is asked got no PartitionScan: a list of one string; empty if this was not tried. */
+	/* Why a table that is asked got no PartitionScan: a list of one string, or empty if no reason was noted. */
 	JOIN_KEYS_NO_PARTITION_SCAN,
 
 	JOIN_KEYS_PRIVATE_LENGTH
@@ -77,8 +79,8 @@ extern void join_skip_init(void);
 extern void join_skip_paths_init(void);
 
 /*
- * For a table with children, adds a copy of each path whose parameters come from rows of other tables. The copy has
- * the cost that is expected with ChunkSkip.
+ * Copies the parameterized Append paths of a table: those that take values from rows of other tables. A copy has the
+ * cost that is expected with ChunkSkip, and is added only if this is lower and an index can answer.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -30,7 +30,7 @@
 typedef struct KeyQuestion
 {
 	int			parameter;		/* the parameter of its JoinKeys */
-	int			set;
+	int			set;			/* the number of the set in this JoinKeys */
 	Oid			index;
 	AttrNumber	column;			/* of the index */
 	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
@@ -65,7 +65,7 @@ typedef struct JoinSkipState
 	int64		pages_skipped;
 	int64		pages_in_vain;
 	bool		tests;			/* rows are tested, because EXPLAIN ANALYZE shows what is read in vain */
-	bool		in_vain;		/* no row of this span has had the keys yet */
+	bool		in_vain;		/* no row of the current span has had the keys yet */
 } JoinSkipState;
 
 static Node *join_skip_create(CustomScan *plan);
@@ -396,7 +396,7 @@ join_skip_next(CustomScanState *node)
 
 	if (!state->decided && !state->stands_aside)
 	{
-		/* rescan now: later it would end the limits of the scan below */
+		/* Rescan the scan below now: a rescan after limit_scan() would remove the limits. */
 		if (outerPlanState(node)->chgParam != NULL)
 			ExecReScan(outerPlanState(node));
 		decide(state);
@@ -425,7 +425,7 @@ join_skip_rescan(CustomScanState *node)
 	if (state->own != NULL)
 		ExecSetExecProcNode(&node->ss.ps, state->own);
 	state->own = NULL;
-	/* If its parameters have changed, the executor rescans the scan below when the next row is wanted. */
+	/* If parameters of the scan below have changed, the executor rescans it when the next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
 }

@@ -3,8 +3,9 @@
  *
  * The nodes are put into finished plans, and never below a Gather. Without this file the planner would reckon that
  * the outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
- * indexes can be asked about its keys, a join gets a second path with the lower cost. It is not parallel safe,
- * because workers do not skip. Nothing else is changed, and the planner decides.
+ * indexes can be asked about its keys, a join gets a second path with the lower cost. This path is not parallel safe,
+ * because workers do not skip. The other paths are left as they are, and the planner decides. In the same way the inner
+ * side of a nested loop gets a second path with the cost that is expected with ChunkSkip.
  */
 #include "chunks/join_skip.h"
 
@@ -28,7 +29,10 @@
 #include "index/handler.h"
 #include "index/scan.h"
 
-/* So many children are looked at; the others are taken to be like these. */
+/*
+ * Every n-th child is looked at, with n = number of children / CHILDREN_LOOKED_AT (at least 1): 8 to 15 of them, or all
+ * if there are fewer. The others are taken to be like these.
+ */
 #define CHILDREN_LOOKED_AT 8
 
 /* The number of the parameter that stands for the inner expression in all clauses here. No other parameter has it. */
@@ -48,9 +52,9 @@ static int	added_count;
 /* What the indexes of a table, or of its children, are expected to do for a join. */
 typedef struct Expectation
 {
-	double		pages;			/* of the table */
+	double		pages;			/* pages of the table, or of all its children */
 	double		left;			/* the share of these pages that is left */
-	double		index_pages;	/* pages of the index that are read */
+	double		index_pages;	/* pages of the indexes that are read */
 } Expectation;
 
 /* ----------------------------------------------------------------------- one table */
@@ -119,7 +123,7 @@ clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo 
 #endif
 }
 
-/* The same as expect_of_table(), but for a table that may have children. Some of them are looked at. */
+/* The same as expect_of_table(), but for a table that may have children. Some of these are looked at. */
 static bool
 expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
 {
@@ -298,12 +302,12 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 /* --------------------------------------------------------- paths with parameters */
 
 /*
- * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads
- * two or three pages of each.
+ * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It remembers how they are asked,
+ * and reads two or three pages of each index.
  */
 #define PAGES_PER_QUESTION_AGAIN 2.5
 
-/* Can an index of the first child answer a clause of the path, which compares the table with others? */
+/* Can an index of the first child answer one of the path's join clauses? */
 static bool
 is_answered(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const ParamPathInfo *parameters)
 {

@@ -6,6 +6,8 @@
  * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
  * gets a JoinSkip. A PartitionScan that waits for keys of this expression gets the keys. If any scan is asked, JoinKeys
  * is put below the join's Hash.
+ *
+ * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to it.
  */
 #include "chunks/join_skip.h"
 
@@ -35,7 +37,7 @@ bool		join_skip_enabled = true;
 typedef struct Source
 {
 	FinishedStatement *finished;
-	int			parameter;		/* -1: no table can be asked yet */
+	int			parameter;		/* the parameter of its JoinKeys; -1 as long as no scan is asked */
 	List	   *expressions;	/* the inner expressions of the keys, over the input of Hash */
 
 	/* the sets, as in JoinKeysPrivate */
@@ -322,8 +324,8 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 }
 
 /*
- * Gives the keys to a PartitionScan, if it waits for those of this expression, which is over its result. Returns
- * whether it does.
+ * If a PartitionScan waits for the keys of this expression, gives them to it, and returns true. The expression is over
+ * the PartitionScan's result.
  */
 static bool
 give_keys(CustomScan *node, Node *expression, const HashKey *key)
@@ -352,8 +354,8 @@ follow_children(List *children, Node *expression, const HashKey *key)
 }
 
 /*
- * Follows an expression down to the scans that it comes from (2). It is over the result of the plan at *place, with
- * varno OUTER_VAR in its columns. Returns whether a table is asked.
+ * Follows an expression down to the scans that it comes from (2). The expression is over the result of the plan at
+ * *place; its columns have varno OUTER_VAR. Returns whether any table is asked.
  */
 static bool
 follow(Plan **place, Node *expression, const HashKey *key)
@@ -443,7 +445,7 @@ add_join_keys(Plan *hash, const Source *source)
 	keys->custom_private = lappend(list_make5(list_make1_int(source->parameter), source->numbers, source->types,
 											  source->collations, source->kept), source->no_partition_scan);
 	keys->methods = &join_keys_scan_methods;
-	/* The expressions may depend on more parameters than the rows. */
+	/* The key expressions may depend on parameters that the input of Hash does not depend on. Hash has them all. */
 	keys->scan.plan.extParam = bms_copy(hash->extParam);
 	keys->scan.plan.allParam = bms_copy(hash->allParam);
 	hash->lefttree = (Plan *) keys;

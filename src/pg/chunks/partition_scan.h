@@ -1,8 +1,8 @@
 /*
- * partition_scan.h: the node PartitionScan. It stands in a plan for a partitioned table of a plain query. The plan
- * knows no partition. When the node is executed, it asks the bf indexes of all partitions, and plans and reads only
- * those partitions that may hold rows which match. README.md in this folder draws the flow and proves that no row can
- * be lost.
+ * partition_scan.h: the node PartitionScan. One such node stands in a plan for a whole partitioned table, without a
+ * sub-plan for any partition. When the node is executed, it asks the bf indexes of the partitions that pruning leaves.
+ * Then it plans and reads only the partitions that may hold rows which match. README.md in this folder draws the flow
+ * and proves that no row can be lost.
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
@@ -38,8 +38,8 @@ extern int	partition_scan_use;
 extern int	partition_scan_fewest;
 
 /*
- * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has those of its columns that the query
- * uses. The other lists are:
+ * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has the table's columns that the query
+ * uses. These are the positions in custom_exprs, and below them those in custom_private:
  */
 enum PartitionScanExprs
 {
@@ -61,16 +61,17 @@ enum PartitionScanPrivate
 	 * rows begin there; and how many entries for partitioned tables follow them.
 	 */
 	PARTITION_SCAN_ENTRIES,
-	PARTITION_SCAN_QUERY,		/* a list with the statement's query if WHERE CURRENT OF may look for this scan */
+	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
+	PARTITION_SCAN_QUERY,
 	/*
-	 * For each hash join that gives keys two integers: the parameter of its JoinKeys, and the number of the set. Empty
-	 * for a node that does not wait for keys.
+	 * For each hash join that gives keys two integers: the parameter of its JoinKeys, and the number of the set in this
+	 * JoinKeys. Empty for a node that does not wait for keys.
 	 */
 	PARTITION_SCAN_KEYS,
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
-/* The partitions that a path of the node reads. */
+/* The partitions that the node's paths for one relation of the planner read. */
 typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
@@ -78,8 +79,8 @@ typedef struct PartitionScanParts
 	List	   *pruning;		/* conditions that can prune some of them once their values are known */
 	RelOptInfo *rel;			/* the parent's relation */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
-	const char *why_no_keys;	/* why a join that was looked at should not give them; NULL if there is none */
-	CustomScan *node;			/* the node in the finished plan; NULL if the path is not in it */
+	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was */
+	CustomScan *node;			/* the node in the finished plan; NULL if none of the paths is in it */
 } PartitionScanParts;
 
 /* A partitioned table of the statement that is being planned, which the planner does not expand. */
@@ -87,7 +88,7 @@ typedef struct PartitionScanTable
 {
 	Oid			parent;
 	bool		seen;			/* the planner has asked for its paths */
-	List	   *parts;			/* of PartitionScanParts: the planner may plan a query twice, for min() and max() */
+	List	   *parts;			/* of PartitionScanParts: more than one if the planner plans min() or max() twice */
 } PartitionScanTable;
 
 /* partition_scan_statement.c */
@@ -105,8 +106,8 @@ extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
 /*
- * Returns why one of these tables did not get the node, for EXPLAIN (VERBOSE): a list of one string, empty if this was
- * not tried. The tables are numbers in the range table of a finished statement, those of an Append.
+ * Returns why a table of an Append did not get a PartitionScan, for EXPLAIN (VERBOSE): a list of one string, or an
+ * empty list if no reason was noted. `relids` are the Append's tables, as numbers in the statement's range table.
  */
 extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids);
 
@@ -116,8 +117,8 @@ extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmaps
 extern int	partition_scan_count(Relation parent);
 
 /*
- * Finds the table's partitions, without those that PostgreSQL's pruning rules out by the relation's conditions, locks
- * them, and sets *parts. Returns NULL, or why this cannot be done.
+ * Finds and locks the table's partitions that PostgreSQL's pruning leaves by the relation's conditions, and adds them
+ * to *parts. Returns NULL, or why the table does not get the node.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
@@ -131,7 +132,7 @@ extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
 /* partition_scan_estimate.c */
 
-/* Sets the numbers of rows and pages and the widths of columns to those of all partitions together. */
+/* Sets the relation's numbers of rows and pages, and its columns' widths, to those of all partitions together. */
 extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
 
 /*
@@ -151,8 +152,8 @@ typedef struct PartitionScanExpectation
 } PartitionScanExpectation;
 
 /*
- * Sets *expectation to what so many keys leave, by the comparison column = ANY (keys). Returns false if there are no
- * statistics about the column.
+ * Sets *expectation to what `keys` different keys leave, by the comparison column = ANY (keys). Returns false if there
+ * are no statistics about the column.
  */
 extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									   Expr *comparison, double keys, PartitionScanExpectation *expectation);
@@ -160,15 +161,17 @@ extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const
 /* partition_scan_question.c */
 
 /*
- * Returns the clause as a comparison whose left side is a column of the relation, and whose right side has no column
- * of it. Returns NULL if the clause is no such comparison, or if its operator is not strict: a value that is NULL
- * must find no row.
+ * Returns the clause as column = value or column = ANY (value), with a column of the relation on the left side; `=`
+ * stands for any operator here. Returns NULL
+ * - if the clause cannot be written so;
+ * - if the value has a column of the relation, a volatile function or a sub-plan;
+ * - if the operator is not strict: a value that is NULL must find no row.
  */
 extern Expr *partition_scan_comparison(Expr *clause, Index relid);
 
 /*
- * Can bf indexes of the partitions answer the comparison? The indexes of the parent are looked at, and if none of
- * them can, those of the partition `first`.
+ * Can bf indexes of the partitions answer the comparison? Looks at the indexes of the parent and, if none of these can,
+ * at those of the partition `first`.
  */
 extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 
@@ -178,7 +181,7 @@ extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr 
  */
 extern Oid	partition_scan_index_of(Oid parent, Oid partition, Index relid, Expr *comparison, AttrNumber *column);
 
-/* Has the table, or the first of its partitions, a bf index? */
+/* Has the table, or the first of its partitions (on any level), a bf index? */
 extern bool partition_scan_has_index(Relation parent);
 
 /* partition_scan_paths.c */
@@ -191,15 +194,15 @@ typedef struct PartitionScanChoice
 {
 	RestrictInfo *condition;	/* NULL: there is none */
 	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
-	double		keys;			/* how many values are asked about at once */
+	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */
 	double		read;			/* how many partitions are read */
-	double		looked_at;		/* of how many other partitions a few pages are looked at (chunk_look.h) */
-	double		rows;			/* how many rows the path returns; negative: those of the relation */
+	double		looked_at;		/* in how many other partitions a few pages are looked at (chunk_look.h) */
+	double		rows;			/* how many rows the path returns; negative: as many as the planner estimates */
 } PartitionScanChoice;
 
 /*
- * Makes a path for a choice. The caller adds it to a relation, or to a path of a join. `outer` are the other tables
- * that give the condition its values; NULL if there are none.
+ * Makes a path for a choice. The caller adds it to the relation, or makes it the outer side of a join's path. `outer`
+ * are the other tables that give the condition its values; NULL if there are none.
  */
 extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 											PartitionScanParts *parts, const PartitionScanChoice *choice,
@@ -208,23 +211,23 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 /* partition_scan_keys.c */
 
 /*
- * Finds out whether a hash join may give its keys to a table, by one of these join conditions. Returns this, and notes
- * it in *parts. If a condition fails because of what is expected, *why says so. REQUIRES: the table has no condition of
- * its own that indexes can answer.
+ * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets *why
+ * to the reason, or leaves *why alone if indexes cannot answer any of the conditions. REQUIRES: the table has no
+ * condition of its own that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);
 
 /*
- * Adds a path to a join of two relations: the hash join whose outer side is a PartitionScan that takes its keys. Does
- * nothing if the outer relation may not take them. Called for each join (the type is set_join_pathlist_hook_type).
+ * Adds a path to a join of two relations: a hash join whose outer side is a PartitionScan that takes the join's keys.
+ * Does nothing if the outer relation may not take them. Called for each join (the type is set_join_pathlist_hook_type).
  */
 extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 										 JoinType type, JoinPathExtraData *extra);
 
 /*
- * Does a node of a finished plan wait for the keys of a hash join with this clause? The left side of the clause comes
- * from `column`, an expression over the node's tuples.
+ * Does a node of a finished plan wait for the keys of a hash join by this clause? `column` is what the left side of the
+ * clause is in the node's own tuples.
  */
 extern bool partition_scan_waits_for(const CustomScan *node, const Node *column, const OpExpr *clause);
 
@@ -241,7 +244,7 @@ typedef struct PartitionScanPath
 {
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
-	RestrictInfo *condition;	/* the condition that is asked about; NULL: this path is not to be used */
+	RestrictInfo *condition;	/* the condition that is asked about; NULL: the path reads all partitions */
 	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
 } PartitionScanPath;
 
@@ -253,7 +256,7 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 
 /*
  * Keeps the query in the node at which WHERE CURRENT OF would look, if the finished statement has such a node.
- * REQUIRES: the query was not planned.
+ * REQUIRES: the query is a copy from before planning, because the planner changes a query.
  */
 extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
 

@@ -28,7 +28,7 @@
 #include "index/handler.h"
 #include "index/scan.h"
 
-/* The most partitions that are asked about a value that is known, and the most whose sizes are looked up. */
+/* The most partitions that are asked about a known value, and the most whose sizes or statistics are looked up. */
 #define PARTITIONS_ASKED 64
 #define SIZES_LOOKED_UP 16
 
@@ -122,8 +122,8 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 }
 
 /*
- * Returns how many different values the column has that is compared by this operator, by the statistics of all
- * partitions together, or a negative number if there are none.
+ * Returns how many different values a column has, by the statistics of all partitions together. Returns a negative
+ * number if there are none, or if the operator that compares the column is not estimated as an equality.
  */
 static double
 distinct_values(PlannerInfo *root, RelOptInfo *rel, Node *column, Oid operator)
@@ -141,8 +141,8 @@ distinct_values(PlannerInfo *root, RelOptInfo *rel, Node *column, Oid operator)
 }
 
 /*
- * Returns how many rows are expected to have a value that is not known yet, or a negative number if there are no
- * statistics.
+ * Returns how many rows are expected to satisfy the comparison if its value is not known yet, or a negative number if
+ * there are no statistics.
  */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
@@ -178,8 +178,8 @@ partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanP
 /* ---------------------------------------------------------------- keys of a join */
 
 /*
- * Returns how many different values a column has in one partition, by its own statistics, or a negative number if there
- * are none.
+ * Returns how many different values a column has in one partition, by the partition's own statistics. Returns a
+ * negative number if it has none.
  */
 static double
 distinct_in_partition(Oid partition, const char *column)
@@ -200,9 +200,11 @@ distinct_in_partition(Oid partition, const char *column)
 }
 
 /*
- * Returns in how many partitions an average value is. If the values of each partition are counted, a value is counted
- * as often as there are partitions that have it. So this sum, divided by the number of values in the table, is the
- * result. Without statistics of partitions it is all of them.
+ * Returns how many partitions have an average value; `distinct` is how many different values the whole table has.
+ *
+ * If the different values of each partition are counted and added up, a value counts once for each partition that has
+ * it. So the result is this sum, divided by `distinct`. The sum is extrapolated from a sample of the partitions. If
+ * none of them has statistics, the result is the number of all partitions.
  */
 static double
 partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, AttrNumber column, double distinct)
@@ -225,7 +227,10 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 	return known == 0 ? count : Min(Max(sum / known * count / distinct, 1), count);
 }
 
-/* Returns the share of the partitions with none of so many keys whose indexes say maybe to one of them. */
+/*
+ * A partition has none of `keys` keys: returns how probable it is that its index says maybe to one of them all the
+ * same. The index of the first partition is taken as an example.
+ */
 static double
 share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
 			  double keys)
@@ -266,7 +271,7 @@ partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionSc
 	rows = rel->tuples / distinct;
 	partitions = Min(rows, partitions_of_value(rte, parts, castNode(Var, column)->varattno, distinct));
 	expectation->rows = clamp_row_est(Min(rows * keys, rel->tuples));
-	/* as if each key chose its partitions by lot */
+	/* as if the partitions of each key were chosen at random */
 	expectation->read = count * (1 - pow(1 - 1 / count, partitions * keys));
 	expectation->in_vain = (count - expectation->read) * share_in_vain(rte, rel, parts, comparison, keys);
 	return true;

@@ -2,9 +2,8 @@
  * partition_scan_exec.c: executes the node PartitionScan.
  *
  * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters
- * has changed. The node keeps a scan as long as the value stays the same. So after a rescan it does not ask again
- * about partitions that were left alone. If the node waits for the keys of a hash join, it looks for them before the
- * first row of each scan.
+ * has changed. Until then the node keeps its ChunkScan over rescans, and does not ask again about partitions that were
+ * left alone. If the node waits for the keys of a hash join, it looks for them before the first row of each scan.
  */
 #include "chunks/partition_scan.h"
 
@@ -39,21 +38,21 @@ typedef struct PartitionScanState
 {
 	CustomScanState css;
 	Expr	   *comparison;		/* the comparison to ask indexes about; its Vars refer to the node's tuples */
-	ExprState  *argument;		/* its right side; NULL if this stands for the keys of a join */
-	List	   *keys;			/* then where they come from, as in PARTITION_SCAN_KEYS */
+	ExprState  *argument;		/* its right side; NULL if the node waits for the keys of a join */
+	List	   *keys;			/* where the keys come from, as in PARTITION_SCAN_KEYS */
 	List	   *pruning;		/* conditions by which partitions are pruned */
 	List	   *pruning_values; /* ExprStates of their right sides; NULL for a condition that has no value there */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
-	int			count;			/* of partitions */
+	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
 	int64		pruned;			/* how many partitions all scans together have pruned */
 
 	MemoryContext context;		/* of the scan */
 	bool		begun;			/* there is a scan */
 	bool		decided;		/* the keys for the scan that is running were chosen */
-	const JoinKeySet *set;		/* the set of keys that indexes are asked about, or NULL; */
-	uint64		collection;		/* the number of the collection to which it belongs */
+	const JoinKeySet *set;		/* the set of keys that indexes are asked about; NULL: none */
+	uint64		collection;		/* JoinKeys.collection when the set was chosen */
 	ChunkScan	scan;
 	ChunkReader reader;
 	ChunkCounts counts;			/* of earlier scans */
@@ -116,7 +115,7 @@ find_partitions(PartitionScanState *state, List *entries)
 		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
 }
 
-/* Is the condition an operator with an expression without columns on its right side? */
+/* Is the condition a comparison whose right side has no columns? */
 static bool
 has_value(Node *condition)
 {
@@ -169,7 +168,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Returns the value of a comparison's right side. REQUIRES: the current memory is the scan's, which keeps the value. */
+/* Returns the value of a comparison's right side. REQUIRES: the memory context is the scan's, which keeps the value. */
 static Const *
 evaluate(PartitionScanState *state, Expr *comparison, ExprState *right)
 {
@@ -198,8 +197,8 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 }
 
 /*
- * Puts the partitions that pruning leaves into left[], and returns how many they are. The values of the conditions on
- * the partition key are known now.
+ * Puts the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the parameters in the
+ * conditions on the partition key are set.
  */
 static int
 partitions_left(PartitionScanState *state, Oid *left)
@@ -222,7 +221,7 @@ partitions_left(PartitionScanState *state, Oid *left)
 	return count;
 }
 
-/* Returns the keys of a set as an array. If the set is empty it returns NULL as a value: no row matches then. */
+/* Returns the keys of a set as an array constant; for an empty set a constant that is NULL, which no row matches. */
 static Const *
 array_of_keys(PartitionScanState *state, const JoinKeySet *set)
 {
@@ -242,8 +241,8 @@ array_of_keys(PartitionScanState *state, const JoinKeySet *set)
 }
 
 /*
- * Returns the value for the comparison's right side, or a NULL pointer if the node waits for keys and there are none.
- * REQUIRES: the current memory is the scan's.
+ * Returns the value for the comparison's right side, or a NULL pointer if the node waits for keys and no set was
+ * chosen. REQUIRES: the memory context is the scan's.
  */
 static Const *
 find_value(PartitionScanState *state)
@@ -253,7 +252,7 @@ find_value(PartitionScanState *state)
 	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
 }
 
-/* Evaluates the argument and begins a scan. */
+/* Finds the comparison's value, prunes, and begins a scan. */
 static void
 begin_scan(PartitionScanState *state)
 {
@@ -302,7 +301,7 @@ end_scan(PartitionScanState *state)
 
 /* ------------------------------------------------------------------ keys of a join */
 
-/* Returns what a JoinKeys has collected; NULL if it stands aside. */
+/* Returns what the JoinKeys with this parameter has collected; NULL if it stands aside. */
 static JoinKeys *
 collected(const PartitionScanState *state, int parameter)
 {
@@ -310,8 +309,8 @@ collected(const PartitionScanState *state, int parameter)
 }
 
 /*
- * Chooses the keys for the scan that begins: of the sets that are complete, the smallest one. If they are not the keys
- * of the scan before, ends that scan.
+ * Chooses the set of keys for the scan that begins: the smallest one that is complete and was not given up. If the
+ * ChunkScan that was kept has other keys, ends it.
  */
 static void
 choose_keys(PartitionScanState *state)
@@ -345,8 +344,8 @@ choose_keys(PartitionScanState *state)
 /* ----------------------------------------------------------------------- running */
 
 /*
- * Returns the next row in the node's tuple. The values are those of the row that was read. They are valid until the
- * next row is wanted.
+ * Returns the next row in the node's slot. The slot has pointers to the values of the row that was read, which are
+ * valid until the next row is wanted.
  */
 static TupleTableSlot *
 next_row(ScanState *node)

@@ -1,10 +1,10 @@
 /*
  * partition_scan_keys.c: makes paths of hash joins whose outer side is a PartitionScan that waits for the join's keys.
  *
- * Such a scan is of use below this join alone. So its path stands in no list of the relation: it is made for the path
- * of one join, and add_path() decides about that. When the plan is finished, join_skip_plan.c goes down from each hash
- * join, finds the node, and gives it the keys that JoinKeys collects. README.md in this folder proves that no row is
- * lost.
+ * Such a scan is of use below this join alone. So its path is not added to the table's relation, where other joins
+ * would find it: it is only the outer side of the join's path, and add_path() decides about the join's path. When the
+ * plan is finished, join_skip_plan.c goes down from each hash join, finds the node, and gives it the keys that JoinKeys
+ * collects. README.md in this folder proves that no row is lost.
  */
 #include "chunks/partition_scan.h"
 
@@ -21,10 +21,13 @@
 #include "chunks/join_skip.h"
 
 /*
- * If more than this share of the partitions is expected to be read, the table is planned as always. Measured over 1,000
- * partitions: where all are read, the node takes a quarter longer than an ordinary plan, which has JoinSkip ask each
- * partition; where 690 say maybe to 200 keys, which 200 of them have, it takes 0.4 times as long. A partition that says
- * maybe in vain counts as a quarter, because nearly always only the pages are looked at that its index has named.
+ * A join gives no keys if more than the share MOST_READ_FOR_KEYS of the partitions is expected to be read. A partition
+ * whose index says maybe in vain counts as SHARE_OF_LOOK, because nearly always only the few pages that its index has
+ * named are looked at.
+ *
+ * Measured over 1,000 partitions, against an ordinary plan, in which JoinSkip asks each partition: if all are read,
+ * the node takes a quarter longer. With 200 keys, to which 690 indexes say maybe, 490 of them in vain, it takes 0.4
+ * times as long.
  */
 #define MOST_READ_FOR_KEYS (1.0 / 4)
 #define SHARE_OF_LOOK (1.0 / 4)
@@ -32,9 +35,9 @@
 /* ------------------------------------------------------------------- the keys */
 
 /*
- * Makes column = ANY (keys) of a clause of a join, with a CaseTestExpr in place of the keys. Sets *inner to the other
- * side of the clause. Returns NULL if the clause does not compare a column of this relation, or if its keys have a type
- * without arrays.
+ * Makes column = ANY (keys) of a join's clause, with a CaseTestExpr in place of the keys. Sets *inner to the side of
+ * the clause that gives the keys. Returns NULL if the clause does not compare a column of this relation, or if there
+ * are no arrays of the keys' type.
  */
 static Expr *
 comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)
@@ -61,8 +64,8 @@ comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)
 }
 
 /*
- * Sets *choice for so many keys. Returns false if more partitions are expected to be read than MOST_READ_FOR_KEYS
- * allows, or if nothing is known about this; then *why says which of both.
+ * Sets *choice for this number of keys. Returns false, and sets *why, if there are no statistics, if the keys are too
+ * many, or if more partitions are expected to be read than MOST_READ_FOR_KEYS allows.
  */
 static bool
 expect(PlannerInfo *root, const PartitionScanParts *parts, Expr *comparison, double keys, PartitionScanChoice *choice,
@@ -74,7 +77,7 @@ expect(PlannerInfo *root, const PartitionScanParts *parts, Expr *comparison, dou
 
 	if (partition_scan_use == PARTITION_SCAN_ALWAYS)
 	{
-		/* as cheap as can be: the planner compares it with joins that read all partitions in other ways */
+		/* for tests: the lowest cost, so that the planner prefers the path to joins that read all partitions */
 		choice->comparison = comparison;
 		choice->keys = choice->read = choice->rows = 1;
 		return true;
@@ -106,7 +109,7 @@ partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTa
 
 	if (!join_skip_enabled)
 		return false;
-	/* Such conditions would be evaluated for fewer rows, and somebody may notice. */
+	/* With keys, conditions are evaluated for fewer rows. This may be noticed if one is volatile or has a sub-plan. */
 	foreach(cell, rel->baserestrictinfo)
 		if (contain_volatile_functions((Node *) lfirst_node(RestrictInfo, cell)->clause) ||
 			contain_subplans((Node *) lfirst_node(RestrictInfo, cell)->clause))
@@ -137,8 +140,8 @@ partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTa
 /* ------------------------------------------------------------------- the join */
 
 /*
- * Returns those clauses of a join by which it can hash these relations, in this order, as PostgreSQL chooses them
- * (hash_inner_and_outer()).
+ * Returns the clauses by which a hash join of `outer` and `inner` can hash, chosen as PostgreSQL does in
+ * hash_inner_and_outer(). Sets their outer_is_left.
  */
 static List *
 hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner, JoinType type,

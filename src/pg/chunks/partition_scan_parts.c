@@ -32,7 +32,7 @@
 typedef struct Finding
 {
 	PlannerInfo *root;
-	Index		relid;			/* the number of the parent in the range table, and so of all Vars in clauses */
+	Index		relid;			/* the parent's number in the range table, and the varno of all Vars in clauses */
 	PartitionScanParts *parts;
 	Bitmapset  *on_key;			/* positions of the clauses that use a partition key */
 	bool		may_prune_later;	/* some of these clauses have values that are not known yet */
@@ -107,8 +107,8 @@ clauses_on_key(Finding *finding, Relation table, List *clauses)
 }
 
 /*
- * Returns the positions of the partitions that PostgreSQL's pruning leaves. It wants a relation of the planner, so
- * one is made for this purpose.
+ * Returns the positions of the partitions that PostgreSQL's pruning leaves. prune_append_rel_partitions() takes a
+ * RelOptInfo, so one is made for this purpose.
  */
 static Bitmapset *
 prune(Finding *finding, Relation table, List *clauses)
@@ -143,8 +143,8 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 }
 
 /*
- * Adds the partitions of a partitioned table, which is open and locked. If the table is ruled out, so are all of
- * them.
+ * Adds the partitions of a partitioned table, which is open and locked. If the table is ruled out, so are all of its
+ * partitions.
  */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
@@ -184,8 +184,8 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 }
 
 /*
- * Are the partitions of the table still those that were found? They were not locked when they were found, so one that
- * was being detached could be dropped until then.
+ * Are the partitions of a partitioned table still those that were found? A partition was not locked when it was found,
+ * so it could be detached CONCURRENTLY and dropped before it was locked.
  */
 static bool
 has_same_partitions(Finding *finding, Oid oid)
@@ -252,7 +252,7 @@ make_planner(Oid table)
 	root->simple_rel_array = palloc0(2 * sizeof(RelOptInfo *));
 	root->simple_rte_array = palloc0(2 * sizeof(RangeTblEntry *));
 	root->simple_rte_array[1] = rte;
-	/* false: with the partitions that are being detached, because the plan may have them */
+	/* false: do not omit partitions that are being detached, because the plan may have them */
 	root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, false);
 	return root;
 }

@@ -18,9 +18,9 @@
 #include "optimizer/restrictinfo.h"
 
 /*
- * What a question costs, what it costs to look at the few pages that an index has named in vain, and what it costs to
- * plan and run the query of a partition that is read. Measured: a question takes 0.6 µs, such a look 50 µs, such a
- * query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
+ * The costs of a question about one value, of each further value in it, of a look at the few pages that an index has
+ * named in vain, and of planning and running the query of a partition that is read. Measured: a question takes 0.6 µs,
+ * a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUESTION_COST_PER_KEY (2 * cpu_operator_cost)
@@ -28,8 +28,8 @@
 #define QUERY_COST (4000 * cpu_operator_cost)
 
 /*
- * If more than this share of the partitions is expected to be read, the table is planned as always. It takes PostgreSQL
- * about 30 µs to plan a partition, and the node 200 µs to plan and run the query of one.
+ * If more than this share of the partitions is expected to be read, a condition gets no path. PostgreSQL takes about
+ * 30 µs to plan a partition; the node takes 200 µs to plan and run the query of one.
  */
 #define MOST_READ (1.0 / 16)
 
@@ -73,8 +73,9 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
- * Returns the condition for which the fewest partitions are expected to be read, of those that indexes can answer. If
- * none is good enough, the result has no condition, and *why says why.
+ * Of the conditions that indexes can answer, returns the one for which the fewest partitions are expected to be read.
+ * If none of them is good enough, the result has no condition, and *why is set. If indexes can answer none, the result
+ * has no condition either, and *why is left alone.
  */
 static PartitionScanChoice
 choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const PartitionScanParts *parts, List *conditions,
@@ -180,7 +181,7 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/* Returns the join conditions that this table can be asked about once a row of other tables gives them a value. */
+/* Returns the join conditions that can be tested in a scan of this table once the row of the other tables is known. */
 static List *
 conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -199,7 +200,7 @@ conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 	return conditions;
 }
 
-/* Returns the sets of other tables whose rows give these conditions their values: a list of Relids. */
+/* Returns the sets of other tables that give the comparisons among these conditions their values: a list of Relids. */
 static List *
 sets_of_outer_tables(RelOptInfo *rel, const List *conditions)
 {
@@ -222,8 +223,8 @@ sets_of_outer_tables(RelOptInfo *rel, const List *conditions)
 }
 
 /*
- * Adds the paths for the inner side of nested loops, and notes whether hash joins may give keys. Returns whether there
- * is one of both.
+ * Adds the paths for the inner side of nested loops, and notes whether hash joins may give keys. Returns false if there
+ * is no such path, and no hash join may give keys.
  */
 static bool
 add_paths_of_joins(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, PartitionScanParts *parts,
@@ -279,7 +280,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 	rel->pathlist = NIL;
 	why = "no condition that a bf index answers";
 	choice = choose_condition(root, rel, rte->relid, parts, rel->baserestrictinfo, &why);
-	/* Without a condition it is the path that reads all partitions. The relation needs one. */
+	/* Without a condition this path reads all partitions: a relation must have a path that needs no parameters. */
 	add_node_path(root, rel, table, parts, &choice, NULL);
 	if (choice.condition == NULL && !add_paths_of_joins(root, rel, table, parts, &why))
 		partition_scan_refuse(table, why);

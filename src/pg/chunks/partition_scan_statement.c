@@ -5,9 +5,11 @@
  * The planner expands a partitioned table unless `inh` is false in its range table entry, as it is for ONLY. So
  * before the planner is called, `inh` is set to false for each table that may get the node, and the entry is marked.
  * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only
- * there can it be told whether the node can and should be used. If not, or if the planner never asks for the paths of
- * a table that was marked, the statement is planned again from a copy, without marks. Otherwise a table that is
- * neither expanded nor read by the node would lose all its rows.
+ * there can it be told whether the node can and should be used. The statement is planned again from a copy, without
+ * marks,
+ * - if a marked table cannot or should not get the node;
+ * - if the planner never asks for the paths of a marked table, which would lose all its rows in the plan;
+ * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.
  */
 #include "chunks/partition_scan.h"
 
@@ -62,7 +64,7 @@ typedef struct Planning
 {
 	MemoryContext context;
 	List	   *tables;			/* of PartitionScanTable: those that were marked */
-	bool		refused;		/* one of them cannot get the node */
+	bool		refused;		/* one of them cannot or should not get the node */
 	List	   *refusals;		/* of Refusal, for EXPLAIN */
 } Planning;
 
@@ -132,7 +134,7 @@ partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids)
 
 /* ------------------------------------------------------------------- candidates */
 
-/* Looks at all queries in a statement. If no table of it may get the node, sets *why, and returns true. */
+/* Looks in all queries of a statement for a reason why no table may get the node. If it finds one, sets *why. */
 static bool
 find_obstacle(Node *node, const char **why)
 {
@@ -201,12 +203,15 @@ obstacle_of_table(const RangeTblEntry *rte)
 }
 
 /*
- * Adds the entries of partitioned tables that may get the node to a list, and returns the list. Looks at a query and
- * at its subqueries in FROM and WITH. `has_conditions`: an outer query has conditions, which the planner may move
- * into this one.
+ * Adds the entries of partitioned tables that may get the node to the list `found`, and returns the list. Looks at a
+ * query and at its subqueries in FROM and WITH. `has_conditions`: an outer query has conditions, which the planner may
+ * move into this one.
  *
- * Members of set operations are left out, because the planner may turn them into children of a relation. Subqueries
- * in expressions are left out, because with the node workers could not run them.
+ * Left out are
+ * - tables of a query that has no condition, if no outer query has one either;
+ * - members of set operations, because the planner may turn them into children of a relation;
+ * - recursive queries in WITH;
+ * - subqueries in expressions, because workers could not run them if they had the node.
  */
 static List *
 candidates(Query *query, bool has_conditions, List *found)
@@ -450,7 +455,7 @@ may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
 
 /*
  * Gives the planner the statistics of all partitions together. Otherwise it would take those of the parent's own
- * rows, because `inh` is false; but the parent has none.
+ * rows, because `inh` is false; but a partitioned table has no rows of its own.
  */
 static bool
 give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, VariableStatData *variable)

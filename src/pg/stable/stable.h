@@ -54,7 +54,8 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	double		low;			/* the range of importances; two_class: both are the threshold; NaN: they are ranked */
+	/* low and high: the range of importances; two_class: both are the threshold; NaN: importances are ranked */
+	double		low;
 	double		high;
 	int64		hash_count;
 	int64		bits;

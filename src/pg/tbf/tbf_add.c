@@ -102,8 +102,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 
 /*
  * Sets *moment from the hit's time, which is argument `argno`. In a filter with a half-life, raises an error if the
- * time is out of range, or later than argument argno + 2 allows (NULL: the default). A filter without one ignores
- * times.
+ * time is out of range, or later than argument argno + 2 allows (NULL: the default). A filter without a half-life
+ * ignores times.
  */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)

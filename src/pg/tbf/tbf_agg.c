@@ -153,7 +153,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	{
 		if (state == NULL)
 		{
-			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* raises errors for its parameters */
+			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* raises errors for the group's parameters */
 			PG_RETURN_NULL();
 		}
 		PG_RETURN_POINTER(state);

@@ -120,7 +120,7 @@ scaled(Datum filter, double weight)
 	sb_tbf		merged;
 
 	tbf_open(filter, &tbf);
-	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* raises an error if it cannot be merged */
+	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* raises an error if the filter cannot be merged */
 	if (weight == 1)
 		return filter;
 	builder = tbf_builder_begin_merge(CurrentMemoryContext, &tbf);
