@@ -190,7 +190,7 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* The same for folded lines. Each of them is the union of 2^halvings lines. */
+/* The same number in folded lines, at least 1. A folded line is the union of 2^halvings lines. */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});

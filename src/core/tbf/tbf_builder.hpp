@@ -106,7 +106,7 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 /*
  * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken, that is,
  * at 21 million items. It then gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane.
- * That filter can hold fewer items than these at 1 %. These are constants; only tests make them smaller.
+ * (At 1 % even that filter has room for fewer than 21 million items.) Only tests make these two numbers smaller.
  */
 struct outgrown_at
 {

@@ -16,7 +16,7 @@ static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 
 namespace {
 
-/* Finds the k of a block: counts how many of the block's counts have how many digits. */
+/* Finds the k of a block: it notes how many digits each of the block's counts less 1 has. */
 class order_of_counts
 {
 public:
