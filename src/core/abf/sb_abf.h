@@ -129,8 +129,8 @@ SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices
  * Adds `count` items in their order. In a filter by time, times[i] is the time of item i; by items, `times` is NULL.
  * duplicates[i] says whether the filter had item i before, asked at the item's own position; `duplicates` may be
  * NULL. All the slices must be in memory; if the filter is not filled, they must be zero. Afterwards `filled` is true
- * if a bit is set. SB_OVERFLOW: the items can no longer be counted. May also return SB_INTERRUPTED. REQUIRES:
- * |times[i]| <= SB_ABF_MAX_TIME.
+ * if a bit is set. SB_OVERFLOW: a filter by items would have more than SB_ABF_MAX_ITEMS; nothing is added. May also
+ * return SB_INTERRUPTED. REQUIRES: |times[i]| <= SB_ABF_MAX_TIME.
  */
 SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const int64_t *times, size_t count,
 								  bool *duplicates) SB_NOEXCEPT;
@@ -153,7 +153,8 @@ SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_ab
 
 /*
  * Adds the items of `other` to those of `abf`, which becomes what sb_abf_plan_union() says. All slices of `abf` must
- * be in memory. REQUIRES: sb_abf_plan_union() accepts both. May return SB_INTERRUPTED.
+ * be in memory; if it is not filled, they must be zero. REQUIRES: sb_abf_plan_union() accepts the two. May return
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other,
 									const void *other_slices) SB_NOEXCEPT;

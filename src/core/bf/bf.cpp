@@ -231,7 +231,7 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
-	/* both are powers of two: the piece has whole groups of 2^halvings lines, or is a part of one group */
+	/* lines_at_once is a power of two: so a piece has whole groups of 2^halvings lines, or is a part of one group */
 	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});

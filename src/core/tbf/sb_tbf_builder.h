@@ -25,7 +25,8 @@ extern "C" {
  *    SB_OK.
  *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were
  *    pending (sb_tbf_builder_settle()) count as part of the call.
- *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
+ *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was. (If sb_tbf_builder_unite() finds late that stored filters
+ *    in the two builders differ in size, its parameters and the length of its list of hot items may have changed.)
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
  */
 typedef struct sb_tbf_builder sb_tbf_builder;
