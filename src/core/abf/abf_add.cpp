@@ -1,5 +1,5 @@
 /*
- * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what both promise.
+ * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what is promised.
  */
 #include "abf/abf.hpp"
 #include "base/stop.hpp"
@@ -59,8 +59,8 @@ static size_t blocks_at_once(const sb_abf &abf)
 }
 
 /*
- * Makes `generation` the newest generation. The new slices take the places of the slices that die; these are cleared
- * if they have bits.
+ * Makes `generation` the newest generation. The new slices take the places of the slices that die. A place whose slice
+ * had bits is cleared.
  */
 static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 {

@@ -68,7 +68,7 @@ typedef struct sb_bf_builder
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
-	uint32_t	integer_room;	/* SB_BF_PENDING if integers may be pending, else 0; never both are pending */
+	uint32_t	integer_room;	/* the same for integers; hashes and integers are never pending at once */
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */

@@ -121,8 +121,8 @@ public:
 	}
 
 	/*
-	 * Both join the answers that were pushed since `before` into one. all(): each of them is required. any(): one of
-	 * them is enough. If none was pushed, the joined answer requires nothing.
+	 * all() and any() join the answers that were pushed since `before` into one. all(): each of them is required.
+	 * any(): one of them is enough. If none was pushed, the joined answer requires nothing.
 	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }

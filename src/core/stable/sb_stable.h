@@ -24,7 +24,7 @@ extern "C" {
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
 #define SB_STABLE_DEFAULT_BITS 3	/* of a cell, if the plan chooses: Max 7 */
-#define SB_STABLE_WEIGHTED_BITS 4	/* the same for value-weighted eviction: Max 15 */
+#define SB_STABLE_WEIGHTED_BITS 4	/* of a cell, for value-weighted eviction: Max 15 */
 #define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
@@ -201,7 +201,7 @@ SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable 
 /*
  * dst = max(dst, src), cell by cell. If there are samples of importances, the one that has seen more items is kept;
  * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
- * return SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of both.
+ * return SB_INTERRUPTED. REQUIRES: *stable comes from sb_stable_plan_union(), for the filters of dst and src.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 

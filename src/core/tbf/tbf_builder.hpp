@@ -56,7 +56,7 @@ struct pending_hits
 
 } // namespace streambloom
 
-/* If all its bytes are zero, it is empty and has no parameters. */
+/* A builder whose bytes are all zero is empty and has no parameters. */
 struct sb_tbf_builder
 {
 	/* these two are all that most hits touch, in 64 bytes */
@@ -203,7 +203,7 @@ public:
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 
-	/* Returns the words of these items in a plane. REQUIRES: has_plane(). */
+	/* Returns the words, in plane `index`, of the items that next() has read. REQUIRES: there is such a plane. */
 	const uint64_t *words(int index);
 
 private:
