@@ -1,5 +1,5 @@
 /*
- * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what both promise.
+ * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what is promised.
  */
 #include "abf/abf.hpp"
 #include "base/stop.hpp"
@@ -10,9 +10,9 @@ namespace streambloom {
 
 /*
  * Looks for k consecutive slices that all have the item's bit. It tries the k newest slices first, and then older
- * ones. Of each k slices it reads the oldest first: if a slice lacks the bit, no k slices that include it can match,
- * and the next ones to try begin with the slice before it in time. So for a new item it mostly reads about every k-th
- * slice, as the Boyer-Moore search in a text does.
+ * ones. Of each k slices it reads the oldest first. If that slice lacks the bit, no k slices that include it can match,
+ * so the next k slices to try are all older than it. So for a new item the search reads about every k-th slice, as the
+ * Boyer-Moore search in a text reads about every k-th character.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {
@@ -59,8 +59,8 @@ static size_t blocks_at_once(const sb_abf &abf)
 }
 
 /*
- * Makes `generation` the newest generation. The new slices take the places of the slices that die; these are cleared
- * if they have bits.
+ * Makes `generation` the newest generation. The new slices take the places of the slices that die. A place whose slice
+ * had bits is cleared.
  */
 static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 {

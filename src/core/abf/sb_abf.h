@@ -79,7 +79,7 @@ typedef struct sb_abf
  * the filter has at most the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count (k) and
  * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the one that needs the fewest bits
  * for this l: see sb_abf_load(). The result needs about 5 % more bits than the best k and l, which have many more
- * slices. A search takes some 100 microseconds.
+ * slices. Choosing k takes some 100 microseconds.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range. SB_TOO_LARGE: the filter would be larger than SB_MAX_BYTES.
  */
@@ -92,7 +92,7 @@ sb_abf_slices(const sb_abf *abf)
 	return abf->hash_count + abf->generations;
 }
 
-/* The length of a generation: ceil(window / l). The filter remembers l to l + 1 times as much. */
+/* The length of a generation: ceil(window / l). The filter remembers what came in the last l to l + 1 such lengths. */
 int64_t		sb_abf_length(const sb_abf *abf) SB_NOEXCEPT;
 
 /* Returns the generation to which a position of the clock belongs. */
@@ -129,8 +129,8 @@ SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices
  * Adds `count` items in their order. In a filter by time, times[i] is the time of item i; by items, `times` is NULL.
  * duplicates[i] says whether the filter had item i before, asked at the item's own position; `duplicates` may be
  * NULL. All the slices must be in memory; if the filter is not filled, they must be zero. Afterwards `filled` is true
- * if a bit is set. SB_OVERFLOW: the items can no longer be counted. May also return SB_INTERRUPTED. REQUIRES:
- * |times[i]| <= SB_ABF_MAX_TIME.
+ * if a bit is set. SB_OVERFLOW: a filter by items would have more than SB_ABF_MAX_ITEMS; nothing is added. May also
+ * return SB_INTERRUPTED. REQUIRES: |times[i]| <= SB_ABF_MAX_TIME.
  */
 SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const int64_t *times, size_t count,
 								  bool *duplicates) SB_NOEXCEPT;
@@ -146,14 +146,15 @@ SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generat
  * Plans the union of two filters by time. Window, k, l and the sizes must be the same; otherwise the status is
  * SB_DIFFERENT and *difference says what differs. *out has the parameters of the result, with the newer generation,
  * the sum of the items and the larger fpr and expected items. The kinds are not compared: the caller does that first.
- * If one kind is none, the result has the other one. SB_OUT_OF_RANGE: a filter is by items.
+ * If one of the kinds is none, the result has the other kind. SB_OUT_OF_RANGE: a filter is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
 
 /*
  * Adds the items of `other` to those of `abf`, which becomes what sb_abf_plan_union() says. All slices of `abf` must
- * be in memory. REQUIRES: sb_abf_plan_union() accepts both. May return SB_INTERRUPTED.
+ * be in memory; if it is not filled, they must be zero. REQUIRES: sb_abf_plan_union() accepts the two. May return
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other,
 									const void *other_slices) SB_NOEXCEPT;
@@ -179,13 +180,13 @@ double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOE
  *
  * If block_bits is not 0, the slices are cut into blocks of so many bits, whose loads differ. The result is the mean
  * of the rates of the blocks. The function takes the load of a block as normally distributed and as the same in all
- * slices, so the result is a little too high.
+ * slices, so the result is a little too high. NaN if k, l or the load is out of its range.
  */
 double		sb_abf_rate_of_load(int hash_count, int generations, double load, int block_bits) SB_NOEXCEPT;
 
 /*
- * The largest load at which the rate is at most `fpr`. A filter takes k (k + l) / (l load) bits for each item of its
- * window.
+ * The largest load at which sb_abf_rate_of_load() is at most `fpr`. A filter takes k (k + l) / (l load) bits for each
+ * item of its window. NaN if k or l is out of its range, or `fpr` is not between 0 and 1.
  */
 double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits) SB_NOEXCEPT;
 

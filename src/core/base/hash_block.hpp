@@ -104,8 +104,8 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * Finds the items of a bucket: these are *begin .. *end - 1. `before` says how many of the buckets in front of it
- * have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if the
+ * Finds the items of a bucket: these are *begin .. *end - 1. `before` is the number of buckets in front of this bucket
+ * that have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if the
  * bits do not have so many buckets.
  */
 template <sb_simd variant>

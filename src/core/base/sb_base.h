@@ -36,7 +36,7 @@ typedef enum sb_status
 	SB_BAD_VERSION,		/* a format version that this build does not know */
 	SB_BAD_HEADER,		/* a header field is out of its range, or contradicts another */
 	SB_BAD_LENGTH,		/* the length does not follow from the header */
-	SB_BAD_CELLS,		/* a cell holds what no filter can hold */
+	SB_BAD_CELLS,		/* lines, cells or items that no filter can have */
 	SB_BAD_LIST,		/* a list of hot items that no filter can have */
 	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
@@ -60,7 +60,7 @@ typedef struct sb_difference
 } sb_difference;
 
 /*
- * The largest stored value, in bytes. Its text form has two digits per byte, and PostgreSQL's limit for that is 1 GB.
+ * The largest stored value, in bytes. Its text form has two digits per byte, and PostgreSQL limits a text to 1 GB.
  */
 #define SB_MAX_BYTES 512000000u
 

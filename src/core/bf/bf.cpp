@@ -190,7 +190,7 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* The same for folded lines. Each of them is the union of 2^halvings lines. */
+/* The same number in folded lines, at least 1. A folded line is the union of 2^halvings lines. */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});
@@ -231,7 +231,7 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
-	/* both are powers of two: the piece has whole groups of 2^halvings lines, or is a part of one group */
+	/* lines_at_once is a power of two: so a piece has whole groups of 2^halvings lines, or is a part of one group */
 	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});

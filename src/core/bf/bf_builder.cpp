@@ -214,7 +214,7 @@ static void open_pending(sb_bf_builder *builder, bool integers)
 	builder->integer_room = integers ? SB_BF_PENDING : 0;
 }
 
-/* Adds all of these items to the set or the lines. REQUIRES: nothing is pending. */
+/* Adds `count` items to the set or the lines. REQUIRES: nothing is pending. */
 static sb_status add_at_once(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
 {
 	const sb_status status = add_in_pieces(builder, items, count, integers);

@@ -1,6 +1,7 @@
 /*
- * bf_exact.hpp: the exact form of a bf: the hashes of its items in ascending order. For the core's own files and
- * its tests; everybody else goes through sb_bf_exact.h, sb_bf_builder.h and sb_lookup.h.
+ * bf_exact.hpp: the exact form of a bf: the hashes of its items in ascending order, called a *list* here and in
+ * bf_exact.cpp. For the core's own files and its tests; everybody else goes through sb_bf_exact.h, sb_bf_builder.h and
+ * sb_lookup.h.
  *
  * The 48 highest bits of a hash are kept (SB_BF_HASH_BITS); they are called digits here. With n = sb_bf.item_count, 1
  * to SB_BF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):
@@ -172,10 +173,7 @@ size_t list_head(const sb_bf *bf);
 [[nodiscard]] sb_status list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash,
 								  bool *found);
 
-/*
- * Looks many hashes up when all bytes after the header are at hand (`stored`). May return SB_BAD_CELLS,
- * SB_INTERRUPTED.
- */
+/* Looks many hashes up when all bytes after the header are at hand (`stored`). May return SB_BAD_CELLS. */
 [[nodiscard]] sb_status list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
 									   bool *found);
 

@@ -81,8 +81,9 @@ SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXC
 /*
  * sb_bf_add_many() adds hashes to the lines of a filter that is not exact. sb_bf_contains_many() looks hashes up in
  * any filter: found[i] says whether hashes[i] is in it. `lines` and `stored` are the bytes that follow the header.
- * Both prefetch the lines of later hashes, so one call with a hundred hashes is much faster than a hundred calls.
- * (sb_lookup_item() looks up one hash in a stored value.) SB_BAD_CELLS, for an exact filter only: see sb_bf_check().
+ * Both functions prefetch the lines of later hashes, so one call with a hundred hashes is much faster than a hundred
+ * calls. (sb_lookup_item() looks up one hash in a stored value.) SB_BAD_CELLS, for an exact filter only: see
+ * sb_bf_check().
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
@@ -93,7 +94,7 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
  * must have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says
  * what differs. *out has the parameters of the result. It has as many lines as the larger filter: the smaller one is
  * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger ones of the two.
- * The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
+ * The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  *
  * If one filter is exact, the plan has as many lines as the other one. That is right for a union; for an intersection
  * there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items, because its
@@ -141,8 +142,8 @@ SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_s
 /*
  * Estimates sb_bf_stats.current_fpr from 32 lines of the filter; the result is off by some ten percent, and 0 for an
  * exact filter. If you only need to know whether the rate is above a limit, pass this limit as `above`, else 0. If
- * the rate is clearly below the limit, the result may then be 0; this takes nearly always less than a tenth of the
- * time of a union.
+ * the rate is clearly below the limit, the result may then be 0. Such a call nearly always takes less than a tenth of
+ * the time of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 

@@ -64,11 +64,11 @@ typedef enum sb_bf_form
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
 typedef struct sb_bf_builder
 {
-	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is the most */
+	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is its limit */
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
-	uint32_t	integer_room;	/* SB_BF_PENDING if integers may be pending, else 0; never both are pending */
+	uint32_t	integer_room;	/* the same for integers; hashes and integers are never pending at once */
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
@@ -136,8 +136,8 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
 
 /*
  * Adds all items of a stored filter to the builder of a filter that sizes itself. `stored` is the bytes after the
- * filter's header. The rate asked for becomes the higher one of the two. The kinds are not compared: the caller does
- * that first.
+ * filter's header. The builder's rate becomes the higher one of the two filters' rates. The kinds are not compared: the
+ * caller does that first.
  *
  * SB_DIFFERENT: the filters differ in hash_count; or both this filter and earlier ones have lines, and neither number
  * of lines is 2^j times the other. *difference says what differs. Nothing is changed then. SB_BAD_CELLS: the items of
@@ -202,9 +202,9 @@ SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_
 											   void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*
- * Makes a builder that borrows these bytes. They must stay where they are, unchanged, until the builder is released.
- * They need no alignment. Nothing is allocated now; *memory is copied. Trusts nothing: for damaged bytes the status
- * says why they are refused, and the builder is as if it was not begun.
+ * Makes a builder that borrows the bytes of sb_bf_builder_serialize(). They must stay where they are, unchanged, until
+ * the builder is released. They need no alignment. Nothing is allocated now; *memory is copied. Trusts nothing: for
+ * damaged bytes the status says why they are refused, and the builder is as if it was not begun.
  */
 SB_NODISCARD sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *memory, const void *bytes,
 												 size_t size) SB_NOEXCEPT;

@@ -11,14 +11,14 @@ extern "C" {
 #endif
 
 /*
- * The classic Bloom filter's false-positive rate (1 - e^(-kn/m))^k (Bloom 1970; Ullman's slides; Cheng et al., eq. 5).
- * bits > 0, hashes > 0, items >= 0, all finite; NaN for anything else.
+ * The classic Bloom filter's false-positive rate (1 - e^(-kn/m))^k for m bits, k hashes and n items (Bloom 1970;
+ * Ullman's slides; Cheng et al., eq. 5). bits > 0, hash_count > 0, items >= 0, all finite; NaN for anything else.
  */
 double		sb_bloom_fpr(double bits, double hash_count, double items) SB_NOEXCEPT;
 
 /*
- * The number of bits that the classic filter needs with its best number of hashes: n ln(1/p) / ln(2)^2 (Bloom 1970).
- * It is not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
+ * The number of bits that the classic filter needs for n items and the rate p with its best number of hashes:
+ * n ln(1/p) / ln(2)^2 (Bloom 1970), not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
  */
 double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
 

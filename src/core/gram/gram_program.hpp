@@ -13,7 +13,7 @@ namespace streambloom {
 /* A step is the number of a gram, or step_all or step_any plus the number of topmost answers that it joins. */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
-/* From a longer pattern only about so many grams are taken, evenly spread over it. */
+/* At most about so many grams are taken from a pattern. If it has more, those taken are evenly spread over it. */
 inline constexpr size_t most_grams = 768;
 
 /* A list that grows. */
@@ -121,8 +121,8 @@ public:
 	}
 
 	/*
-	 * Both join the answers that were pushed since `before` into one. all(): each of them is required. any(): one of
-	 * them is enough. If none was pushed, the joined answer requires nothing.
+	 * all() and any() join the answers that were pushed since `before` into one. all(): each of them is required.
+	 * any(): one of them is enough. If none was pushed, the joined answer requires nothing.
 	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }

@@ -78,7 +78,7 @@ bool answer(const sb_gram_query *query, Has &&has)
 			query->stack[top++] = has(step);
 			continue;
 		}
-		/* To join no answers requires nothing, so both are true. */
+		/* If no answers are joined, nothing is required: then all and any are both true. */
 		bool all = true, any = joined == 0;
 		for (uint32_t k = 0; k < joined; k++)
 		{

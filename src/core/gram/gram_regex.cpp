@@ -4,9 +4,9 @@
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
  * nothing is required. These parts are not understood: a backward reference; an escape for a character other than \t,
- * \n, \r, \f and \v, such as \x41; an option that changes the syntax or the meaning of a newline; more than 100
- * parentheses inside each other; a count above 255; and most of what PostgreSQL refuses as an error. The rest is read
- * like this:
+ * \n, \r, \f and \v, such as \x41; an option that changes the syntax or the meaning of a newline; the option i if the
+ * grams are not folded; more than 100 parentheses inside each other; a count above 255; and most of what PostgreSQL
+ * refuses as an error. The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.
@@ -15,8 +15,8 @@
  *    with the characters behind it. No run reaches into or out of any other alternatives.
  *  - Any other group has runs of its own, also if it is repeated or has only one alternative.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
- *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run: a
- *    repeated one, or one with a hyphen, a class, an escape or ^.
+ *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
+ *    requires nothing: a set of more characters, a repeated one, or one with a hyphen, a class, an escape or ^.
  *  - ^, \A, $ and \Z become the marks of the text's beginning and end: newlines do not end lines unless an option
  *    says so.
  *  - A dot, a class such as \d, and a constraint (\m, a lookahead, a lookbehind) end the run and require nothing.
@@ -113,7 +113,7 @@ private:
 			at_ += 2;
 			while (at_ < end_ && is_letter(*at_))
 			{
-				/* Other options change the syntax, or the meaning of a newline. */
+				/* i needs folded grams. Other options change the syntax, or the meaning of a newline. */
 				if (*at_ != 'c' && *at_ != 's' && *at_ != 't' && !(*at_ == 'i' && program_->form().fold))
 					return false;
 				at_++;
@@ -153,8 +153,8 @@ private:
 
 	/*
 	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has
-	 * no more, and only up to the first that is not plain or is repeated. They are not taken: at_ stays as it is, so
-	 * they are read again later.
+	 * no more, and only up to the first that is not plain or is repeated. ($ adds the mark of the end.) They are not
+	 * taken: at_ stays as it is, so they are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

@@ -79,7 +79,7 @@ inline size_t emit_character(const unsigned char *from, const unsigned char *end
 	return bytes;
 }
 
-/* The same for a form that is known only at run time. */
+/* Does what emit_character() does, for a form that is known only at run time. */
 template <typename Emit>
 inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *from, const unsigned char *end,
 								Emit &&emit)

@@ -97,8 +97,8 @@ SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comp
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
 /*
- * there[i] says for gram i of the query whether the text may have it; 0: the text does not have it. Returns false if
- * such a text cannot match.
+ * there[i] is 0 if the text certainly does not have gram i of the query, else any other number. Returns false if the
+ * text cannot match.
  */
 bool		sb_gram_can_match(const sb_gram_query *query, const signed char *there) SB_NOEXCEPT;
 

@@ -78,8 +78,8 @@ typedef struct sb_lookup
 
 	/* For the core alone. */
 	const unsigned char *bytes; /* the bytes that were handed over last */
-	size_t		at;				/* the offset in the value of the first of them */
-	size_t		have;			/* the number of them */
+	size_t		at;				/* the offset of `bytes` in the value */
+	size_t		have;			/* the number of `bytes` */
 	uint8_t		type;
 	bool		empty;			/* the filter has no items */
 	uint8_t		step;			/* what the next bytes are for */

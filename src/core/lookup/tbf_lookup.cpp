@@ -1,7 +1,7 @@
 /*
  * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads the entry of the
- * item's block in the directory (extensible layout), then the block, then the table of recurring minimum if there is
- * one.
+ * item's block in the directory (extensible layout, or an exact filter), then the block, then the table of recurring
+ * minimum if there is one.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -34,8 +34,8 @@ sb_status answer(sb_lookup *lookup)
 
 /*
  * The search in the table reads slices of slice_entries entries (2 kB, a TOAST chunk or two). Hashes are spread
- * evenly, so the first slice is read where the entry should lie by interpolation. The error of this grows with the
- * square root of the table's length; mostly one or two slices are enough. If the hashes are not spread so well (or
+ * evenly, so the first slice is read where the entry should lie by interpolation. The error of interpolation grows with
+ * the square root of the table's length; mostly one or two slices are enough. If the hashes are not spread so well (or
  * somebody made the table by hand), the search interpolates at most four times; from then on it halves the rest of
  * the table.
  */
@@ -121,7 +121,7 @@ sb_status search_table(sb_lookup *lookup)
 
 /*
  * Looks up an item in a block of an exact tbf. For most items a part of the block is enough. For many items that are
- * not in the filter its head is enough.
+ * not in the filter the head of the block is enough.
  */
 sb_status read_exact_block(sb_lookup *lookup)
 {

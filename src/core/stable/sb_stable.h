@@ -24,7 +24,7 @@ extern "C" {
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
 #define SB_STABLE_DEFAULT_BITS 3	/* of a cell, if the plan chooses: Max 7 */
-#define SB_STABLE_WEIGHTED_BITS 4	/* the same for value-weighted eviction: Max 15 */
+#define SB_STABLE_WEIGHTED_BITS 4	/* of a cell, for value-weighted eviction: Max 15 */
 #define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
@@ -71,8 +71,9 @@ typedef struct sb_stable
  * `bytes` is SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES. If importances are ranked, the maximum is
  * SB_STABLE_SAMPLE_BYTES less.
  *
- * low and high are the range of the importances: they are finite, and low < high. For two_class both are the threshold,
- * and for an sbf both are 0. If both are NaN, the filter is an ibf that ranks importances.
+ * low and high are the range of the importances: low, high and high - low are finite, and low < high. For two_class low
+ * and high are both the threshold, and for an sbf both are 0. If both are NaN, the filter is an ibf that ranks
+ * importances.
  *
  * bits is 1 .. 8 (for an ibf 2 .. 8), hash_count is 1 .. 16, and evictions is 0 .. m and at most
  * SB_STABLE_MAX_EVICTIONS. Each of the three may be SB_STABLE_CHOOSE. The plan then takes:
@@ -191,7 +192,8 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
  * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
  * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
  * parameters of the result: fpr, seed and the state of the generator are the larger ones, items and steps are the
- * sums. The kinds are not compared: the caller does that first. If one kind is none, the result has the other one.
+ * sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other
+ * kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
@@ -199,7 +201,7 @@ SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable 
 /*
  * dst = max(dst, src), cell by cell. If there are samples of importances, the one that has seen more items is kept;
  * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
- * return SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of both.
+ * return SB_INTERRUPTED. REQUIRES: *stable comes from sb_stable_plan_union(), for the filters of dst and src.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 
@@ -229,10 +231,10 @@ typedef struct sb_stable_chain
  * 2006, theorem 2, is the case that all k_i = k; Bhoraskar et al. 2013, theorem III.1, is the case of two values.)
  * With repeated items there are more zeros.
  *
- * With value-weighted eviction p' depends on i: it is p' / (i s), where s is the mean of 1/value (0 for a zero cell)
- * in the same stable state. s is found by bisection. A step may not find P cells in its tries; so for a small s, 1/s
- * is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. This is the mean field of
- * the process, so it is exact only for many cells. NaN for parameters out of their range.
+ * With value-weighted eviction, p' / (i s) takes the place of p' in factor i, where s is the mean of 1/value (0 for a
+ * zero cell) in the same stable state. s is found by bisection. A step may not find P cells in its tries; so for a
+ * small s, 1/s is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. This is the mean
+ * field of the process, so it is exact only for many cells. NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 

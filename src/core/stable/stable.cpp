@@ -72,9 +72,9 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
  * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
  * the rate whatever the importances are. But it forgets important items sooner than the sbf does: its less important
  * items do not refresh the cells that they share with them. With fewer evictions, just enough for uniform
- * importances, it remembers important items much longer (docs/ibf.md has the figures). So an ibf is planned for
- * uniform importances; ranks are always uniform. In two_class the share of important items is not known, so it is
- * planned to keep the rate whatever the importances are.
+ * importances, it remembers important items much longer (docs/ibf.md has the figures). So multi_class and
+ * value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share of important
+ * items is not known, so the plan keeps the rate whatever that share is.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {

@@ -80,7 +80,7 @@ SB_KERNEL void decrement_words(unsigned char *cells, uint64_t bit, uint64_t coun
 
 #if SB_HAS_AVX2_CODE
 
-/* The same, four words at once. */
+/* Does what decrement_words() does, four words at once. */
 template <unsigned bits>
 SB_AVX2 static inline void decrement_vectors(unsigned char *cells, uint64_t bit, uint64_t count)
 {

@@ -32,17 +32,18 @@ double		sb_decay_exponential(int64_t age, int64_t half_life) SB_NOEXCEPT;
 double		sb_decay_window(int64_t age, int64_t width) SB_NOEXCEPT;
 
 /*
- * (1 + age / scale)^(-exponent), for a finite exponent > 0. The 1 makes the weight of a new hit 1; without it, it
- * would be infinite.
+ * (1 + age / scale)^(-exponent), for a finite exponent > 0. The 1 in the sum makes the weight of a new hit 1; without
+ * it, that weight would be infinite.
  */
 double		sb_decay_polynomial(int64_t age, double exponent, int64_t scale) SB_NOEXCEPT;
 
 /*
  * With x = age / scale and k = degree >= 0: x^k e^(-x) / k!, divided by its largest value k^k e^(-k) / k!. This
  * function rises until x = k. So it is not a decay function in the sense of Cohen and Strauss, and the youngest hits
- * of a bucket need not weigh most. Therefore the result is the largest weight of any age in age .. age + bucket, where
- * 0 <= bucket <= SB_DECAY_MAX_LENGTH. If bucket is 0, that is the function itself. If bucket is SB_DECAY_FOREVER, it
- * is the least function above it that does not rise: 1 until the peak. Rounded up.
+ * of a bucket need not weigh most. Therefore the result is the largest value of the function at any age in age .. age +
+ * bucket, where 0 <= bucket <= SB_DECAY_MAX_LENGTH. If bucket is 0, the result is the function itself. If bucket is
+ * SB_DECAY_FOREVER, the result never rises with the age: it is 1 up to the peak, and the function from there on.
+ * Rounded up.
  */
 double		sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) SB_NOEXCEPT;
 

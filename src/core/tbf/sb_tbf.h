@@ -115,7 +115,10 @@ uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
 size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 
-/* Does for a tbf what sb_bf_decode_header() does for a bf. sb_tbf_check() checks the bytes after the header. */
+/*
+ * Does for a tbf what sb_bf_decode_header() does for a bf. SB_TOO_LARGE: a value with this header would have more than
+ * SB_MAX_BYTES. sb_tbf_check() checks the bytes after the header.
+ */
 SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
 
 /*
@@ -243,7 +246,9 @@ SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_
 									sb_tbf *out, void **value) SB_NOEXCEPT;
 
 /*
- * Stores the same counters in `layout`: SB_TBF_FLAT or SB_TBF_EXTENSIBLE. There is nothing to do if the filter has it.
+ * Stores the same counters in `layout`: SB_TBF_FLAT or SB_TBF_EXTENSIBLE. There is nothing to do if the filter has
+ * cells in this layout. An exact filter becomes one with cells, whatever its layout is; for an exact filter the status
+ * may also be SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW or SB_TOTAL_OVERFLOW.
  */
 SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout, const sb_memory *to,
 										 size_t in_front, sb_tbf *out, void **value) SB_NOEXCEPT;

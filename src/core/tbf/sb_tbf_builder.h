@@ -25,7 +25,8 @@ extern "C" {
  *    SB_OK.
  *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were
  *    pending (sb_tbf_builder_settle()) count as part of the call.
- *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
+ *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was. (If sb_tbf_builder_unite() finds late that stored filters
+ *    in the two builders differ in size, its parameters and the length of its list of hot items may have changed.)
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
  */
 typedef struct sb_tbf_builder sb_tbf_builder;
@@ -84,10 +85,11 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 											  uint64_t value) SB_NOEXCEPT;
 
 /*
- * Adds the same hit to the list of hot items; `weight` is the one that sb_tbf_hit() was given. Returns true if the
- * item is new to the list: then give its text to sb_tbf_builder_name_hot_item() next. Without the text, the hit is
- * counted in the error of the list instead. If there is no list (sb_tbf.top is 0) or the weight is 0, it does nothing
- * and returns false.
+ * sb_tbf_builder_add_hot_hit() adds a hit to the list of hot items. Call it besides sb_tbf_builder_add_hit(); `weight`
+ * is the one that sb_tbf_hit() was given. It returns true if the item is new to the list: then give the item's text to
+ * sb_tbf_builder_name_hot_item() next. If that is not done or fails, the hit is counted in the error of the list
+ * instead. If there is no list (sb_tbf.top is 0) or the weight is 0, sb_tbf_builder_add_hot_hit() does nothing and
+ * returns false. sb_tbf_builder_name_hot_item() may return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 									   double weight) SB_NOEXCEPT;
@@ -163,9 +165,9 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 												void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*
- * Makes a builder from such bytes. Trusts nothing in them. The bytes must stay in place as long as the builder is
- * used: if its sums are of items, sb_tbf_builder_unite() and sb_tbf_builder_serialize() read them there. Other
- * functions copy them first.
+ * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. The bytes must stay in place as
+ * long as the builder is used: if its sums are of items, sb_tbf_builder_unite() and sb_tbf_builder_serialize() read
+ * them there. Other functions copy them first.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;

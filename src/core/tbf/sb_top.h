@@ -33,7 +33,11 @@ extern "C" {
  * Items are told apart by their 64-bit hashes. The list grows in an sb_tbf_builder; sb_lookup_top() reads a stored
  * one.
  */
-#define SB_TOP_MAX_ITEM 256		/* most bytes kept of an item; the caller cuts off the rest of a longer one */
+/*
+ * The most bytes that are kept of an item's text. The core cuts a longer text after so many bytes. A caller that does
+ * not want a character to be cut in two shortens the text first.
+ */
+#define SB_TOP_MAX_ITEM 256
 
 /* An item of a stored list. */
 typedef struct sb_top_item

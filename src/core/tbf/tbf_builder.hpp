@@ -56,7 +56,7 @@ struct pending_hits
 
 } // namespace streambloom
 
-/* If all its bytes are zero, it is empty and has no parameters. */
+/* A builder whose bytes are all zero is empty and has no parameters. */
 struct sb_tbf_builder
 {
 	/* these two are all that most hits touch, in 64 bytes */
@@ -106,7 +106,7 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 /*
  * A builder of a filter that sizes itself goes over from items to cells when 5/8 of `set_slots` are taken, that is,
  * at 21 million items. It then gets `blocks` blocks of cells, the largest possible filter: up to 1 GB for each plane.
- * That filter can hold fewer items than these at 1 %. These are constants; only tests make them smaller.
+ * (At 1 % even that filter has room for fewer than 21 million items.) Only tests make these two numbers smaller.
  */
 struct outgrown_at
 {
@@ -203,7 +203,7 @@ public:
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 
-	/* Returns the words of these items in a plane. REQUIRES: has_plane(). */
+	/* Returns the words, in plane `index`, of the items that next() has read. REQUIRES: there is such a plane. */
 	const uint64_t *words(int index);
 
 private:

@@ -175,8 +175,9 @@ void streambloom::release_sums(sb_tbf_builder *builder)
 }
 
 /*
- * Makes the planes that `items` has, copies its items, and releases its sums. If something fails, it releases the new
- * sums instead, and the builder is as it was.
+ * Makes the planes that `items` has, copies its items, and releases its sums. If the builder has sums of cells now, it
+ * also adds the sums in builder->filters to them. If something fails, it releases the new sums instead, and the
+ * builder becomes `items` again.
  */
 static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 {

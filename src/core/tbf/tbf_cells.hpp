@@ -42,7 +42,7 @@ public:
 	void add_empty() {}
 
 	/*
-	 * Sets cell_bits and payload. SB_TOO_LARGE if the value would exceed SB_MAX_BYTES; both are set in that case, too.
+	 * Sets cell_bits and payload, whatever the status is. SB_TOO_LARGE if the value would exceed SB_MAX_BYTES.
 	 * SB_BAD_CELLS if a counter was SB_TBF_MAX_CELL or more: then nothing may be written.
 	 */
 	sb_status finish(sb_tbf *out) const;

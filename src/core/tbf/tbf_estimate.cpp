@@ -161,7 +161,7 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * Estimates the inner product from one block of both filters. An item with counts f and g adds k f g to the sum of the
+ * Estimates the inner product from one block of each filter. An item with counts f and g adds k f g to the sum of the
  * products of counters, and two different items add k^2 f g / m on average, by chance. Let P be the inner product, and
  * A and B the blocks' sums. Then sum(a b) = k P + (A B - k^2 P) / m, which is solved for P.
  */

@@ -16,7 +16,7 @@ static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 
 namespace {
 
-/* Finds the k of a block: counts how many of the block's counts have how many digits. */
+/* Finds the k of a block: it notes how many digits each of the block's counts less 1 has. */
 class order_of_counts
 {
 public:
@@ -247,7 +247,10 @@ sb_status exact_block::next(exact_item *out)
 	return put_together(low, rest, order_of_counts_, &out->units);
 }
 
-/* Checks a block's begin and end, and sets *offset, counted from the first byte after the header, and *size. */
+/*
+ * Sets *offset, counted from the directory's first byte, and *size to where a block lies. `begin` and `end` are the
+ * directory's entries for the block before it (0 for the first block) and for this block.
+ */
 static sb_status range_of(const sb_tbf *filter, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {
 	const size_t directory = directory_entry * blocks_of(filter);

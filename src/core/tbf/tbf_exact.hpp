@@ -65,8 +65,8 @@ size_t exact_size(const exact_item *items, uint32_t count);
 void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 
 /*
- * Sets the fields of a header that describe these items: their number, the width of the largest count, and their
- * bytes. REQUIRES: as exact_size().
+ * Sets the fields of a header that describe these items: their number, the width of the largest count, and the number
+ * of bytes that exact_write() writes. REQUIRES: as exact_size().
  */
 void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
 

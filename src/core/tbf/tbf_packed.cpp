@@ -271,7 +271,7 @@ levels levels_of(const gathered *block)
 	return levels_of_gathered(block);
 }
 
-/* Does the same for counters that are only measured. */
+/* Chooses the levels for counters that were not gathered. */
 template <sb_simd variant>
 SB_KERNEL levels levels_of_counters_kernel(const uint64_t *counters, uint32_t cells)
 {
@@ -288,8 +288,8 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 }
 
 /*
- * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number: each call of the
- * writer has to wait for the one before, the joining has not.
+ * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number, because each call of
+ * the writer has to wait for the call before it, but joining does not have to wait.
  */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {

@@ -62,7 +62,7 @@ static void *add_piece(cell_plane *plane, size_t size)
 
 /* ------------------------------------------------------------------- lists */
 
-/* Powers of two, and one and a half times these: so a list is at most half as large again as it has to be. */
+/* Powers of two, and one and a half times these: so each size is at most one and a half times the size before it. */
 constexpr uint16_t places_of_few[sizes_of_few] = {16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
 static_assert(places_of_few[sizes_of_few - 1] * 3 / 4 == most_few);
 

@@ -32,8 +32,9 @@ struct tbf_sums
 	uint32_t beside;				  /* of items: set->beside; word i of a plane lies at hash_set_place(i, beside) */
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
-	sb_u128 loss[SB_TBF_PLANES]; /* the most that one item loses if the plane falls out */
-	sb_u128 dropped_total;		 /* of planes that fell out, counted as in the plane before the oldest kept */
+	sb_u128 loss[SB_TBF_PLANES]; /* at least what one item loses if the plane falls out */
+	/* of planes that fell out: their totals, and their losses and slacks, as if these were of plane newest_plane - 4 */
+	sb_u128 dropped_total;
 	sb_u128 dropped_loss;
 	int64_t newest_plane;
 	int64_t newest_half_life; /* of all that was added: the newest half-life, since 2000 */

@@ -29,9 +29,9 @@ struct placing
 {
 	int64_t plane; /* the oldest of the planes that they go to */
 	int planes;	   /* number of planes over which each counter is split */
-	/* counter * factor * 2^counters is the amount in 2^-12 hits of that plane; may be negative */
+	/* counter * factor * 2^counters is the amount in 2^-12 hits at the first half-life of `plane` */
 	int64_t counters;
-	int64_t total; /* the same exponent for total and slack */
+	int64_t total; /* likewise for total and slack, instead of a counter; these exponents may be negative */
 };
 
 } // namespace
