@@ -485,7 +485,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 				sample->columns[c].attnum = numbers[c];
 			/*
 			 * Each partition may use an equal share of the bytes that earlier partitions have left. If nothing is
-			 * left, one row of the partition is read.
+			 * left, its sample ends with the first row that has an out-of-line value.
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));

@@ -61,7 +61,10 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
 }
 
-/* Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. */
+/*
+ * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. If the table has only
+ * one range, and not all of its pages, share_of_last is the share of the pages that it has.
+ */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
 {

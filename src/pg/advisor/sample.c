@@ -313,8 +313,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 }
 
 /*
- * Returns whether the length of ranges is still to be chosen for this column, and whether its items are keys (of_keys
- * is true) or values (of_keys is false).
+ * Returns true if the length of ranges is still to be chosen for this column, and if its items are keys (of_keys is
+ * true) or values (of_keys is false).
  */
 static bool
 needs_length(const SampleColumn *column, bool of_keys)

@@ -306,7 +306,7 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /*
  * Sets *clause to what a condition on keys inside values asks for. Returns false if the keys cannot rule out any
- * value. The index is NULL if it does not exist.
+ * value. `index` is NULL if the index does not exist or is damaged.
  */
 static bool
 estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression,

@@ -89,7 +89,7 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 /*
  * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases:
  *
- * - The group was replaced, and its page belongs to another one now.
+ * - The group was replaced, and its former page has other content now.
  * - This is a probe or an estimate, and the page is not what it should be, for whatever reason. Then descent->failed
  *   is set.
  */
@@ -206,9 +206,9 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
- * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read. It has
- * the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A range
- * stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
+ * The condition may have several items: those of an = ANY, or the keys of a query. For each item one page is needed,
+ * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A
+ * range stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
  * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the

@@ -48,7 +48,7 @@ typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	Index		parent;			/* the table that the query names, of which this one is a partition; or 0 */
+	Index		parent;			/* the table that the query names, if the index is on a partition of it; else 0 */
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;

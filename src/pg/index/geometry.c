@@ -3,8 +3,9 @@
  *
  * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
  * be replaced by another one (replace.c). So a cached geometry may lack the newest groups, and may have groups that
- * were replaced. Nobody relies on the pages of these any more, and the pages may belong to other groups now. With
- * each change the meta page counts one publication more, so a writer sees whether it has the newest geometry.
+ * were replaced. Nobody relies on the pages of a replaced group any more, and they may belong to another group or to
+ * the directory now. The meta page counts a publication with each change, so a writer sees whether it has the newest
+ * geometry.
  */
 #include "index/geometry.h"
 

@@ -240,8 +240,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 /* ---------------------------------------------------------------------- a row */
 
 /*
- * Does this SQLSTATE mean that an expression has failed? Notices do not mean that, nor does the cancellation of
- * VACUUM.
+ * Does this SQLSTATE mean that an expression has failed? Notices and warnings do not mean that; nor do errors by which
+ * VACUUM is cancelled or its session is ended.
  */
 static bool
 is_failure(int code)
@@ -305,7 +305,7 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 
 /* ------------------------------------------------------------------ all rows */
 
-/* Calls add() for row version `i` of the page that was read, unless the version is left out. */
+/* Calls add() for row version `i` of the page that was read, unless it is left out or does not belong in the index. */
 static void
 visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument),
 		  void *argument)

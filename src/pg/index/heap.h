@@ -35,7 +35,7 @@ typedef struct BfRangeItems
 {
 	uint32		range;
 	int			columns;
-	bool		full;			/* the heap has all pages of the range */
+	bool		full;			/* the heap has all pages of the range (this is not the state BF_FULL) */
 	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
 	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
 	/* older snapshots than this may see rows of the range that were left out; 0: none was */

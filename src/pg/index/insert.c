@@ -44,7 +44,7 @@ typedef struct Statement
 	BfRowItems	items;
 	BfAddition *additions;		/* the items of a column; there is room for `room` of them */
 	uint32		room;
-	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen in each column */
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
 	BfSeenMemory *seen_memory;
 } Statement;
 

@@ -8,7 +8,7 @@
  * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - most keys of a query with very many keys, because they are not looked for (leave_some()).
+ * - keys of a query with more than BF_FEW_KEYS keys, because only some of them are looked for (leave_some()).
  */
 #include "index/key_search.h"
 
@@ -156,12 +156,10 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 
 /* ------------------------------------------------------------------------ a search */
 
-/*
- * An answer of bf_index_key_search_can_match(), for the set of hashes whose bits are set in `pattern`. Neighboring
- * ranges often have the same set.
- */
+/* The most answers that a search remembers. Neighboring ranges often have the same set of hashes. */
 #define MOST_REMEMBERED 64
 
+/* An answer of bf_index_key_search_can_match(). Bit i of `pattern` is set if hash i may be there. */
 struct Remembered
 {
 	uint64		pattern;

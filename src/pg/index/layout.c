@@ -59,7 +59,7 @@ has_content_size(Page page, Size size)
 		header->pd_special == BLCKSZ;
 }
 
-/* CRC-32C, but never 0, which stands for no checksum. */
+/* CRC-32C, but never 0: so bytes that are all zero never have the right checksum. */
 static uint32
 checksum_of(const void *data, Size size)
 {

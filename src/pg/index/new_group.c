@@ -65,7 +65,7 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * The same on a level above 0. `candidates` ranges of the group are in the heap. Two of these are read, and the sizes
+ * The same on a level above 0. `candidates` ranges of the group are in the heap. Up to two of these are read. The sizes
  * come from them; or from the bits of the group before, if these ask for more lines. (A table that grows often has
  * only one new range. The ranges to come may be like it, or like those before it.)
  */

@@ -18,7 +18,7 @@
 
 /*
  * On level 0 a run summarizes anew ranges with at most this share of the heap's pages. On the levels above it begins
- * no further range when it has read this share. On both it does at least one range, however long.
+ * no further range when it has read this share. It always does at least one range, however long.
  */
 #define MOST_ANEW 0.5
 

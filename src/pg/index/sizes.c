@@ -15,8 +15,9 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * In a table of at most this many pages (125 ranges of 32) ranges are made longer until there are at most 62, which
- * make one group. More ranges would fill the pages of one group badly, and so become two (bf_index_group_to_build()).
+ * In a table of at most this many pages (125 ranges of 32) ranges are made longer, up to 32 pages, until there are at
+ * most 62 of them, which make one group. With some more a group would leave up to half of each page empty, so they
+ * become two (bf_index_group_to_build()).
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -151,8 +152,8 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 #define FAR_ABOVE 4
 
 /*
- * A range with this many times the items that its filter was made for is marked as full. (A range that is far above
- * the others has about four times as many.)
+ * A range with this many times the items that its filter was made for is marked as full. (A filter is made for about
+ * as many items as the others have, and a range that is far above them has more than FAR_ABOVE times as many.)
  */
 #define FULL_LOAD 3
 

@@ -67,7 +67,7 @@ bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 	if (is_counted(lowest, items->range))
 		for (int column = 0; column < counts->columns; column++)
 			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
-	/* A range that ends gives its items to the one that it lies in. */
+	/* A range that ends gives its items to the range of the next level that it lies in. */
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];

@@ -1,5 +1,6 @@
 /*
- * vacuum.c: what VACUUM does to an index: it summarizes the ranges that are not summarized.
+ * vacuum.c: what VACUUM does to an index: it summarizes ranges, replaces groups (summarize.c), and cuts free pages off
+ * the end of the file (space.c).
  */
 #include "postgres.h"
 
