@@ -102,7 +102,7 @@ check_table(Oid table)
 
 /*
  * Returns the names given by the user, as an array. The argument is an array, or a text with one name, or a text such
- * as '{host,path}', which is read as an array. Returns NULL if it is NULL.
+ * as '{host,path}', which is read as an array. Returns NULL if the argument is NULL.
  */
 static ArrayType *
 names_argument(FunctionCallInfo fcinfo, int argno)

@@ -318,8 +318,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The new values in only one unit stand for all values of the table that the other ones do not account for.
-		 * There are `more` times as many of these as in the sample, each with the same number of rows.
+		 * The new values in only one unit stand for all values of the table that the other values of the sample do not
+		 * account for. The table has `more` times as many of them as the sample, each with the same number of rows.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));

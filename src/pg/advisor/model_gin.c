@@ -136,7 +136,7 @@ bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeySt
 	bf_index_visit_keys(column, add_key, &sums);
 	if (sums.single.tuples > 0)
 	{
-		/* The keys in sums.single stand for all keys of the table that the other ones do not account for. */
+		/* The keys in sums.single stand for all keys of the table that those in sums.known do not account for. */
 		double		more = Max(1, (keys->distinct - model->tuples) / sums.single.tuples);
 
 		model->bytes += sums.single.bytes * more;

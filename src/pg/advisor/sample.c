@@ -433,8 +433,9 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 }
 
 /*
- * Does the same for each column whose items are keys. Half as many pages may have far more than half as many distinct
- * keys. So ranges of each length are read, from the longest to the shortest, until they are too short.
+ * Chooses the number of pages of a range for each column whose items are keys. Half as many pages may have far more
+ * than half as many distinct keys. So ranges of each length are read, from the longest to the shortest, until they are
+ * too short.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

@@ -70,7 +70,7 @@ typedef struct IndexFigures
 
 /*
  * Makes up the figures of an index that does not exist (an extension such as hypopg pretends that it does). They are
- * those of level 0 that it would have.
+ * those of an index that has level 0 only.
  */
 static void
 invent_figures(IndexOptInfo *info, IndexFigures *figures)

@@ -44,8 +44,8 @@ set_first(Mask *mask, uint32 ranges)
 /*
  * Adds to *unread and *untrusted ranges of this page on whose bits this snapshot may not rely:
  *
- * - If the snapshot is before the page's horizon, all ranges go to both.
- * - Otherwise a range that is full goes to *unread only, and any other one that is not summarized goes to both.
+ * - If the snapshot is before the page's horizon, all ranges go to both masks.
+ * - Otherwise a range that is full goes to *unread only. A range that is unsummarized or a placeholder goes to both.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)

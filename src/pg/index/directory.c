@@ -41,8 +41,8 @@ typedef struct Change
 	Buffer		buffer;
 	GenericXLogState *xlog;
 	BfMetaPage *meta;			/* the changed page */
-	int			pages;			/* directory pages that are open */
-	uint32		number[MOST_PAGES_OF_CHANGE];
+	int			pages;			/* how many directory pages are open */
+	uint32		number[MOST_PAGES_OF_CHANGE];	/* their numbers, from 0 */
 	Buffer		directory[MOST_PAGES_OF_CHANGE];
 	void	   *entries[MOST_PAGES_OF_CHANGE];	/* the entries on these pages, as they are changed */
 } Change;
@@ -57,7 +57,7 @@ begin_change(Relation index, Change *change)
 	change->meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(change->xlog, change->buffer, 0));
 }
 
-/* Counts a publication, so that writers and readers look at the meta page again. */
+/* Counts a publication, so that writers and readers look at the meta page again. Logs the change; unlocks the pages. */
 static void
 end_change(Change *change)
 {

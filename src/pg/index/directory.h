@@ -60,8 +60,8 @@ extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 extern void bf_index_note_in_vain(Relation index, double rate);
 
 /*
- * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES:
- * nobody else adds groups.
+ * Notes down the rates that ranges of level 0 still have after they were summarized anew: from `least` to `most` times
+ * the rate that was asked for. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 

@@ -35,7 +35,7 @@ extern void bf_index_close(Relation index, Relation heap, LOCKMODE mode);
 /* The block number that an SQL function was given as bigint. Raises an error if it is out of range. */
 extern BlockNumber bf_index_block_argument(int64 block);
 
-/* The same for a level. */
+/* The level that an SQL function was given as integer. Raises an error if it is out of range. */
 extern int	bf_index_level_argument(int32 level);
 
 #endif

@@ -99,8 +99,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The same for level 0. As long as nothing is summarized, the length of ranges may not be chosen yet. Then
- * BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
+ * The number of ranges of level 0 in such a heap. As long as nothing is summarized, the length of ranges may not be
+ * chosen yet. Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)

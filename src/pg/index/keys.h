@@ -61,7 +61,7 @@ extern Oid	bf_index_item_type(Relation index, int column);
 extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryContext context);
 
 /*
- * The same without an index, for a column of this type and collation. The result can only take values apart, not
+ * Makes a key class without an index, for a column of this type and collation. It can only take values apart, not
  * queries. The type of the keys goes to *key_type. Returns NULL if the class has no keys inside values.
  */
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,

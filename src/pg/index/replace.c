@@ -11,8 +11,8 @@
  * 4. Its ranges are summarized, as those of any group are.
  *
  * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
- * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). Both
- * mean the same: a reader reads the ranges, a writer does nothing. (README.md, "Why no row can be lost".) A crash
+ * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). In
+ * both cases a reader reads the ranges, and a writer does nothing. (README.md, "Why no row can be lost".) A crash
  * between the steps leaves a group whose ranges are unsummarized, and pages that are free.
  */
 #include "index/replace.h"
@@ -118,7 +118,10 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	return bf_index_is_worth_replacing(pages, needed);
 }
 
-/* Is the group many times too large, as the bits on at most `most` pages of each column say? Sets *saved as above. */
+/*
+ * Is the group many times too large, as the bits on at most `most` pages of each column say? If so, sets *saved to the
+ * pages that a smaller one saves.
+ */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
 				 uint64 *saved)

@@ -136,7 +136,7 @@ typedef struct Descent
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
-	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
+	BfVerdict  *verdict;		/* the ranges that may hold rows are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */

@@ -148,7 +148,7 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 
 /* ------------------------------------------------------------------- filters */
 
-/* A range is far above the others if it has this many times the items of the next one. */
+/* A range is far above the others if it has more than this many times the items of the next smaller one. */
 #define FAR_ABOVE 4
 
 /*
