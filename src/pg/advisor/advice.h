@@ -11,7 +11,7 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
-	double		rare_extra;		/* pages more for a rare value, in the partition where these are the most */
+	double		rare_extra;		/* how many more a rare value takes, in the partition where it is most */
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 

@@ -233,7 +233,7 @@ bf_index_model_look_up(const BfModel *model, double holding)
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
-/* The bytes of one more row of a value that has many rows. */
+/* The bytes that one more row takes, if its value has many rows already and they share tuples. */
 #define BTREE_BYTES_OF_ROW 6.15
 
 typedef struct BtreeModel

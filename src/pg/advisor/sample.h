@@ -35,7 +35,7 @@ typedef struct KeptValue
 	uint32		last_page;
 	uint32		last_unit;
 	uint32		last_range;
-	uint16		key_size;		/* of its tuple in a B-tree; 0: it does not fit there, or it is a key inside values */
+	uint16		key_size;		/* size of its tuple in a B-tree; 0: it does not fit, or is a key inside values */
 	bool		is_new;			/* it is not in the beginning of the table */
 	char		status;
 } KeptValue;

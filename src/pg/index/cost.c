@@ -47,7 +47,7 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
-/* Comparing one item with the filters of one group takes as much time as this many operators. */
+/* Looking up one item in the filters of one group takes as much time as calling this many operators. */
 #define OPERATORS_PER_GROUP 10
 
 /* What the planner uses of one level. */
@@ -175,7 +175,7 @@ typedef struct Clause
 	double		items;			/* number of items that are searched for */
 	double		required;		/* how many of these items must be in a value together; 0: one is enough */
 	double		selectivity;
-	double		keys_of_heap;	/* different keys in the column; 0: the statistics know better, or it is not known */
+	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */
 	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
 } Clause;
 

@@ -73,7 +73,7 @@ is_asked(const Condition *condition, int level)
 	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
 }
 
-/* Notes that an item may be in those ranges of the group that are in the mask and not ruled out yet. */
+/* Notes that an item may be in those ranges of the group that are in the mask and still among the candidates. */
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
@@ -312,7 +312,7 @@ is_done(const Descent *descent)
 		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges. */
+/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to *few. */
 static void
 add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -348,7 +348,7 @@ bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
 	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges, to what the descent collects. */
+/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to all that the descent collects. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {

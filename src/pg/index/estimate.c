@@ -193,7 +193,7 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 /* ------------------------------------------------------------- what the index is asked */
 
-/* The conditions whose values are known, of columns that the user may read. Returns how many they are. */
+/* Puts the conditions with known values on columns that the user may read into comparisons[]. Returns how many. */
 static int
 get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfComparison *comparisons)
 {

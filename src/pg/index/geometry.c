@@ -314,7 +314,7 @@ static void
 read_into_cache(Relation index)
 {
 	/*
-	 * It is read into the caller's memory first: an error on the way must leave nothing behind in the relation cache.
+	 * The geometry is read into the caller's memory first: an error must leave nothing behind in the relation cache.
 	 */
 	BfGeometry *geometry = read_geometry(index);
 	MemoryContext caller = MemoryContextSwitchTo(index->rd_indexcxt);

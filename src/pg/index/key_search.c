@@ -231,7 +231,7 @@ renumber(BfKeySearch *search, const uint32 *place)
 				search->queries[i].place[k] = place[search->queries[i].place[k]];
 }
 
-/* Orders the hashes, leaves each one there once, and changes the places of the keys accordingly. */
+/* Sorts the hashes, keeps each one once, and changes the places of the keys accordingly. */
 static void
 sort_hashes(BfKeySearch *search)
 {

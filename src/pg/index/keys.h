@@ -78,7 +78,7 @@ extern void bf_index_check_key_class(Relation index, int column);
 /* Do keys that compare_function (BF_COMPARE_PROC) takes for equal always have the same hash? True for InvalidOid. */
 extern bool bf_index_compares_as_hashed(Oid compare_function, Oid key_type);
 
-/* The keys of a value. Sets *nulls to NULL if none of them is NULL. */
+/* The keys of a value. (*nulls)[i] says whether key i is NULL; if *nulls is NULL, none is. */
 extern Datum *bf_index_extract_keys(const BfKeyClass *keys, Datum value, int32 *count, bool **nulls);
 
 #endif

@@ -154,7 +154,7 @@ typedef struct BfFilterPage
 	uint32		first_line;
 	uint32		lines;			/* how many lines a filter has (an earlier group on these pages may have had others) */
 	uint32		zero;
-	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
+	uint64		horizon;		/* full transaction id: snapshots older than it may see rows that this page lacks */
 	uint64		standby_horizon;	/* as `horizon`, but only snapshots that were taken during recovery look at it */
 	uint8		states[FLEXIBLE_ARRAY_MEMBER];
 } BfFilterPage;

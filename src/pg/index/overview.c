@@ -43,7 +43,7 @@
 /* A filter with four times the items that it was made for has about this rate. */
 #define RATE_OF_EXCEPTIONS 0.5
 
-/* A filter is too full if its rate is this many times the one that was asked for. */
+/* Filters are too full if their mean rate is more than this many times the one that was asked for. */
 #define TOO_FULL 4
 
 /* The least number of measured lines that tell how full the filters are. */

@@ -62,9 +62,9 @@ items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Finds the lines that a group of these ranges needs in each column. A column keeps its lines unless the items of
- * more than half of the ranges are known, because the other ranges are full or still to come, and may need these
- * lines. Returns the number of the group's pages.
+ * Finds the lines that a group of these ranges needs in each column. If the items of at most half of the ranges are
+ * known, the column keeps its lines: the other ranges are full or still to come, and may need them. Returns the number
+ * of pages of such a group.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)

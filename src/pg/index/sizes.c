@@ -440,7 +440,8 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*
-	 * The group ends at the nearest end; or at a later end, if ranges up to there are available and fill their pages.
+	 * The group ends at the next one of ends[]; or at a later one, if ranges up to there are available and fill their
+	 * pages.
 	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))

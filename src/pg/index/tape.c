@@ -46,7 +46,7 @@ typedef struct Mark
 	off_t		offset;
 } Mark;
 
-/* The number of ranges in a batch of such a tape. */
+/* The number of ranges in a batch of a tape that one process writes. */
 #define RANGES_A_MARK 64
 
 struct BfTape

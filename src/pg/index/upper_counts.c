@@ -15,7 +15,7 @@ typedef struct LevelCounts
 {
 	uint32		factor;			/* ranges of level 0 in one range; 0: the index cannot have this level */
 	uint32		ranges;			/* number of ranges that the heap fills */
-	double	   *items;			/* items[r * columns + c]: those of range r in column c; -1: not counted yet */
+	double	   *items;			/* items[r * columns + c]: how many range r has in column c; -1: not counted yet */
 	BfItemCount *count;			/* the count of the range that is being counted; or NULL */
 } LevelCounts;
 

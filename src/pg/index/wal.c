@@ -55,7 +55,7 @@
 /* Is this version one whose generic records are known (see above)? */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 200000)
 
-/* Bytes of a page, and those by which they are replaced. */
+/* Bytes of a page (`to`), and the bytes by which they are replaced (`from`). */
 typedef struct Change
 {
 	unsigned char *to;
