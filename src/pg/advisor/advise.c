@@ -7,8 +7,8 @@
  * key below. These follow from that (model.c):
  *
  * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
- *   same functions for the sizes. If all of the table was read, they differ from those of a real index only because
- *   that has the items of deleted rows, too;
+ *   same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
+ *   because that has the items of deleted rows, too;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.

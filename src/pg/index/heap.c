@@ -3,7 +3,7 @@
  *
  * PostgreSQL's own table_index_build_range_scan() cannot be used for this. It leaves out recently dead versions of
  * rows that were updated by HOT. If the index is summarizing (PostgreSQL 16 and later), the values of such a version
- * differ from those of the new version. A snapshot that still sees the old version would lose it.
+ * may differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
  * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
@@ -34,8 +34,8 @@
 /* -------------------------------------------------------------------- the reader */
 
 /*
- * The command that removes the index. An index that belongs to an index of a partitioned table can only be dropped
- * together with that index.
+ * The command that removes the index. If the index belongs to an index of a partitioned table, this is the command for
+ * the topmost such index, since it can only be dropped together with that.
  */
 static const char *
 drop_command(Relation index)

@@ -53,8 +53,8 @@ typedef enum BfReadFor
 } BfReadFor;
 
 /*
- * Prepares to read the rows of a heap for an index. Raises an error for tables that are not heaps. REQUIRES:
- * bf_index_become_owner() was called.
+ * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
+ * heap. REQUIRES: bf_index_become_owner() was called.
  */
 extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
 extern void bf_index_close_heap(BfHeapReader *reader);

@@ -38,8 +38,8 @@
  * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these only grow:
  * `publications`, `begun`, `groups`, `stretches` and `directory_pages`.
  *
- * Groups and directory pages lie from block 1 on, in any order. Other pages are free (space.c): pages between them
- * that belonged to a replaced group, and pages behind the last one that a crash has left there.
+ * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
+ * free (space.c): they belonged to a replaced group, or a crash has left them there.
  *
  * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
  * groups of each level follow each other, and that they end within the file.

@@ -8,7 +8,7 @@
  * 1. On all pages of the old group the ranges become unsummarized. Nobody relies on these pages any more.
  * 2. The pages of the new group are written, with all ranges unsummarized, on free pages (space.c).
  * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
- * 4. Its ranges are summarized, as those of any group are.
+ * 4. Those of its ranges that were not unsummarized before step 1 are summarized, as in any group.
  *
  * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
  * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). In

@@ -22,7 +22,8 @@
 
 /*
  * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
- * result is true if a level covers at least two ranges of the level above that the level above does not cover.
+ * result is true if the groups of a level cover at least two whole ranges of the next level for which that level has
+ * no group yet.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)

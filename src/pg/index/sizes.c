@@ -1,7 +1,7 @@
 /*
  * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are: as functions of counts of items. build.c, range_length.c and new_group.c count the items of the table, the
- * advisor those of a part of it. Nothing of PostgreSQL is needed here.
+ * are: as functions of counts of items. The counts come from build.c, range_length.c and new_group.c when an index is
+ * made, and from ../advisor for a sample of a table. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 

@@ -136,8 +136,8 @@ typedef struct BfCounts
  * The number of lines of a filter in a group of `ranges` ranges, if the numbers of items of `count` ranges are given.
  * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, rounded
  * up: the lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and the next
- * one. Ranges that are far above the others (at most one in fifty, but always one) do not count: they are to be full.
- * If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
+ * one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they are to be
+ * full. If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 

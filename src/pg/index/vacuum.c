@@ -37,7 +37,7 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/*
-		 * As the owner PostgreSQL evaluates the expressions for the rows that it adds, but only from 17 on with a
+		 * PostgreSQL evaluates the expressions for the rows that it adds as the owner, but only from 17 on with a
 		 * restricted search_path. The setting made here ends with the GUC nest level that PostgreSQL has begun for
 		 * the validation.
 		 */

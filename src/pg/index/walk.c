@@ -70,8 +70,8 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 }
 
 /*
- * Returns the part that has the page at `place`, and sets *page to this page. Places count the pages below `covered`
- * of all parts, one after the other, each as often as its part's weight says.
+ * Returns the part that has the page at `place`, and sets *page to this page. Places are numbers for the pages below
+ * `covered` of all parts, part after part. A page takes as many places as the weight of its part.
  */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
