@@ -116,7 +116,7 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return column->items_from_start[level];
 			if (read > pages)
 				continue;
-			/* this level is the last one that is known */
+			/* this level is the last one for which the number is known */
 			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
 			{
 				double		known = column->items_from_start[level];
@@ -126,7 +126,7 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return known * pow(pages / lengths[level], Min(power, 1));
 			}
 		}
-	/* If no level is known, the number is in proportion to the pages. */
+	/* If the number is known for no level, it is taken to be in proportion to the pages. */
 	return distinct * pages / Max(sample->heap_blocks, 1);
 }
 

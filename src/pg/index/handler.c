@@ -203,7 +203,7 @@ is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 		check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
 }
 
-/* Has the support function the signature that belongs to its number? The signatures are GIN's. */
+/* Does the support function have the signature that belongs to its number? The signatures are GIN's. */
 static bool
 is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 {

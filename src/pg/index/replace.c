@@ -141,7 +141,7 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	return is_large;
 }
 
-/* Are the ranges of this group read to find out whether its rows were deleted? */
+/* May some ranges of this group be read to find out whether rows in it were deleted? */
 static bool
 can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks)
 {

@@ -433,7 +433,7 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
 	uint32_t	size = 0;
 
-	/* Behind the first 125 ranges there are only groups of 125. */
+	/* A group that begins at a multiple of 125, except at 0, has 125 ranges. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
 	/* Pages of another size are filled well by other numbers. */
