@@ -10,9 +10,9 @@
 typedef struct Figures
 {
 	double		bytes;
-	double		pages_absent;
-	double		rare_extra;		/* additional pages of a look-up of a rare value, in the partition with most of them */
-	double		pages_frequent;
+	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
+	double		rare_extra;		/* how many more a rare value takes, in the partition where it is most */
+	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 
 /* What is known of a column, summed up over the partitions that were sampled. */
@@ -26,7 +26,7 @@ typedef struct Advice
 	double		distinct;
 	double		value_pages;	/* the sum over all values of the pages that each is on */
 	Figures		bf;				/* with the default rate */
-	Figures		bf_lower;		/* with the lower one */
+	Figures		bf_lower;		/* with the lower rate (LOWER_RATE in advise.c) */
 	const char *lower_options;	/* options in CREATE INDEX for the lower rate */
 	double		btree_bytes;
 	bool		btree_possible;

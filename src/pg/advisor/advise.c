@@ -7,8 +7,8 @@
  * key below. These follow from that (model.c):
  *
  * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
- *   same functions for the sizes. If all of the table was read, they differ from those of a real index only because
- *   that has the items of deleted rows, too;
+ *   same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
+ *   because that has the items of deleted rows, too;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
@@ -102,7 +102,7 @@ check_table(Oid table)
 
 /*
  * Returns the names given by the user, as an array. The argument is an array, or a text with one name, or a text such
- * as '{host,path}', which is read as an array. Returns NULL if it is NULL.
+ * as '{host,path}', which is read as an array. Returns NULL if the argument is NULL.
  */
 static ArrayType *
 names_argument(FunctionCallInfo fcinfo, int argno)
@@ -485,7 +485,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 				sample->columns[c].attnum = numbers[c];
 			/*
 			 * Each partition may use an equal share of the bytes that earlier partitions have left. If nothing is
-			 * left, one row of the partition is read.
+			 * left, its sample ends with the first row that has an out-of-line value.
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));

@@ -25,7 +25,7 @@ with_remark(const char *advice, const char *remark)
 	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
 }
 
-/* If a range has this many times the items of the average range, it makes the filters of its group too large. */
+/* A range with more than this many times the items of the average range makes the filters of its group too large. */
 #define UNEVEN 2
 
 static const char *

@@ -61,7 +61,10 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
 }
 
-/* Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. */
+/*
+ * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. If the table has only
+ * one range, and not all of its pages, share_of_last is the share of the pages that it has.
+ */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
 {
@@ -113,7 +116,7 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return column->items_from_start[level];
 			if (read > pages)
 				continue;
-			/* this level is the last one that is known */
+			/* this level is the last one for which the number is known */
 			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
 			{
 				double		known = column->items_from_start[level];
@@ -123,7 +126,7 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return known * pow(pages / lengths[level], Min(power, 1));
 			}
 		}
-	/* If no level is known, the number is in proportion to the pages. */
+	/* If the number is known for no level, it is taken to be in proportion to the pages. */
 	return distinct * pages / Max(sample->heap_blocks, 1);
 }
 
@@ -230,7 +233,7 @@ bf_index_model_look_up(const BfModel *model, double holding)
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
-/* The bytes of one more row of a value that has many rows. */
+/* The bytes that one more row takes, if its value has many rows already and they share tuples. */
 #define BTREE_BYTES_OF_ROW 6.15
 
 typedef struct BtreeModel
@@ -315,8 +318,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The new values in only one unit stand for all values of the table that the other ones do not account for.
-		 * There are `more` times as many of these as in the sample, each with the same number of rows.
+		 * The new values in only one unit stand for all values of the table that the other values of the sample do not
+		 * account for. The table has `more` times as many of them as the sample, each with the same number of rows.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));

@@ -8,9 +8,9 @@
 #include "advisor/sample.h"
 
 /*
- * Returns how many times as many items the fullest range of the column has as the average range, in the pages that
- * were read. Ranges that are far above the others do not count (sizes.h). It matters because all filters of a group
- * are about as large as the fullest of the other ranges needs.
+ * Returns the number of items of the fullest range that was read, divided by the mean of all ranges that were read; 1
+ * if there are no items. Ranges that are far above the others (sizes.h) are not taken for the fullest one. This number
+ * matters because all filters of a group are about as large as its fullest range needs.
  */
 extern double bf_index_unevenness(const SampleColumn *column);
 

@@ -119,7 +119,7 @@ entry_fill(double times, double tuple)
 	fill *= times;
 	while (fill > 1)
 		fill /= 2;
-	/* After more times, pages are no longer all full at the same time. */
+	/* The more often memory becomes full, the less do pages become full at the same time. */
 	return RANDOM_FILL + (fill - RANDOM_FILL) / Max(times - 1, 1);
 }
 
@@ -136,7 +136,7 @@ bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeySt
 	bf_index_visit_keys(column, add_key, &sums);
 	if (sums.single.tuples > 0)
 	{
-		/* The keys in sums.single stand for all keys of the table that the other ones do not account for. */
+		/* The keys in sums.single stand for all keys of the table that those in sums.known do not account for. */
 		double		more = Max(1, (keys->distinct - model->tuples) / sums.single.tuples);
 
 		model->bytes += sums.single.bytes * more;

@@ -313,8 +313,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 }
 
 /*
- * Returns whether the length of ranges is still to be chosen for this column, and whether its items are keys (of_keys
- * is true) or values (of_keys is false).
+ * Returns true if the length of ranges is still to be chosen for this column, and if its items are keys (of_keys is
+ * true) or values (of_keys is false).
  */
 static bool
 needs_length(const SampleColumn *column, bool of_keys)
@@ -433,8 +433,9 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 }
 
 /*
- * Does the same for each column whose items are keys. Half as many pages may have far more than half as many distinct
- * keys. So ranges of each length are read, from the longest to the shortest, until they are too short.
+ * Chooses the number of pages of a range for each column whose items are keys. Half as many pages may have far more
+ * than half as many distinct keys. So ranges of each length are read, from the longest to the shortest, until they are
+ * too short.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

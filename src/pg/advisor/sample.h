@@ -35,14 +35,14 @@ typedef struct KeptValue
 	uint32		last_page;
 	uint32		last_unit;
 	uint32		last_range;
-	uint16		key_size;		/* of its tuple in a B-tree; 0: it does not fit there, or it is a key inside values */
+	uint16		key_size;		/* size of its tuple in a B-tree; 0: it does not fit, or is a key inside values */
 	bool		is_new;			/* it is not in the beginning of the table */
 	char		status;
 } KeptValue;
 
 /*
- * Returns whether a hash ends with `zeros` zeros. Only such values and keys are kept; one more zero halves their
- * number.
+ * Returns whether a hash ends with `zeros` zero bits. Only such values and keys are kept; one more zero bit halves
+ * their number.
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)
@@ -103,15 +103,15 @@ typedef struct SampleColumn
 	uint32		range;			/* the number of that range */
 	SampledRange *ranges;
 	uint32		range_count;
-	struct kept_hash *kept;
-	int			zeros;
+	struct kept_hash *kept;		/* the values that were kept */
+	int			zeros;			/* the zero bits with which their hashes end */
 	FrequentValue frequent[FREQUENT_SLOTS];
 	/* number of distinct values in the first range of each level; 0: not known */
 	double		items_from_start[BF_INDEX_MAX_LEVELS];
 	bool		too_wide;		/* some value is too wide for a B-tree */
 
 	/* of all partitions together: */
-	struct kept_hash *all_kept;
+	struct kept_hash *all_kept; /* as `kept`; NULL: only one table is sampled */
 	int			all_zeros;
 } SampleColumn;
 
@@ -128,9 +128,9 @@ typedef struct Sample
 	BlockNumber contiguous;		/* number of pages read from the beginning of the table on */
 	BlockNumber pages_read;
 	double		rows;
-	uint32		units;			/* of all partitions together */
+	uint32		units;			/* units read, in all partitions together */
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
-	/* the sample of a table or partition ends when bytes_fetched reaches this number, and begins when it is less */
+	/* units of a table or partition are read as long as bytes_fetched is less than this */
 	uint64		most_fetched;
 } Sample;
 
@@ -183,7 +183,7 @@ extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueSt
 extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument),
 								  void *argument);
 
-/* Returns the value that has the most rows in the sample of this table. */
+/* Returns the value that seems to have the most rows in the sample of this table (see FrequentValue). */
 extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 
 /* ----------------------------------------------- keys inside values (sample_keys.c) */

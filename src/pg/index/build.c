@@ -5,7 +5,7 @@
  * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
  * In each column the filters get as many lines as keep the mean of the rates of these ranges at the rate that was
  * asked for (sizes.c). A group has all ranges that are left, up to what a page allows, so that the index on a small
- * partition has one group. If they would leave much of the pages of one group empty, they become two. The items of
+ * partition has one group. These ranges become two groups if that takes at least an eighth less space. The items of
  * the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c). Parallel
  * workers may read ranges (build_workers.c); the groups are the same.
  *
@@ -68,7 +68,7 @@ typedef struct ReadCounts
 
 /*
  * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then it
- * does not count (-1), unless it is the only one.
+ * does not count (-1); but if it is the only one, the items that it would have with all its pages are estimated.
  */
 static void
 count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
@@ -176,7 +176,8 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 
 /*
  * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
- * maintenance_work_mem. `horizon` is that of the rows that were left out so far; it is raised for those left out now.
+ * maintenance_work_mem, or if more would have over BF_MOST_PAGES_AT_ONCE pages. `horizon` is that of the rows that
+ * were left out so far; it is raised for those left out now.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task, uint64 horizon)

@@ -3,12 +3,12 @@
  *
  * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
  * Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common counter, and
- * write the items of each batch into a file of its own. The leader lays the groups down from these files in the order
+ * write the items of each batch into a file of its own. The leader makes the groups from these files in the order
  * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
  * next batch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit reads no more batches. The leader reads the batches that are
- * left when it comes to them.
+ * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. The leader reads the
+ * ranges that are in no file when it comes to them.
  */
 #include "index/build_workers.h"
 
@@ -57,7 +57,7 @@ typedef struct Shared
 	TransactionId oldest_xmin;	/* the one of the leader's reader */
 	uint32		batch_size;		/* how many ranges a batch has; the last one may have fewer */
 	uint32		batches;
-	pg_atomic_uint32 taken;		/* the batches that were taken */
+	pg_atomic_uint32 taken;		/* how many batches were taken; may be larger than `batches` */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a batch changes */
 	slock_t		mutex;			/* protects live_rows, rows and horizon, which are of all workers together */
@@ -164,7 +164,7 @@ take_batch(Reading *reading)
 	return true;
 }
 
-/* The main function of a worker. PostgreSQL has made it the user that the leader is, with the leader's search_path. */
+/* The main function of a worker. PostgreSQL runs it as the leader's user, with the leader's search_path. */
 void
 bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 {

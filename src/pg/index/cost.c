@@ -47,7 +47,7 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
-/* Comparing one item with the filters of one group takes as much time as this many operators. */
+/* Looking up one item in the filters of one group takes as much time as calling this many operators. */
 #define OPERATORS_PER_GROUP 10
 
 /* What the planner uses of one level. */
@@ -70,7 +70,7 @@ typedef struct IndexFigures
 
 /*
  * Makes up the figures of an index that does not exist (an extension such as hypopg pretends that it does). They are
- * those of level 0 that it would have.
+ * those of an index that has level 0 only.
  */
 static void
 invent_figures(IndexOptInfo *info, IndexFigures *figures)
@@ -175,7 +175,7 @@ typedef struct Clause
 	double		items;			/* number of items that are searched for */
 	double		required;		/* how many of these items must be in a value together; 0: one is enough */
 	double		selectivity;
-	double		keys_of_heap;	/* different keys in the column; 0: the statistics know better, or it is not known */
+	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */
 	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
 } Clause;
 
@@ -306,7 +306,7 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /*
  * Sets *clause to what a condition on keys inside values asks for. Returns false if the keys cannot rule out any
- * value. The index is NULL if it does not exist.
+ * value. `index` is NULL if the index does not exist or is damaged.
  */
 static bool
 estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression,

@@ -44,8 +44,8 @@ set_first(Mask *mask, uint32 ranges)
 /*
  * Adds to *unread and *untrusted ranges of this page on whose bits this snapshot may not rely:
  *
- * - If the snapshot is before the page's horizon, all ranges go to both.
- * - Otherwise a range that is full goes to *unread only, and any other one that is not summarized goes to both.
+ * - If the snapshot is before the page's horizon, all ranges go to both masks.
+ * - Otherwise a range that is full goes to *unread only. A range that is unsummarized or a placeholder goes to both.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
@@ -73,7 +73,7 @@ is_asked(const Condition *condition, int level)
 	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
 }
 
-/* Notes that an item may be in those ranges of the group that are in the mask and not ruled out yet. */
+/* Notes that an item may be in those ranges of the group that are in the mask and still among the candidates. */
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
@@ -89,7 +89,7 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 /*
  * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases:
  *
- * - The group was replaced, and its page belongs to another one now.
+ * - The group was replaced, and its former page has other content now.
  * - This is a probe or an estimate, and the page is not what it should be, for whatever reason. Then descent->failed
  *   is set.
  */
@@ -206,9 +206,9 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 /*
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
- * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read. It has
- * the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A range
- * stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
+ * The condition may have several items: those of an = ANY, or the keys of a query. For each item one page is needed,
+ * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A
+ * range stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
  * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
@@ -312,7 +312,7 @@ is_done(const Descent *descent)
 		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges. */
+/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to *few. */
 static void
 add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -348,7 +348,7 @@ bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
 	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which are `ranges` ranges, to what the descent collects. */
+/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to all that the descent collects. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {

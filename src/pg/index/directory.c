@@ -4,7 +4,8 @@
  * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
  * the steps leaves only pages that the next group overwrites. Only one process at a time changes the meta page and the
- * directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new.
+ * directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new. There is one exception: any writer of
+ * a row may set `beyond` to BF_BEYOND_UNKNOWN (bf_index_set_beyond()).
  */
 #include "index/directory.h"
 
@@ -40,8 +41,8 @@ typedef struct Change
 	Buffer		buffer;
 	GenericXLogState *xlog;
 	BfMetaPage *meta;			/* the changed page */
-	int			pages;			/* directory pages that are open */
-	uint32		number[MOST_PAGES_OF_CHANGE];
+	int			pages;			/* how many directory pages are open */
+	uint32		number[MOST_PAGES_OF_CHANGE];	/* their numbers, from 0 */
 	Buffer		directory[MOST_PAGES_OF_CHANGE];
 	void	   *entries[MOST_PAGES_OF_CHANGE];	/* the entries on these pages, as they are changed */
 } Change;
@@ -56,7 +57,7 @@ begin_change(Relation index, Change *change)
 	change->meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(change->xlog, change->buffer, 0));
 }
 
-/* Counts a publication, so that writers and readers look at the meta page again. */
+/* Counts a publication, so that writers and readers look at the meta page again. Logs the change; unlocks the pages. */
 static void
 end_change(Change *change)
 {

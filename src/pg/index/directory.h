@@ -29,13 +29,14 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
 /*
  * Publishes a group whose pages have been written. It takes the place of the group with the same ranges. REQUIRES: as
- * for bf_index_publish_group(); all ranges are unsummarized on the pages of both.
+ * for bf_index_publish_group(); all ranges are unsummarized on the pages of both groups.
  */
 extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 
 /*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
- * become placeholders. REQUIRES: nobody else adds groups; groups cover the ranges.
+ * become placeholders; a build of level 0, which writes no placeholders, calls it when they are summarized. REQUIRES:
+ * nobody else adds groups; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
@@ -59,8 +60,8 @@ extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 extern void bf_index_note_in_vain(Relation index, double rate);
 
 /*
- * Does the same for ranges of level 0, whose rates are `least` to `most` times the one that was asked for. REQUIRES:
- * nobody else adds groups.
+ * Notes down the rates that ranges of level 0 still have after they were summarized anew: from `least` to `most` times
+ * the rate that was asked for. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 

@@ -48,7 +48,7 @@ typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	Index		parent;			/* the table that the query names, of which this one is a partition; or 0 */
+	Index		parent;			/* the table that the query names, if the index is on a partition of it; else 0 */
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
@@ -193,7 +193,7 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 /* ------------------------------------------------------------- what the index is asked */
 
-/* The conditions whose values are known, of columns that the user may read. Returns how many they are. */
+/* Puts the conditions with known values on columns that the user may read into comparisons[]. Returns how many. */
 static int
 get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfComparison *comparisons)
 {

@@ -19,7 +19,7 @@ typedef struct BfEstimate
  * Asks the index about those clauses (IndexClause) whose values are known. All clauses have to be true together.
  * priors[] says for each level of an index which share of the heap it is expected to leave; this stands for what is
  * not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, must not be, or does
- * not know. `index` is NULL if the index does not exist. REQUIRES: a lock on the index.
+ * not know. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
 							 const double *priors, BfEstimate *estimate);
@@ -35,7 +35,7 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 /*
  * Which share of the items that a range of level 0 has in this column are in a range far from it, too? 0: the ranges
  * have different items; 1: all have the same. Negative: that is not known, or must not be said. `index` is NULL if
- * the index does not exist. REQUIRES: a lock on the index.
+ * the index does not exist or is damaged. REQUIRES: a lock on the index.
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 

@@ -1,6 +1,7 @@
 /*
- * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf
- * for brin, and do the same. Also: how all SQL functions open an index (functions.h).
+ * functions.c: the SQL functions that summarize ranges of an index, and make them unsummarized. They have the names
+ * of BRIN's functions, with bf for brin, and do the same. The procedure bf_summarize(), which BRIN does not have,
+ * summarizes all indexes of a relation. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/functions.h"
 
@@ -355,7 +356,7 @@ indexes_below(Oid relation)
 	return result;
 }
 
-/* Is this still a bf index, and not the temporary one of another session? */
+/* Is this still a bf index, and not on a temporary table of another session? */
 static bool
 is_to_be_summarized(Oid index)
 {

@@ -14,7 +14,10 @@
 /* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
 extern bool bf_index_class_form(Oid relation, FormData_pg_class *form);
 
-/* What a function does with the index, and which rights its caller needs for that. */
+/*
+ * What a function does with the index, and which rights its caller needs for that. may_maintain() (functions.c) is true
+ * for the owner of the table, and from PostgreSQL 17 on for users with MAINTAIN.
+ */
 typedef enum BfRight
 {
 	BF_TO_READ,					/* it shows the content: SELECT on the table, and no row-level security */
@@ -32,7 +35,7 @@ extern void bf_index_close(Relation index, Relation heap, LOCKMODE mode);
 /* The block number that an SQL function was given as bigint. Raises an error if it is out of range. */
 extern BlockNumber bf_index_block_argument(int64 block);
 
-/* The same for a level. */
+/* The level that an SQL function was given as integer. Raises an error if it is out of range. */
 extern int	bf_index_level_argument(int32 level);
 
 #endif

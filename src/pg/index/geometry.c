@@ -3,8 +3,9 @@
  *
  * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
  * be replaced by another one (replace.c). So a cached geometry may lack the newest groups, and may have groups that
- * were replaced. Nobody relies on the pages of these any more, and the pages may belong to other groups now. With
- * each change the meta page counts one publication more, so a writer sees whether it has the newest geometry.
+ * were replaced. Nobody relies on the pages of a replaced group any more, and they may belong to another group or to
+ * the directory now. The meta page counts a publication with each change, so a writer sees whether it has the newest
+ * geometry.
  */
 #include "index/geometry.h"
 
@@ -313,7 +314,7 @@ static void
 read_into_cache(Relation index)
 {
 	/*
-	 * It is read into the caller's memory first: an error on the way must leave nothing behind in the relation cache.
+	 * The geometry is read into the caller's memory first: an error must leave nothing behind in the relation cache.
 	 */
 	BfGeometry *geometry = read_geometry(index);
 	MemoryContext caller = MemoryContextSwitchTo(index->rd_indexcxt);

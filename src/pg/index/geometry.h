@@ -16,8 +16,8 @@ typedef struct BfLevel
 	BlockNumber pages_per_range;	/* 0: the index cannot have this level, or the number is not chosen yet */
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
-	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
-	uint32		first_stretch;	/* number of its first stretch in the geometry's list */
+	uint32		begun;			/* ranges from this one on had not begun when the geometry was read */
+	uint32		first_stretch;	/* the place of its first stretch in BfGeometry.stretch */
 	uint32		stretches;
 } BfLevel;
 
@@ -43,9 +43,9 @@ typedef struct BfStretch
 typedef struct BfGeometry
 {
 	Size		size;			/* size of this chunk of memory */
-	Buffer		meta_buffer;	/* where the meta page was last: a hint */
+	Buffer		meta_buffer;	/* the buffer that had the meta page last; a hint */
 	uint64		publications;	/* number of publications on the meta page, when it was read */
-	BfBeyond	beyond;			/* what the meta page said, when it was read */
+	BfBeyond	beyond;			/* what the meta page said of the pages behind the begun ranges, when it was read */
 	int			columns;
 	int			most_levels;	/* the most levels that the index may have */
 	int			levels;			/* number of levels that have groups */
@@ -53,7 +53,7 @@ typedef struct BfGeometry
 	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
-	double		in_vain;		/* see BfMetaPage */
+	double		in_vain;		/* this field and the next five: see BfMetaPage */
 	double		least_in_vain;
 	double		in_vain_below;
 	double		least_in_vain_below;
@@ -99,8 +99,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The same for level 0. As long as nothing is summarized, the length of ranges may not be chosen yet. Then
- * BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
+ * The number of ranges of level 0 in such a heap. As long as nothing is summarized, the length of ranges may not be
+ * chosen yet. Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)

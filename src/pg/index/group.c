@@ -271,7 +271,7 @@ bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup
 	BfGroup		group = *old;
 
 	/*
-	 * Sessions with an old geometry come to the pages of the old group until the end. So these pages are emptied
+	 * Sessions with an old geometry may come to the pages of the old group at any time. So these pages are emptied
 	 * first: nobody may rely on them any more.
 	 */
 	empty_pages(index, old);

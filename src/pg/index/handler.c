@@ -90,8 +90,8 @@ is_hashed_equality(Oid operator, Oid type)
 	TypeCacheEntry *entry;
 
 	/*
-	 * The class is for arrays (or ranges) of any type; only the column knows which one. But all arrays have the same
-	 * =, and so have all ranges. So one type stands for all of its kind.
+	 * The class may be for arrays, ranges or multiranges of any type; only the column knows which one. But all arrays
+	 * have the same =, and so have all ranges, and all multiranges. So one type stands for all of its kind.
 	 */
 	if (type == ANYARRAYOID)
 		return op_hashjoinable(operator, INT4ARRAYOID);
@@ -103,7 +103,7 @@ is_hashed_equality(Oid operator, Oid type)
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
-/* The hint for a class whose options are declared by another function. */
+/* The hint for a class whose options are declared by a function that is not the extension's. */
 #define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
 
 static void
@@ -203,7 +203,7 @@ is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 		check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
 }
 
-/* Has the support function the signature that belongs to its number? The signatures are GIN's. */
+/* Does the support function have the signature that belongs to its number? The signatures are GIN's. */
 static bool
 is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 {

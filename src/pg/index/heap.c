@@ -3,7 +3,7 @@
  *
  * PostgreSQL's own table_index_build_range_scan() cannot be used for this. It leaves out recently dead versions of
  * rows that were updated by HOT. If the index is summarizing (PostgreSQL 16 and later), the values of such a version
- * differ from those of the new version. A snapshot that still sees the old version would lose it.
+ * may differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
  * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
@@ -34,8 +34,8 @@
 /* -------------------------------------------------------------------- the reader */
 
 /*
- * The command that removes the index. An index that belongs to an index of a partitioned table can only be dropped
- * together with that index.
+ * The command that removes the index. If the index belongs to an index of a partitioned table, this is the command for
+ * the topmost such index, since it can only be dropped together with that.
  */
 static const char *
 drop_command(Relation index)
@@ -240,8 +240,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 /* ---------------------------------------------------------------------- a row */
 
 /*
- * Does this SQLSTATE mean that an expression has failed? Notices do not mean that, nor does the cancellation of
- * VACUUM.
+ * Does this SQLSTATE mean that an expression has failed? Notices and warnings do not mean that; nor do errors by which
+ * VACUUM is cancelled or its session is ended.
  */
 static bool
 is_failure(int code)
@@ -305,7 +305,7 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 
 /* ------------------------------------------------------------------ all rows */
 
-/* Calls add() for row version `i` of the page that was read, unless the version is left out. */
+/* Calls add() for row version `i` of the page that was read, unless it is left out or does not belong in the index. */
 static void
 visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument),
 		  void *argument)

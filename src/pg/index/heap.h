@@ -35,10 +35,10 @@ typedef struct BfRangeItems
 {
 	uint32		range;
 	int			columns;
-	bool		full;			/* the heap has all pages of the range */
+	bool		full;			/* the heap has all pages of the range (this is not the state BF_FULL) */
 	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
 	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
-	/* older snapshots than this may see rows of the range that were left out; 0: none was */
+	/* snapshots older than this may see rows of the range that were left out; 0: no row was left out */
 	uint64		horizon;
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
@@ -49,12 +49,12 @@ typedef enum BfReadFor
 	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes too */
 	BF_FOR_SUMMARY,				/* a row that this transaction has deleted may come back, and the index stays */
 	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
-	BF_FOR_CHECK
+	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
 } BfReadFor;
 
 /*
- * Prepares to read the rows of a heap for an index. Raises an error for tables that are not heaps. REQUIRES:
- * bf_index_become_owner() was called.
+ * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
+ * heap. REQUIRES: bf_index_become_owner() was called.
  */
 extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
 extern void bf_index_close_heap(BfHeapReader *reader);
@@ -87,7 +87,7 @@ extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double row
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
-/* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
+/* Snapshots older than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
 /* Raises the reader's horizon to that of another reader, whose rows count as this reader's. */

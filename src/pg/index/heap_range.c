@@ -1,5 +1,5 @@
 /*
- * heap_range.c: the different items of a range of the heap, as a sorted set of hashes for each column.
+ * heap_range.c: the different items of a range of the heap: for each column an array of hashes, in any order.
  */
 #include "index/heap_reader.h"
 

@@ -44,7 +44,7 @@ typedef struct Statement
 	BfRowItems	items;
 	BfAddition *additions;		/* the items of a column; there is room for `room` of them */
 	uint32		room;
-	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen in each column */
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
 	BfSeenMemory *seen_memory;
 } Statement;
 
@@ -167,9 +167,9 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	};
 
 	/*
-	 * Most items of a summarized range are there already. The share lock is enough to see that, and to know that the
-	 * WAL record which added them is written. If the group was replaced since the geometry was read, nothing is to be
-	 * done: the row was in the heap before that, so the summarizer of the new group finds it there.
+	 * If the range is summarized, most items are there already. The share lock is enough to see that, and to know
+	 * that the WAL record which added them is written. If the group was replaced since the geometry was read, nothing
+	 * is to be done: the row was in the heap before that, so the summarizer of the new group finds it there.
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, page);

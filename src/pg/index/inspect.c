@@ -112,8 +112,7 @@ check_row(const BfRow *row, void *argument)
 }
 
 /*
- * Has this range never been a placeholder, as the meta page says now? On a standby it may have become one since the
- * geometry was read.
+ * Has this range not begun, as the meta page says now? On a standby it may have begun since the geometry was read.
  */
 static bool
 has_not_begun(const Check *check, int level, uint32 range)

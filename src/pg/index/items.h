@@ -21,7 +21,7 @@ typedef struct BfColumnItems
 	struct BfKeyClass *keys;	/* NULL: the values are the items */
 } BfColumnItems;
 
-/* The same of all columns of an index. */
+/* The BfColumnItems of all columns of an index. */
 typedef struct BfItemizer
 {
 	int			columns;
@@ -50,7 +50,7 @@ bf_index_first_of(const BfRowItems *items, int column)
  */
 extern void bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context);
 
-/* Makes an empty list of items, in this context. */
+/* Makes *items empty. Its hashes will be allocated in this context. */
 extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context);
 
 /*

@@ -8,7 +8,7 @@
  * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - most keys of a query with very many keys, because they are not looked for (leave_some()).
+ * - keys of a query with more than BF_FEW_KEYS keys, because only some of them are looked for (leave_some()).
  */
 #include "index/key_search.h"
 
@@ -94,9 +94,9 @@ can_match(KeyQuery *query)
 }
 
 /*
- * The same for a value that has at most those hashes of the search for which present[] is true. Only queries in the
+ * Can a value match that has at most those hashes of the search for which present[] is true? Only queries in the
  * default search mode get here. In this mode GIN finds no value that has none of the keys, so the functions may say
- * anything about such a value. So if no key may be there, they are not asked, and the result is false.
+ * anything about such a value. So if no key may be there, the functions are not asked, and the result is false.
  */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
@@ -156,12 +156,10 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 
 /* ------------------------------------------------------------------------ a search */
 
-/*
- * An answer of bf_index_key_search_can_match(), for the set of hashes whose bits are set in `pattern`. Neighboring
- * ranges often have the same set.
- */
+/* The most answers that a search remembers. Neighboring ranges often have the same set of hashes. */
 #define MOST_REMEMBERED 64
 
+/* An answer of bf_index_key_search_can_match(). Bit i of `pattern` is set if hash i may be there. */
 struct Remembered
 {
 	uint64		pattern;
@@ -233,7 +231,7 @@ renumber(BfKeySearch *search, const uint32 *place)
 				search->queries[i].place[k] = place[search->queries[i].place[k]];
 }
 
-/* Orders the hashes, leaves each one there once, and changes the places of the keys accordingly. */
+/* Sorts the hashes, keeps each one once, and changes the places of the keys accordingly. */
 static void
 sort_hashes(BfKeySearch *search)
 {

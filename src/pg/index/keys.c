@@ -60,7 +60,7 @@ require_functions(Relation index, int column)
 }
 
 /*
- * The collation with which keys are hashed. If the column has a collation, it is that one: the elements of an array
+ * The collation with which keys are hashed. It is that of the column, if the column has one: the elements of an array
  * have the collation of their column. If the column has none, but its keys are text, as those of jsonb and tsvector
  * are, it is C, so the keys are compared byte by byte.
  */
@@ -187,7 +187,7 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 {
 	TypeCacheEntry *type;
 
-	/* these functions compare text byte by byte; it is hashed so, too, if the collation is deterministic */
+	/* these functions compare text byte by byte; under a deterministic collation it is hashed that way, too */
 	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
 		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;
@@ -211,9 +211,9 @@ bf_index_check_key_class(Relation index, int column)
 				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
 						   format_type_be(key_type))));
 	/*
-	 * A nondeterministic collation takes texts of different bytes for equal. Keys that are made of the bytes of one
-	 * text say nothing about the other one. For arrays item_hasher_for_index() looks at the collation, since their
-	 * keys are whole elements.
+	 * A nondeterministic collation takes texts of different bytes for equal. Keys that are made of a text's bytes
+	 * differ between such texts. For arrays item_hasher_for_index() looks at the collation, since their keys are
+	 * whole elements.
 	 */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation) &&
 		index->rd_opcintype[column] != ANYARRAYOID && !OidIsValid(get_element_type(index->rd_opcintype[column])))

@@ -61,7 +61,7 @@ extern Oid	bf_index_item_type(Relation index, int column);
 extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryContext context);
 
 /*
- * The same without an index, for a column of this type and collation. The result can only take values apart, not
+ * Makes a key class without an index, for a column of this type and collation. It can only take values apart, not
  * queries. The type of the keys goes to *key_type. Returns NULL if the class has no keys inside values.
  */
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
@@ -78,7 +78,7 @@ extern void bf_index_check_key_class(Relation index, int column);
 /* Do keys that compare_function (BF_COMPARE_PROC) takes for equal always have the same hash? True for InvalidOid. */
 extern bool bf_index_compares_as_hashed(Oid compare_function, Oid key_type);
 
-/* The keys of a value. Sets *nulls to NULL if none of them is NULL. */
+/* The keys of a value. (*nulls)[i] says whether key i is NULL; if *nulls is NULL, none is. */
 extern Datum *bf_index_extract_keys(const BfKeyClass *keys, Datum value, int32 *count, bool **nulls);
 
 #endif

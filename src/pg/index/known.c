@@ -15,8 +15,8 @@
 /* ------------------------------------------------------------------ comparisons */
 
 /*
- * Sets *comparison to a condition of a path. Returns false unless it is IS NULL, or an operator (or = ANY) with a
- * value that is known and not NULL.
+ * Sets *comparison to a condition of a path. Returns false unless it is IS NULL, or an operator (alone or with ANY)
+ * whose value is known and not NULL.
  */
 static bool
 get_comparison(PlannerInfo *root, const IndexClause *clause, BfComparison *comparison)

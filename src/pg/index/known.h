@@ -33,8 +33,8 @@ extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfCompar
 extern void bf_known_make_key(const IndexOptInfo *info, const BfComparison *comparison, ScanKeyData *key);
 
 /*
- * The table that the query names, of which `rel` is a partition or child; or `rel` itself. A UNION ALL is no such
- * table: the result is the table below it.
+ * The table that the query names, of which `rel` is a partition or child; or `rel` itself. If that table is part of a
+ * UNION ALL, the result is the table, not the UNION ALL.
  */
 extern Index bf_known_topmost_table(const PlannerInfo *root, const RelOptInfo *rel);
 

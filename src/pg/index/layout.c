@@ -59,7 +59,7 @@ has_content_size(Page page, Size size)
 		header->pd_special == BLCKSZ;
 }
 
-/* CRC-32C, but never 0, which stands for no checksum. */
+/* CRC-32C, but never 0: so bytes that are all zero never have the right checksum. */
 static uint32
 checksum_of(const void *data, Size size)
 {
@@ -285,7 +285,7 @@ bf_index_lower_with_lines(const BfGroup *group)
 	return MAXALIGN(SizeOfPageHeaderData) + filter_page_size(group);
 }
 
-/* Is the page's size right: that with lines, or, if all ranges are unsummarized, that of the states alone? */
+/* Are states and lines of the page in use; or, if all ranges are unsummarized, the states alone? */
 static bool
 has_filter_page_size(Page page, const BfGroup *group)
 {

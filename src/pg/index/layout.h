@@ -34,12 +34,12 @@
  * that is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many
  * groups there are.
  *
- * The parameters are written when the index is made, and never change after that. Only pages_per_range may: if it was
- * not given, it is chosen when the first group is made. Of the other fields, `publications`, `begun` and the numbers
- * of groups only grow.
+ * The parameters are written when the index is made, and do not change after that, with one exception: if
+ * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these only grow:
+ * `publications`, `begun`, `groups`, `stretches` and `directory_pages`.
  *
- * Groups and directory pages lie from block 1 on, in any order. Other pages are free (space.c): pages between them
- * that belonged to a replaced group, and pages behind the last one that a crash has left there.
+ * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
+ * free (space.c): they belonged to a replaced group, or a crash has left them there.
  *
  * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
  * groups of each level follow each other, and that they end within the file.
@@ -47,7 +47,8 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-#define BF_MOST_ENTRIES_RESERVED 2	/* at once, before they are used: the last directory page may still be empty */
+/* The most entries that are reserved before they are used. So the last directory page may have no entry yet. */
+#define BF_MOST_ENTRIES_RESERVED 2
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters
@@ -89,13 +90,16 @@ typedef struct BfMetaPage
 	uint16		directory_pages;
 	uint32		stretches;		/* entries of the directory */
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* published groups of each level */
-	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
+	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on were never placeholders or summarized */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
-	/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
+	/*
+	 * The highest and the lowest false-positive rate of the ranges above level 0 that were still too full after they
+	 * had been summarized anew; 0: there was no such range.
+	 */
 	float4		in_vain;
-	float4		least_in_vain;	/* the lowest such rate */
+	float4		least_in_vain;
 
-	/* the same two for level 0, as multiples of the rate that was asked for; or 0 */
+	/* The highest and the lowest such rate on level 0, as multiples of the rate that was asked for; 0: none. */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
 	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
@@ -117,7 +121,7 @@ typedef struct BfStoredStretch
 	BlockNumber first_block;	/* of the first group's filter pages: those of column 1, then those of column 2, ... */
 	BlockNumber stride;			/* from the first block of a group to that of the next group; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
-	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* the lines of one filter of each column; they fill whole pages */
+	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* for each column: the lines of a filter, which fill whole pages */
 } BfStoredStretch;
 
 /* After the page header a directory page has a BfDirectoryPage, and then entries. */
@@ -148,10 +152,10 @@ typedef struct BfFilterPage
 	uint16		ranges;
 	uint32		first_range;	/* first range of the group */
 	uint32		first_line;
-	uint32		lines;			/* lines of a filter; they tell this group from an earlier one here (replace.c) */
+	uint32		lines;			/* how many lines a filter has (an earlier group on these pages may have had others) */
 	uint32		zero;
-	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
-	uint64		standby_horizon;	/* the same, but only for snapshots that were taken during recovery */
+	uint64		horizon;		/* full transaction id: snapshots older than it may see rows that this page lacks */
+	uint64		standby_horizon;	/* as `horizon`, but only snapshots that were taken during recovery look at it */
 	uint8		states[FLEXIBLE_ARRAY_MEMBER];
 } BfFilterPage;
 
@@ -175,7 +179,7 @@ typedef struct BfGroup
 	uint32		ranges;
 	uint32		positions;		/* positions on a page */
 	BlockNumber first_block;
-	const uint32 *lines;		/* lines of a filter, for each column */
+	const uint32 *lines;		/* for each column: how many lines a filter has */
 } BfGroup;
 
 /* --------------------------------------------------------------- any page */

@@ -43,7 +43,7 @@
 /* A filter with four times the items that it was made for has about this rate. */
 #define RATE_OF_EXCEPTIONS 0.5
 
-/* A filter is too full if its rate is this many times the one that was asked for. */
+/* Filters are too full if their mean rate is more than this many times the one that was asked for. */
 #define TOO_FULL 4
 
 /* The least number of measured lines that tell how full the filters are. */
@@ -68,8 +68,8 @@ typedef struct Overview
 	uint32		summarized;
 	int			levels;			/* number of levels that have groups */
 	bool		too_full;
-	uint32		full_ranges;	/* full ranges of level 0 when they were counted last; the first one's first block */
-	BlockNumber full_block;
+	uint32		full_ranges;	/* number of full ranges of level 0, when they were counted last */
+	BlockNumber full_block;		/* first block of the first of them */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
 	MemoryContext context;		/* memory context of the call */
@@ -299,8 +299,9 @@ read_pages(void *argument)
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
 	/*
-	 * If all rates that were in vain are as high as that of a range with far more items than the others, the index is
-	 * not called too full: another index would have such a range too.
+	 * The index is called too full if ranges above level 0 stayed too full when they were summarized anew
+	 * (least_in_vain). But if all of them have rates as high as that of a range with far more items than the others,
+	 * it is not: another index would have such ranges too.
 	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
@@ -348,7 +349,7 @@ is_damage(int sqlerrcode)
 
 /* ----------------------------------------------------------------------- the state */
 
-/* The states that an index can be in, as bf_index_overview() returns them. */
+/* The state of an index, as bf_index_overview() returns it. Sets *detail to the error if something is damaged. */
 static const char *
 state_of(Overview *overview, char **detail)
 {

@@ -18,7 +18,7 @@
 
 /*
  * On level 0 a run summarizes anew ranges with at most this share of the heap's pages. On the levels above it begins
- * no further range when it has read this share. On both it does at least one range, however long.
+ * no further range when it has read this share. It always does at least one range, however long.
  */
 #define MOST_ANEW 0.5
 
@@ -34,7 +34,7 @@
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
 
-/* Summarizes anew the fullest range of the levels above 0, if it is too full. Returns how many pages it has, or 0. */
+/* Summarizes anew the fullest range of the levels above 0, if it is too full. Returns the number of its pages, or 0. */
 static BlockNumber
 refresh_fullest_range(const BfSummarizer *work)
 {
@@ -113,7 +113,7 @@ bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 typedef struct FullGroup
 {
 	uint32		first_range;
-	double		rate;			/* the highest of a range, as a multiple of the one asked for */
+	double		rate;			/* the highest rate of one of its ranges, as a multiple of the rate asked for */
 } FullGroup;
 
 static int

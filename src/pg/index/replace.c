@@ -8,11 +8,11 @@
  * 1. On all pages of the old group the ranges become unsummarized. Nobody relies on these pages any more.
  * 2. The pages of the new group are written, with all ranges unsummarized, on free pages (space.c).
  * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
- * 4. Its ranges are summarized, as those of any group are.
+ * 4. Those of its ranges that were not unsummarized before step 1 are summarized, as in any group.
  *
  * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
- * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). Both
- * mean the same: a reader reads the ranges, a writer does nothing. (README.md, "Why no row can be lost".) A crash
+ * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). In
+ * both cases a reader reads the ranges, and a writer does nothing. (README.md, "Why no row can be lost".) A crash
  * between the steps leaves a group whose ranges are unsummarized, and pages that are free.
  */
 #include "index/replace.h"
@@ -62,9 +62,9 @@ items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Finds the lines that a group of these ranges needs in each column. A column keeps its lines unless the items of
- * more than half of the ranges are known, because the other ranges are full or still to come, and may need these
- * lines. Returns the number of the group's pages.
+ * Finds the lines that a group of these ranges needs in each column. If the items of at most half of the ranges are
+ * known, the column keeps its lines: the other ranges are full or still to come, and may need them. Returns the number
+ * of pages of such a group.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)
@@ -118,7 +118,10 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	return bf_index_is_worth_replacing(pages, needed);
 }
 
-/* Is the group many times too large, as the bits on at most `most` pages of each column say? Sets *saved as above. */
+/*
+ * Is the group many times too large, as the bits on at most `most` pages of each column say? If so, sets *saved to the
+ * pages that a smaller one saves.
+ */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
 				 uint64 *saved)
@@ -138,7 +141,7 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	return is_large;
 }
 
-/* Are the ranges of this group read to find out whether its rows were deleted? */
+/* May some ranges of this group be read to find out whether rows in it were deleted? */
 static bool
 can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks)
 {

@@ -22,7 +22,8 @@
 
 /*
  * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
- * result is true if a level covers at least two ranges of the level above that the level above does not cover.
+ * result is true if the groups of a level cover at least two whole ranges of the next level for which that level has
+ * no group yet.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -43,8 +44,8 @@ may_lack_level(const BfGeometry *geometry)
 /*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. Only
  * functions of an operator class may take one, so for a search that calls them the geometry is copied. With groups
- * that were added since the geometry was read, more ranges can be ruled out, or faster. So the meta page is looked at
- * if there may be such groups.
+ * that were added since the geometry was read, the search may rule out more ranges, or read fewer pages of the index.
+ * So the meta page is looked at if there may be such groups.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
@@ -153,8 +154,8 @@ bf_index_expect(Relation index, AttrNumber column, double items)
 	expected.in_vain = expected_in_vain(geometry, column - 1, items);
 	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	/*
-	 * Each item is looked up in all groups of the highest level, and further down in about one. And there is the meta
-	 * page.
+	 * One page is the meta page. Each item is looked up in all groups of the highest level, and in about one group of
+	 * the levels below.
 	 */
 	expected.pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
 	return expected;

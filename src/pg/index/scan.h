@@ -99,7 +99,7 @@ typedef struct BfPatience
 	uint32		pass_over;		/* how many of the next groups are passed over; an index passed over counts as one */
 } BfPatience;
 
-/* A group is asked in vain if at least this many tenths of its pages are left. */
+/* A group is asked in vain if at least this many tenths of its pages may still hold rows that are searched for. */
 #define BF_IN_VAIN_TENTHS 9
 
 /* The most groups that are passed over at a time. So later groups that are of use are found. */
@@ -165,9 +165,9 @@ extern void bf_index_free_probe(BfProbe *probe);
 
 /*
  * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which probes come
- * next has their memory fetched ahead, in three steps: first the probe itself, then the geometry that it points to,
- * and then the pages of the index that its search will read. Nothing is locked or changed. REQUIRES: as for
- * bf_index_ask_probe(), but no lock.
+ * next lets the processor load what they need into its caches. There are three steps: first the probe itself, then
+ * the geometry that it points to, and then the pages of the index that its search will read. Nothing is locked or
+ * changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
  */
 typedef enum BfFetch
 {

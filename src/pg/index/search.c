@@ -59,7 +59,8 @@ find_hasher(BfSearch *search, Condition *condition, Relation index)
 }
 
 /*
- * The same for a column whose items are keys inside values: makes sure that the condition's key class and hasher fit.
+ * For a column whose items are keys inside values: makes sure that the condition's key class and its hasher fit this
+ * index. If they change, the hashes are forgotten.
  */
 static void
 find_key_class(BfSearch *search, Condition *condition, Relation index)

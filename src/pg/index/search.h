@@ -40,7 +40,7 @@ typedef struct Condition
 	bool		is_hashed;		/* the hashes fit the index that was asked last */
 	bool		given;			/* the caller has hashed the items, under `collation` */
 	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
-	uint32		count;			/* number of hashes; if there is none, no row satisfies the key */
+	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order */
 	BfKeySearch *by_keys;		/* NULL: the items are values */
 	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
@@ -68,7 +68,7 @@ typedef uint64 ItemSet;
 /* One level of a search. */
 typedef struct LevelSearch
 {
-	/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
+	/* for range r of the group being searched and condition c: from word (r * conditions + c) * words on */
 	ItemSet    *found;
 	ItemSet    *below;			/* for each condition: what may be in the range that is searched on the level below */
 } LevelSearch;
@@ -136,14 +136,14 @@ typedef struct Descent
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
-	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
+	BfVerdict  *verdict;		/* the ranges that may hold rows are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	/* found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range */
+	/* pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
 	int64		pages;
 	uint32		opened;			/* pages of the index */
-	/* ranges of the group that was searched last on whose bits, on at least one page, the snapshot may not rely */
+	/* of the group searched last: the ranges on whose bits the snapshot may not rely, on at least one page */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */

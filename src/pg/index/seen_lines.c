@@ -55,7 +55,7 @@ lacking(Size room, Size wanted)
 	return wanted - Min(room, wanted);
 }
 
-/* Returns the area, with room for at least `wanted` bytes. Its content may be lost. */
+/* Returns the area, or one in its place with room for at least `wanted` bytes. The content may be lost. */
 static void *
 with_room(BfSeenMemory *memory, void *area, Size *room, Size wanted)
 {

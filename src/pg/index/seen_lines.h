@@ -55,8 +55,8 @@ extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /*
- * Copies the lines of `range` to which these items belong again, after they were changed, if the lines of the page
- * are kept. REQUIRES: the page is locked.
+ * Copies the lines of `range` to which these items belong, after the items were added to them. Does nothing if no
+ * lines of the page were copied before. REQUIRES: the page is locked.
  */
 extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 									const BfAddition *additions, uint32 count);

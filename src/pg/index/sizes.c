@@ -1,7 +1,7 @@
 /*
  * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are: as functions of counts of items. build.c, range_length.c and new_group.c count the items of the table, the
- * advisor those of a part of it. Nothing of PostgreSQL is needed here.
+ * are: as functions of counts of items. The counts come from build.c, range_length.c and new_group.c when an index is
+ * made, and from ../advisor for a sample of a table. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -15,8 +15,9 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * In a table of at most this many pages (125 ranges of 32) ranges are made longer until there are at most 62, which
- * make one group. More ranges would fill the pages of one group badly, and so become two (bf_index_group_to_build()).
+ * In a table of at most this many pages (125 ranges of 32) ranges are made longer, up to 32 pages, until there are at
+ * most 62 of them, which make one group. With some more a group would leave up to half of each page empty, so they
+ * become two (bf_index_group_to_build()).
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -147,12 +148,12 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 
 /* ------------------------------------------------------------------- filters */
 
-/* A range is far above the others if it has this many times the items of the next one. */
+/* A range is far above the others if it has more than this many times the items of the next smaller one. */
 #define FAR_ABOVE 4
 
 /*
- * A range with this many times the items that its filter was made for is marked as full. (A range that is far above
- * the others has about four times as many.)
+ * A range with this many times the items that its filter was made for is marked as full. (A filter is made for about
+ * as many items as the others have, and a range that is far above them has more than FAR_ABOVE times as many.)
  */
 #define FULL_LOAD 3
 
@@ -432,14 +433,15 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
 	uint32_t	size = 0;
 
-	/* Behind the first 125 ranges there are only groups of 125. */
+	/* A group that begins at a multiple of 125, except at 0, has 125 ranges. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
 	/* Pages of another size are filled well by other numbers. */
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*
-	 * The group ends at the nearest end; or at a later end, if ranges up to there are available and fill their pages.
+	 * The group ends at the next one of ends[]; or at a later one, if ranges up to there are available and fill their
+	 * pages.
 	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))

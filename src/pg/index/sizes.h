@@ -63,12 +63,12 @@ extern "C" {
 #define BF_LINES_OF_A_RANGE 8
 #define BF_LINES_OF_A_RANGE_WITH_KEYS 16
 
-/* A range may have a quarter fewer lines than that. */
+/* A range may have a quarter fewer lines than these. */
 #define BF_ENOUGH_OF_A_RANGE 0.75
 
 /*
- * The number of ranges, spread evenly over a table, that are read to choose the length of ranges. With keys inside
- * values that many are read for each length.
+ * The number of ranges, spread evenly over a table, that are read to choose the length of ranges. The second number is
+ * for items that are keys inside values: that many ranges are read for each length that is tried.
  */
 #define BF_RANGES_THAT_TELL 8
 #define BF_RANGES_WITH_KEYS_THAT_TELL 4
@@ -108,14 +108,14 @@ typedef struct BfLevelToSearch
 	double		ranges;			/* ranges of the heap that the level's groups cover */
 	double		groups;
 	double		holding;		/* ranges that have what is searched for; they lie strewn over the heap */
-	double		rate;			/* the share of the other ranges that are left in vain */
+	double		rate;			/* the share of the ranges without it that say "maybe" all the same */
 } BfLevelToSearch;
 
 /* What a search for one item reads, in the mean. */
 typedef struct BfPagesRead
 {
 	double		index;			/* pages: one for each group that is visited */
-	double		heap;			/* pages of the ranges that are left, and of those that no group covers */
+	double		heap;			/* pages of the ranges that say "maybe", and of those that no group covers */
 } BfPagesRead;
 
 /* Estimates what a search for one item reads. levels[] has the `count` levels of the index, from level 0 on. */
@@ -136,8 +136,8 @@ typedef struct BfCounts
  * The number of lines of a filter in a group of `ranges` ranges, if the numbers of items of `count` ranges are given.
  * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, rounded
  * up: the lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and the next
- * one. Ranges that are far above the others (at most one in fifty, but always one) do not count: they are to be full.
- * If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
+ * one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they are to be
+ * full. If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 

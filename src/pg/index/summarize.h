@@ -14,7 +14,7 @@ typedef struct BfTask
 {
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
-	/* also a last range that lacks some of its pages still; if `block` is InvalidBlockNumber, on level 0 only */
+	/* also a last range of which the heap has only some pages; if `block` is InvalidBlockNumber: on level 0 only */
 	bool		partial;
 	bool		in_vacuum;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (replace.h) */

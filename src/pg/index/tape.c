@@ -46,7 +46,7 @@ typedef struct Mark
 	off_t		offset;
 } Mark;
 
-/* The number of ranges in a batch of such a tape. */
+/* The number of ranges in a batch of a tape that one process writes. */
 #define RANGES_A_MARK 64
 
 struct BfTape
@@ -63,15 +63,15 @@ struct BfTape
 	Mark	   *marks;
 	uint32		room;			/* the number of marks that there is room for */
 
-	/* of a tape of batches that several have written; else NULL */
+	/* of a tape of batches that several processes write; else NULL */
 	SharedFileSet *files;
 };
 
 /* ------------------------------------------------------------------------ writing */
 
 /*
- * Is there room for these items below temp_file_limit? Only the files of this tape count. If there is none, nothing
- * more is written from now on.
+ * Is there room for these items below temp_file_limit? Only what this writer has written counts. If there is no room,
+ * it writes nothing more from now on.
  */
 static bool
 has_room(BfTapeWriter *writer, const BfRangeItems *items)

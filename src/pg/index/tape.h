@@ -13,7 +13,7 @@
 /* ---------------------------------------------------------------------- batches */
 
 /*
- * The part of a tape that one process writes, if several write it. Other processes can read a batch once it is
+ * Writes the batches of one process, if several processes write a tape. Other processes can read a batch once it is
  * ended.
  */
 typedef struct BfTapeWriter BfTapeWriter;
@@ -43,8 +43,8 @@ extern BfTape *bf_index_open_tape(SharedFileSet *files, int columns, uint32 batc
 extern void bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items);
 
 /*
- * The number of ranges that the tape has, from range 0 on. For a tape of batches, those who write it have to set
- * this number.
+ * The number of ranges that the tape has, from range 0 on. For a tape of batches, the caller has to set this number
+ * after the batches were written.
  */
 extern uint32 bf_index_tape_length(const BfTape *tape);
 extern void bf_index_set_tape_length(BfTape *tape, uint32 ranges);

@@ -15,7 +15,7 @@ typedef struct LevelCounts
 {
 	uint32		factor;			/* ranges of level 0 in one range; 0: the index cannot have this level */
 	uint32		ranges;			/* number of ranges that the heap fills */
-	double	   *items;			/* items[r * columns + c]: those of range r in column c; -1: not counted yet */
+	double	   *items;			/* items[r * columns + c]: how many range r has in column c; -1: not counted yet */
 	BfItemCount *count;			/* the count of the range that is being counted; or NULL */
 } LevelCounts;
 
@@ -67,7 +67,7 @@ bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 	if (is_counted(lowest, items->range))
 		for (int column = 0; column < counts->columns; column++)
 			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
-	/* A range that ends gives its items to the one that it lies in. */
+	/* A range that ends gives its items to the range of the next level that it lies in. */
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];

@@ -1,5 +1,6 @@
 /*
- * vacuum.c: what VACUUM does to an index: it summarizes the ranges that are not summarized.
+ * vacuum.c: what VACUUM does to an index: it summarizes ranges, replaces groups (summarize.c), and cuts free pages off
+ * the end of the file (space.c).
  */
 #include "postgres.h"
 
@@ -36,7 +37,7 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/*
-		 * As the owner PostgreSQL evaluates the expressions for the rows that it adds, but only from 17 on with a
+		 * PostgreSQL evaluates the expressions for the rows that it adds as the owner, but only from 17 on with a
 		 * restricted search_path. The setting made here ends with the GUC nest level that PostgreSQL has begun for
 		 * the validation.
 		 */
@@ -48,7 +49,7 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 IndexBulkDeleteResult *
 bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
-	/* Without dead rows VACUUM has not called bf_index_bulk_delete(). */
+	/* If there were no dead rows, VACUUM has not called bf_index_bulk_delete(), and `stats` is NULL. */
 	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true, .deleted = stats != NULL};
 	Relation	heap;
 	int64		done;

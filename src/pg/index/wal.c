@@ -39,9 +39,9 @@
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
  * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
  * earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
- * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking). On
- * a version on which these tests were not run, GenericXLogFinish() is used here too. It is slower, but correct by
- * definition.
+ * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking).
+ * These tests were not run on 16, which is taken to be like 15 and 17. From 20 on GenericXLogFinish() is used here too,
+ * until the tests are run there. It is slower, but correct by definition.
  */
 #include "index/wal.h"
 
@@ -52,10 +52,10 @@
 
 #include "index/layout.h"
 
-/* Were generic records replayed and compared on this version? See above. */
+/* Is this version one whose generic records are known (see above)? */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 200000)
 
-/* Bytes of a page, and those by which they are replaced. */
+/* Bytes of a page (`to`), and the bytes by which they are replaced (`from`). */
 typedef struct Change
 {
 	unsigned char *to;
@@ -187,7 +187,7 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* The lines of a page that its items change, as they are after the change. */
+/* The lines of a page to which these items are added, as they are afterwards. */
 static PageChanges
 changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
 {

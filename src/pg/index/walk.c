@@ -17,7 +17,7 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* The most pages of an index that are read, and the most items of a condition that are looked for. */
+/* The most pages of an index that are read, and the most values of a condition that are looked for. */
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
@@ -70,8 +70,8 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 }
 
 /*
- * Returns the part that has the page at `place`, and sets *page to this page. Places count the pages below `covered`
- * of all parts, one after the other, each as often as its part's weight says.
+ * Returns the part that has the page at `place`, and sets *page to this page. Places are numbers for the pages below
+ * `covered` of all parts, part after part. A page takes as many places as the weight of its part.
  */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
@@ -114,10 +114,10 @@ walk_level(Walk *walk, int level, double prior)
 	Walk		next = {.words = walk->words};
 	uint64		seen[MOST_PAGES];
 	int			visits = 0;
-	double		inside = 0,		/* pages of the parts that groups of this level cover */
-				outside = 0,
-				examined = 0,	/* pages inside that were looked at; `left` are those of them that are left */
-				left = 0;
+	double		inside = 0,		/* pages of the parts that are covered by groups of this level */
+				outside = 0,	/* the other pages of the parts */
+				examined = 0,	/* how many of the pages inside were looked at */
+				left = 0;		/* how many of the examined pages are left */
 	const uint32 opened = descent->opened;
 
 	for (int i = 0; i < walk->count; i++)

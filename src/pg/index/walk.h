@@ -11,10 +11,10 @@
 #include "index/estimate.h"
 
 /*
- * Estimates which share of the heap's pages a search for all of these keys leaves. Reads at most 16 pages of the
- * index. priors[] says for each level which share it is expected to leave; this stands for what is not looked at.
- * Returns false if the index has no groups, if the active snapshot is not an MVCC snapshot, or if a page is not what
- * it should be. May raise errors: of pages that cannot be read, and of functions of an operator class.
+ * Estimates which share of the heap's pages a search for all of these keys leaves. Reads at most 16 filter pages.
+ * priors[] says for each level which share it is expected to leave; this stands for what is not looked at. Returns
+ * false if the index has no groups, if the active snapshot is not an MVCC snapshot, or if a page is not what it
+ * should be. May raise errors: of pages that cannot be read, and of functions of an operator class.
  */
 extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
 						  BfEstimate *estimate);
