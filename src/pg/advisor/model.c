@@ -62,8 +62,8 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 }
 
 /*
- * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. If the table has only
- * one range, and not all of its pages, share_of_last is the share of the pages that it has.
+ * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. share_of_last is the
+ * share of its pages that the last range has. It matters if that range is alone in its group.
  */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
@@ -144,7 +144,10 @@ distinct_in(const SampleColumn *column, const Sample *sample, double distinct, d
 void
 bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model)
 {
-	const double share_of_last = (sample->heap_blocks - 0.5) / Max(column->pages_per_range, 1);
+	const BlockNumber length = Max(column->pages_per_range, 1);
+	/* the last page is taken for half full */
+	const double share_of_last =
+		sample->heap_blocks == 0 ? 0 : ((sample->heap_blocks - 1) % length + 0.5) / length;
 	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
 
 	memset(model, 0, sizeof *model);
