@@ -119,8 +119,8 @@ void		sb_abf_encode_header(const sb_abf *abf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_abf_decode_header(const void *data, size_t have, size_t total, sb_abf *out) SB_NOEXCEPT;
 
 /*
- * Checks the slices of a value whose header was checked: a bit must be set, and not more bits than the items can have
- * set. If the filter is not filled, neither this function nor those below read `slices`. May return SB_BAD_CELLS,
+ * Checks the slices of a value whose header was checked: at least one bit is 1, and at most hash_count bits for each
+ * item. If the filter is not filled, neither this function nor those below read `slices`. May return SB_BAD_CELLS,
  * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices) SB_NOEXCEPT;

@@ -109,7 +109,7 @@ static bool range_is_valid(const sb_stable *stable)
 	}
 }
 
-/* An ibf has at least two bits: with one bit the less important class would have the value 0. */
+/* The fewest bits of a cell. An ibf needs two: with one, two_class would give less important items the value 0. */
 static int least_bits(uint8_t scheme)
 {
 	return scheme == SB_STABLE ? 1 : 2;

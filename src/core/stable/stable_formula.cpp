@@ -178,10 +178,10 @@ struct Triangle
 static constexpr double negligible = 1e-150;
 
 /*
- * Divides a row by its sum. Returns true if an entry outside the last two columns is not zero. Only then the next
- * powers differ from this one.
+ * Divides a row of a power of the matrix by its sum. Returns true if one of its first `max` entries is not 0. Only then
+ * this row can differ in higher powers.
  */
-static bool settle_row(double *row, int from, int max)
+static bool normalize_row(double *row, int from, int max)
 {
 	double sum = 0;
 	bool moves = false;
@@ -216,7 +216,7 @@ static bool square(const Triangle &a, const Triangle &out)
 				for (int j = l; j < max + 2; j++)
 					row[j] += factor * right[j];
 			}
-		moves |= settle_row(row, i, max);
+		moves |= normalize_row(row, i, max);
 	}
 	return moves;
 }
@@ -263,7 +263,7 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 				if (first[l] != 0)
 					for (int j = l; j < max + 2; j++)
 						next[j] += first[l] * power.row(l)[j];
-			(void) settle_row(next, 0, max);
+			(void) normalize_row(next, 0, max);
 			std::copy_n(next, max + 2, first);
 		}
 		if (!moves)

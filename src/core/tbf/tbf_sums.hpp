@@ -111,7 +111,7 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
 /*
- * Recurring minimum (Cohen, Matias 2003): sets *minimum to the item's smallest cell (2^-12 hits), and *recurs to
+ * Recurring minimum (Cohen, Matias 2003): sets *minimum to the item's smallest cell, in 2^-12 hits, and *recurs to
  * whether at least two different cells of the item hold this value. SB_OVERFLOW if only one does and the value is
  * SB_TBF_MAX_CELL or more. REQUIRES: no decay; something was added to the item's cells.
  */

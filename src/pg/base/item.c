@@ -57,8 +57,8 @@ struct ItemHasher
 	bool		untyped;		/* items are untyped literals or parameters: see item_hash_for() */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* set by the first call of item_text() */
-	FmgrInfo	input;			/* only in a reader: the input functions of the type, and of arrays of it */
-	FmgrInfo	array_input;
+	FmgrInfo	input;			/* the input function of `type`; only an ItemHasher in `readers` (below) has it */
+	FmgrInfo	array_input;	/* likewise, that of arrays of `type` */
 	Oid			input_parameter;
 	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
 	struct ItemHasher *read_by; /* the reader of the last item; NULL if that item was taken as text */

@@ -73,9 +73,9 @@ keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 
 struct SliceCache
 {
-	MemoryContext context;		/* of the table and the chunks */
+	MemoryContext context;		/* of the table and the TOAST chunks */
 	chunks_hash *chunks;
-	TimestampTz statement;		/* chunks are dropped when it ends: a key may then mean another value */
+	TimestampTz statement;		/* its start. A later statement first drops all chunks: a key may mean another value */
 };
 
 static void

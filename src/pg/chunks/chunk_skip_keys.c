@@ -29,7 +29,7 @@ is_known(Node *node, ParamListInfo values)
 			return false;
 		/*
 		 * PL/pgSQL fetches its variables only when they are needed. A field of a record without a value cannot be
-		 * fetched: for it a speculative paramFetch() (`true`) returns no type.
+		 * fetched: a speculative paramFetch(), as this one is, returns no type for it.
 		 */
 		if (values->paramFetch != NULL)
 			value = values->paramFetch(values, param->paramid, true, &workspace);

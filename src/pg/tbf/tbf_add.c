@@ -159,13 +159,13 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Returns a builder with the content of the filter in argument 0, which `tbf` is. The caller adds hits, and then
- * passes the builder to changed_filter(). If argument 0 is a variable that is changed in place (expanded.h), *target
- * becomes the variable's expanded object, which has this builder; otherwise *target is NULL and the builder is a new
- * one.
+ * Returns a builder with the content of `tbf`, the filter in argument 0. The caller adds `hits` hits of the value
+ * `hit`, and then passes the builder to changed_filter(). If argument 0 is a variable that is changed in place
+ * (expanded.h), *target becomes the variable's expanded object, to which the builder belongs. Otherwise *target is
+ * NULL, and the builder is a new one.
  *
- * `hits` hits of the value `hit` are going to be added. If a variable's total would overflow with them, this raises
- * the error before the variable is changed, because the variable could not be read afterwards.
+ * If a variable's total would overflow with these hits, the function raises the error before it changes the variable,
+ * which could not be read afterwards.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,
