@@ -214,6 +214,7 @@ my %ordinary = (
 	'bf_summarize_range(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '0'],
 	'bf_desummarize_range(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '0'],
 	'bf_index_advise(regclass,text[],integer)' => ["'attack.plain'", 'NULL', '64'],
+	'bf_index_advise(regclass,text,integer)' => ["'attack.plain'", "'number'", '64'],
 	'chunk_scan(anyelement,name,"any",regclass,name,text)' => [@chunks],
 	'chunk_scan_any(anyelement,name,"any",regclass,name,text)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
 	'chunk_scan_explain(anyelement,name,"any",regclass,name,text)' => [@chunks],
