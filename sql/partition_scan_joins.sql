@@ -49,17 +49,9 @@ CREATE TABLE nobody (uid bigint);
 CREATE TABLE many AS SELECT i AS uid, i % 100 AS n, repeat('x', 500) AS filler FROM generate_series(0, 4999) i;
 VACUUM ANALYZE suspects, pairs, nobody, many;
 
--- The plan in EXPLAIN, or in EXPLAIN ANALYZE.
-CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		CONTINUE WHEN line ~ '(Storage|Memory|Disabled)';
-		RETURN NEXT regexp_replace(line, 'actual rows=(\d+)\.00', 'actual rows=\1');
-	END LOOP;
-END
-$$;
+-- The plan in EXPLAIN, or in EXPLAIN ANALYZE, without the size of the hash table.
+CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE sql AS
+$$ SELECT line FROM plan_lines(query, run) line WHERE line !~ 'Memory Usage' $$;
 
 -- Runs a query with the node and without any. Says how many rows there are, whether they are the same, and how many partitions were skipped.
 CREATE FUNCTION compare(query text, use text DEFAULT 'on') RETURNS text LANGUAGE plpgsql AS $$
