@@ -183,6 +183,14 @@ SET streambloom.enable_partition_scan = always;
 SELECT * FROM plan('SELECT count(*) FROM log l JOIN many m USING (uid)', true);
 SET streambloom.enable_partition_scan = on;
 SELECT compare('SELECT count(*) FROM log l JOIN many m USING (uid)');
+-- keys that take too much memory: two together, and one alone
+CREATE TABLE long_hosts AS SELECT n, repeat('h', 600000 * n) || n AS host FROM generate_series(1, 2) n UNION ALL SELECT 1, 'h7';
+VACUUM ANALYZE long_hosts;
+SET streambloom.enable_partition_scan = always;
+SELECT line FROM plan('SELECT count(*) FROM log l JOIN long_hosts h USING (host)', true) line WHERE line ~ 'PartitionScan|Collected';
+SELECT line FROM plan('SELECT count(*) FROM log l JOIN long_hosts h USING (host) WHERE n = 2', true) line WHERE line ~ 'PartitionScan|Collected';
+SET streambloom.enable_partition_scan = on;
+SELECT compare('SELECT l.* FROM log l JOIN long_hosts h USING (host)', 'always');
 
 -- rescans: the table of the join is kept, made again, or depends on a parameter
 SELECT * FROM plan('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT l.v FROM log l JOIN suspects s USING (uid) WHERE s.n = o.n OFFSET 0) c', true);

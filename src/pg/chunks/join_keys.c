@@ -5,6 +5,7 @@
  */
 #include "chunks/join_skip.h"
 
+#include "access/detoast.h"
 #include "access/parallel.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -139,7 +140,7 @@ begin_collecting(JoinKeysState *state)
 		set->hashes = NULL;
 		set->values = NULL;
 		set->count = 0;
-		set->given_up = false;
+		set->given_up = set->too_large = false;
 		set->search = NULL;
 		set->patience = (BfPatience) {0};
 	}
@@ -174,14 +175,23 @@ copy_value(const KeptType *type, Datum value)
 	return datumCopy(value, type->by_value, type->length);
 }
 
-/* Keeps a value. Gives the set up if it has too many values, or if these take too much memory. */
+/*
+ * Keeps a value. Gives the set up if it has too many values, or if these take too much memory. A value that is too
+ * large alone is neither fetched nor copied.
+ */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
 {
-	MemoryContext caller = MemoryContextSwitchTo(state->keys.context);
+	MemoryContext caller;
 	KeptValue  *kept;
 	bool		is_there;
 
+	if (collector->type.length == -1 && toast_raw_datum_size(value) > JOIN_MOST_VALUE_BYTES)
+	{
+		set->given_up = set->too_large = true;
+		return;
+	}
+	caller = MemoryContextSwitchTo(state->keys.context);
 	if (collector->kept == NULL)
 		collector->kept = kept_create(state->keys.context, FIRST_ROOM, &collector->type);
 	kept = kept_insert(collector->kept, value, &is_there);
@@ -190,7 +200,8 @@ add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum val
 		kept->value = copy_value(&collector->type, value);
 		collector->bytes += collector->type.by_value ? sizeof(Datum) :
 			datumGetSize(kept->value, false, collector->type.length);
-		set->given_up = collector->kept->members > JOIN_MOST_VALUES || collector->bytes > JOIN_MOST_VALUE_BYTES;
+		set->too_large = collector->bytes > JOIN_MOST_VALUE_BYTES;
+		set->given_up = set->too_large || collector->kept->members > JOIN_MOST_VALUES;
 	}
 	MemoryContextSwitchTo(caller);
 }
@@ -367,6 +378,8 @@ join_key_text(const JoinKeys *keys, int set, List *ancestors, ExplainState *es)
 static char *
 count_text(const JoinKeys *keys, const JoinKeySet *set)
 {
+	if (set->too_large)
+		return psprintf("given up, more than %d kB", JOIN_MOST_VALUE_BYTES / 1024);
 	if (set->given_up)
 		return psprintf("given up, more than %d", set->keeps_values ? JOIN_MOST_VALUES : JOIN_MOST_KEYS);
 	return keys->complete ? psprintf("%u", set->count) : pstrdup("not complete");

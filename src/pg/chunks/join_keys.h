@@ -31,6 +31,7 @@ typedef struct JoinKeySet
 	Datum	   *values;			/* if they are kept: no two have the same bytes; set when all are collected */
 	uint32		count;
 	bool		given_up;		/* the keys are too many, or take too much memory */
+	bool		too_large;		/* given up because values that are kept take too much memory */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;
 	JoinUse		use;
