@@ -10,22 +10,7 @@ SET streambloom.min_partition_scan_partitions = 10;
 
 -- 98 partitions of 50 rows. Each uid is in one of them. One partition has its columns in another order, one has no bf index, and
 -- the default partition is itself partitioned.
-CREATE TABLE log (day int NOT NULL, uid bigint, host text, v int, kind int) PARTITION BY RANGE (day);
-DO $$
-BEGIN
-	FOR i IN 0..94 LOOP
-		CONTINUE WHEN i = 7;
-		EXECUTE format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
-	END LOOP;
-END
-$$;
-CREATE TABLE log_7 (host text, gone int, v int, uid bigint, kind int, day int NOT NULL);
-ALTER TABLE log_7 DROP gone;
-ALTER TABLE log ATTACH PARTITION log_7 FOR VALUES FROM (7) TO (8);
-CREATE TABLE log_rest PARTITION OF log DEFAULT PARTITION BY LIST (kind);
-CREATE TABLE log_rest_0 PARTITION OF log_rest FOR VALUES IN (0);
-CREATE TABLE log_rest_1 PARTITION OF log_rest FOR VALUES IN (1);
-CREATE TABLE log_rest_more PARTITION OF log_rest DEFAULT;
+CALL make_partitioned_log();
 INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3 FROM generate_series(0, 4799) i;
 INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL);
 CREATE INDEX log_bf ON log USING bf (uid, host);

@@ -73,3 +73,22 @@ BEGIN
 	END LOOP;
 END
 $$;
+
+-- Makes the table log with 98 partitions in the current schema: one for each day from 0 to 94, of which that of day 7 has its columns in another
+-- order, and a default partition that is itself partitioned. more_columns are behind the others, and begin with a comma.
+CREATE PROCEDURE make_partitioned_log(more_columns text DEFAULT '') LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE log (day int NOT NULL, uid bigint, host text, v int, kind int%s) PARTITION BY RANGE (day)', more_columns);
+	FOR i IN 0..94 LOOP
+		CONTINUE WHEN i = 7;
+		EXECUTE format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
+	END LOOP;
+	EXECUTE format('CREATE TABLE log_7 (host text, gone int%s, v int, uid bigint, kind int, day int NOT NULL)', more_columns);
+	ALTER TABLE log_7 DROP gone;
+	ALTER TABLE log ATTACH PARTITION log_7 FOR VALUES FROM (7) TO (8);
+	CREATE TABLE log_rest PARTITION OF log DEFAULT PARTITION BY LIST (kind);
+	CREATE TABLE log_rest_0 PARTITION OF log_rest FOR VALUES IN (0);
+	CREATE TABLE log_rest_1 PARTITION OF log_rest FOR VALUES IN (1);
+	CREATE TABLE log_rest_more PARTITION OF log_rest DEFAULT;
+END
+$$;
