@@ -16,11 +16,11 @@ PG_CPPFLAGS := -Isrc/core -Isrc/pg
 PG_CFLAGS := -fvisibility=hidden -Wno-declaration-after-statement
 PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
 
-# All of sql/*.sql, in this order: setup makes the extension, the others each stand alone.
+# All of sql/*.sql. setup comes first, because it makes the extension; no other test needs the result of another one.
 REGRESS := setup $(filter-out setup,$(sort $(notdir $(basename $(wildcard sql/*.sql)))))
 REGRESS_OPTS := --inputdir=. --outputdir=regress --encoding=UTF8 --no-locale
-# All of test/isolation/specs, but what needs a server with max_prepared_transactions, unless WITH_PREPARED_TRANSACTIONS says
-# that it is one.
+# All of test/isolation/specs. Two of them need a server with max_prepared_transactions; they run only if
+# WITH_PREPARED_TRANSACTIONS is set.
 ISOLATION := $(sort $(notdir $(basename $(wildcard test/isolation/specs/*.spec))))
 ifndef WITH_PREPARED_TRANSACTIONS
 ISOLATION := $(filter-out prepared_transactions chunk_scan_prepared,$(ISOLATION))
@@ -31,7 +31,7 @@ EXTRA_CLEAN := regress $(DATA_built)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
-# Some distributions leave it out.
+# Some distributions leave out pg_isolation_regress.
 ifeq ($(wildcard $(dir $(PGXS))../test/isolation/pg_isolation_regress),)
 ISOLATION :=
 endif
@@ -50,7 +50,8 @@ streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloo
 $(DATA_built):
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(firstword $(subst --, ,$@))" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 
-# The release for PGXN: what the last commit has, in a zip file with the version in its name. A release has its folder inside the file.
+# The release for PGXN: all files of the last commit, in a zip file with the version in its name. In it they lie in one
+# folder, which has this name, too.
 DIST := streambloom-$(EXTVERSION)
 dist:
 	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD

@@ -120,8 +120,8 @@ SB_NODISCARD sb_status sb_abf_decode_header(const void *data, size_t have, size_
 
 /*
  * Checks the slices of a value whose header was checked: at least one bit is 1, and at most hash_count bits for each
- * item. If the filter is not filled, neither this function nor those below read `slices`. May return SB_BAD_CELLS,
- * SB_INTERRUPTED.
+ * item. If the filter is not filled, its slices are not read, and `slices` may be any pointer; so it is in
+ * sb_abf_advance() and sb_abf_count(). May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices) SB_NOEXCEPT;
 
@@ -169,14 +169,15 @@ SB_NODISCARD sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint6
 
 /*
  * The probability that a new item finds its bit in k consecutive slices. fills[i] is the share of bits that are set
- * in slice i of k + l. The formula is the recursion of Shtul, Baquero, Almeida 2020, section 4, over the number of
- * slices in a row that have matched so far. NaN if k or l is out of its range.
+ * in the slice of age i, 0 <= i < k + l. The formula is the recursion of Shtul, Baquero, Almeida 2020, section 4, over
+ * the number of slices in a row that have matched so far. NaN if k or l is out of its range.
  */
 double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOEXCEPT;
 
 /*
- * sb_abf_rate() at the end of a generation, when the rate is highest. Slice i then holds the items of min(i + 1, k)
- * generations. A slice with the items of k generations has `load` items for each bit, so its fill is 1 - e^-load.
+ * sb_abf_rate() at the end of a generation, when the rate is highest. The slice of age i then holds the items of
+ * min(i + 1, k) generations. A slice with the items of k generations has `load` items for each bit, so its fill is
+ * 1 - e^-load.
  *
  * If block_bits is not 0, the slices are cut into blocks of so many bits, whose loads differ. The result is the mean
  * of the rates of the blocks. The function takes the load of a block as normally distributed and as the same in all

@@ -35,7 +35,7 @@ public:
 			pending_ >>= 8;
 		}
 	}
-	/* The same for count <= 63. */
+	/* Like put(), for count <= 63. */
 	void put_wide(uint64_t value, int count)
 	{
 		const int low = std::min(count, 32);

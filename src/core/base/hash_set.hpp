@@ -225,8 +225,8 @@ public:
 	explicit batch(Take take) : take_(take) {}
 
 	/*
-	 * Adds the pair if `taken` is true. There is no branch on it: a third of the slots or more is empty, at random,
-	 * so the processor could not predict it.
+	 * Adds the pair if `taken` is true. There is no branch on `taken`: a third of the slots or more is empty, at
+	 * random, so the processor could not predict the branch.
 	 */
 	void add(uint64_t hash, uint64_t slot, bool taken)
 	{
@@ -265,9 +265,9 @@ inline void in_batches(const sb_hash_set *set, Take take)
 
 /*
  * Cuts all 64-bit numbers into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take() for the
- * hashes of the set that lie in range number `part`. In a set without a secret each of these hashes is in one of the
- * slots of the range, or in one of the slots that follow, up to the first empty one. REQUIRES: a set with a secret
- * has `sorted`.
+ * hashes of the set that lie in range number `part`. In a set without a secret the searches for these hashes begin at
+ * the slots from own_slot(least) to own_slot(most). So each of them is in one of these slots, or in one of the slots
+ * that follow, up to the first empty one. REQUIRES: a set with a secret has `sorted`.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

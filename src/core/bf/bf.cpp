@@ -190,7 +190,7 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* The same number in folded lines, at least 1. A folded line is the union of 2^halvings lines. */
+/* How many folded lines are made of lines_at_once lines; at least 1. A folded line is the union of 2^halvings lines. */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});
@@ -306,12 +306,12 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 }
 
 /*
- * The standard error of that estimate. For a line with a Poisson load of mean L, let p be the probability that an
- * item covers a given bit, and p2 the probability that it covers at least one of two given bits. The number of empty
- * bits of a line has the mean 512 exp(-L p). It varies because the bits are random, and because the load is random.
- * But all lines together have a fixed number of items, so the variance that is linear in the load drops out. With b =
- * 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the
- * slope 1 / (b p exp(-L p)).
+ * The standard error of the result of estimate_items(). For a line with a Poisson load of mean L, let p be the
+ * probability that an item covers a given bit, and p2 the probability that it covers at least one of two given bits.
+ * The number of empty bits of a line has the mean 512 exp(-L p). It varies because the bits are random, and because
+ * the load is random. But all lines together have a fixed number of items; what a random number of items in the whole
+ * filter would add to the variance drops out. With b = 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2
+ * exp(-2 L p) (1 + L p^2). The estimate of L has the slope 1 / (b p exp(-L p)).
  */
 static double error_of_items(const sb_bf *bf, double items, int halvings)
 {

@@ -32,8 +32,8 @@ inline size_t line_bytes(const sb_bf *bf)
 
 /*
  * dst |= src for any two numbers of lines. Each line of src is added to every line of dst in which one of its items
- * may lie. If src has as many lines as dst, or a multiple of that number, this is one line of dst. Otherwise it may
- * be two or more, and an item of src also gets bits in lines of dst that are not its own. May return SB_INTERRUPTED.
+ * may lie. If src has as many lines as dst, or a multiple of that number, there is only one such line. Otherwise there
+ * may be more, and an item of src also gets bits in lines of dst that are not its own. May return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 

@@ -44,7 +44,7 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 
 /*
  * Sorts hashes that are nearly in order: only hashes close together may be in the wrong order. A set without the
- * secret has its hashes in such an order. If that takes more than 16 * count steps, the rest is left to std::sort().
+ * secret has its hashes in such an order. After 16 * count steps the rest is left to std::sort().
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {

@@ -5,8 +5,8 @@
  * probes are calculated at once in a vector register. The nine top bits of each probe choose one of the line's 16
  * words of 32 bits, and one bit of that word. To look an item up, both halves of the line are permuted by the words'
  * numbers, and the top bit chooses between the two results. This needs no gather and no branch (as in RocksDB's
- * FastLocalBloom). To add an item, it is looked up first: most items of a table are there already, and their line
- * need not be written. The probes are calculated once for both.
+ * FastLocalBloom). To add an item, it is looked up first: most items of a table are in the filter already, and then
+ * the line need not be written. The probes are calculated once for looking up and adding.
  *
  * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. The floor only touches
  * one byte of the line. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation
@@ -168,8 +168,8 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 
 /*
  * When an item is processed, the line of the item `ahead` places later is prefetched. Measured on the same machine:
- * ns per item, for items that are there already. The floor (which only touches a byte of each line) prefetches as
- * well. "64 at once" prefetches 64 lines, then processes 64 items.
+ * ns per item, for items that are in the filter already. The floor (which only touches a byte of each line) prefetches
+ * as well. "64 at once" prefetches 64 lines, then processes 64 items.
  *
  *   bytes     floor    ahead 0      8     16     32     64    64 at once
  *   62 MB      12.9       24.2   17.6   14.3   12.5   12.4          43.7
@@ -202,7 +202,7 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 
 /*
  * Returns the offset of the line to prefetch for a hash. It is calculated from all 64 bits of the hash, which saves
- * masking; with the 48 bits that count it would nearly always be the same line.
+ * masking. This is nearly always the line of the hash, for which only 48 bits count.
  */
 SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 {

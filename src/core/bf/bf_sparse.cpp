@@ -134,7 +134,7 @@ SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t 
 			const uint64_t word = load_le<uint64_t>(lines + 8 * i);
 			const uint64_t here = bit_of_each_byte(used_bytes(word));
 			which |= here << (8 * i);
-			store_le(to, squeeze<variant>(word, here)); /* later stores overwrite the zeros at its end */
+			store_le(to, squeeze<variant>(word, here)); /* the next store overwrites the zeros at the end */
 			to += ones_of<variant>(here);
 		}
 		store_le(out, which);
@@ -154,7 +154,7 @@ sb_status streambloom::write_sparse_lines(const sb_bf *bf, const void *lines, vo
 	});
 }
 
-/* Returns where the encoding of the next line begins, or NULL if these lines do not end before `end`. */
+/* Returns where the encoding of `count` lines ends, or NULL if it goes beyond `end`. */
 template <sb_simd variant>
 SB_KERNEL const unsigned char *skip_lines_kernel(const unsigned char *sparse, const unsigned char *end, size_t count)
 {
@@ -185,7 +185,7 @@ sb_status streambloom::check_sparse_lines(const sb_bf *bf, const void *sparse, s
 	return status == SB_OK && at != end ? SB_BAD_LENGTH : status;
 }
 
-/* Returns where the encoding of the next line begins. */
+/* lines |= `count` sparse lines. Returns where their encoding ends. */
 template <sb_simd variant>
 SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse,
 												const unsigned char *end)

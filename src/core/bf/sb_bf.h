@@ -66,8 +66,9 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 
 /*
  * Reads and checks the header of a value of `total` bytes, of which the first `have` are at `data`. Only the first
- * SB_BF_HEADER bytes are read. Trusts nothing. SB_TRUNCATED: `have` is less than that. SB_BAD_MAGIC, SB_BAD_TYPE,
- * SB_BAD_VERSION, SB_BAD_HEADER: see sb_status. SB_BAD_LENGTH: a value with this header does not have `total` bytes.
+ * SB_BF_HEADER bytes are read. Trusts nothing. SB_TRUNCATED: `have` is less than SB_BF_HEADER. SB_BAD_MAGIC,
+ * SB_BAD_TYPE, SB_BAD_VERSION, SB_BAD_HEADER: see sb_status. SB_BAD_LENGTH: a value with this header does not have
+ * `total` bytes.
  */
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 

@@ -10,7 +10,10 @@
 
 namespace streambloom {
 
-/* A step is the number of a gram, or step_all or step_any plus the number of topmost answers that it joins. */
+/*
+ * A step of the program (see sb_gram_query) is the number of a gram, whose answer it pushes; or it is step_all or
+ * step_any, plus the number of topmost answers that it joins.
+ */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
 /* At most about so many grams are taken from a pattern. If it has more, those taken are evenly spread over it. */

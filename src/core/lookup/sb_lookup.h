@@ -85,7 +85,7 @@ typedef struct sb_lookup
 	uint8_t		step;			/* what the next bytes are for */
 	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;
-	int64_t		generation;		/* of an abf: the generation at which it is asked */
+	int64_t		generation;		/* of an abf: the generation as of which it is asked */
 
 	/*
 	 * from, to: in a tbf the offset and the size of the item's block. In a table of recurring minimum the item's

@@ -72,7 +72,7 @@ struct ChangingSample : Sample
 static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
 {
 	const uint64_t among = std::min<uint64_t>(seen + 1, SB_STABLE_SAMPLED_ITEMS);
-	/* these random numbers are other ones than those that evictions are drawn with */
+	/* evictions are drawn with other random numbers */
 	return std::min<uint64_t>(multiply_high(mix(mix(~stable->seed) + seen), among), SB_STABLE_SAMPLE);
 }
 
@@ -195,10 +195,10 @@ namespace streambloom {
 
 /*
  * Evicts non-zero cells, each with a probability inversely proportional to its value: a cell is drawn from all cells,
- * and loses 1 with the probability 1/value. One random number serves both: the high half of the product with m is the
- * cell, and the low half is uniform and independent of it. This is repeated until P cells have lost 1, but at most
- * SB_STABLE_TRIES * P times, so that a step in a nearly empty filter does not take long. Then it may be fewer than P
- * cells.
+ * and loses 1 with the probability 1/value. One random number decides both which cell is drawn and whether it loses 1:
+ * the high half of the product with m is the cell, and the low half is uniform and independent of the high half. This
+ * is repeated until P cells have lost 1, but at most SB_STABLE_TRIES * P times, so that a step in a nearly empty filter
+ * does not take long. In such a filter fewer than P cells may lose 1.
  */
 void evict_by_value(sb_stable *stable, unsigned char *cells)
 {

@@ -29,7 +29,7 @@ extern "C" {
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
 #define SB_STABLE_MAX_EVICTIONS 65535	/* limits the time of a step */
-#define SB_STABLE_TRIES 32			/* a step of value-weighted eviction draws at most this many times P cells */
+#define SB_STABLE_TRIES 32			/* a step of value-weighted eviction draws at most 32 P cells */
 #define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
 #define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps do not grow beyond this */
 #define SB_STABLE_SAMPLE 64			/* importances that an ibf keeps, if it ranks importances */

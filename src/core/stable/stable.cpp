@@ -70,9 +70,9 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 
 /*
  * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
- * the rate whatever the importances are. But it forgets important items sooner than the sbf does: its less important
- * items do not refresh the cells that they share with them. With fewer evictions, just enough for uniform
- * importances, it remembers important items much longer (docs/ibf.md has the figures). So multi_class and
+ * the rate whatever the importances are. But it forgets important items sooner than the sbf does, where any item sets
+ * the cells that it shares with important items to Max again. With fewer evictions, just enough for uniform
+ * importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So multi_class and
  * value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share of important
  * items is not known, so the plan keeps the rate whatever that share is.
  */

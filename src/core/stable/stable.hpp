@@ -161,8 +161,8 @@ inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, ui
 }
 
 /*
- * Does the same, but goes on with the first cell after the last one. `all_cells` is the number of cells. REQUIRES:
- * first < all_cells, count <= all_cells.
+ * Does what decrement_cells() does, but at the end of the filter it goes on with cell 0. `all_cells` is the number of
+ * cells. REQUIRES: first < all_cells, count <= all_cells.
  */
 inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first,
 						  uint64_t count)

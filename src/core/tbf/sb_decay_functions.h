@@ -25,7 +25,7 @@ extern "C" {
 #define SB_DECAY_MAX_LENGTH (INT64_C(1) << 60)	/* 36,500 years */
 #define SB_DECAY_FOREVER INT64_MAX
 
-/* 2^(-age / half_life); exact if that is a power of 2 */
+/* 2^(-age / half_life); exact if the result is a power of 2 */
 double		sb_decay_exponential(int64_t age, int64_t half_life) SB_NOEXCEPT;
 
 /* 1 if age < width, else 0. So a bucket that ended exactly `width` ago weighs 0. */

@@ -15,7 +15,7 @@ extern "C" {
 #define SB_TBF_BLOCK 4096		/* cells of a block; a filter of one block may have fewer */
 #define SB_TBF_MIN_BLOCK 64
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
-#define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
+#define SB_TBF_HIT_BITS 12		/* sums in memory, slack and total are in 2^-12 hits */
 /*
  * Stored counters of a filter that decays, or that has hits with fractions, count in 1/16 hits (exact: in 2^-12 hits).
  * Those of any other filter count whole hits.
@@ -30,7 +30,7 @@ extern "C" {
 #define SB_TBF_EXTENSIBLE 1
 
 /* Bits of sb_tbf.flags; stored. */
-#define SB_TBF_HAS_HITS 1		/* base and newest mean something */
+#define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0, so that counter may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
 #define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts the items whose smallest counter does not recur */
@@ -167,9 +167,9 @@ double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
 /*
  * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the amount that other items add to
  * it on average. That amount is estimated as the mean of the smallest of k counters drawn at random from the block.
- * For an exact filter the result is the item's count. It lies between 0 and the smallest counter. It may be too
- * small: slack is not added, and it is rounded to nearest. Of no use for filters with minimum increase, since their
- * counters are no sums. SB_BAD_CELLS if the block cannot be read.
+ * For an exact filter the result is the item's count. The result lies between 0 and the smallest counter. It may be
+ * too small: slack is not added, and the result is rounded to nearest. It is of no use for filters with minimum
+ * increase, because their counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at,
 									   double *out) SB_NOEXCEPT;

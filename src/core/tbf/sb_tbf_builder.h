@@ -23,8 +23,8 @@ extern "C" {
  *  - SB_NO_MEMORY and SB_INTERRUPTED: all that earlier calls added with SB_OK is still in. Of what this call was to
  *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with
  *    SB_OK.
- *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were
- *    pending (sb_tbf_builder_settle()) count as part of the call.
+ *  - SB_OVERFLOW: as after SB_NO_MEMORY, but an item of the call may have its hit in only some of its cells. Hits
+ *    that were pending (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was. (If sb_tbf_builder_unite() finds late that stored filters
  *    in the two builders differ in size, its parameters and the length of its list of hot items may have changed.)
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.

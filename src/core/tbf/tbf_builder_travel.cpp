@@ -399,7 +399,7 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 {
 	const tbf_sums &sums = builder->sums;
 	const int64_t half_life = builder->plan.half_life;
-	if (!sums.any) /* hits that come later are added to the totals */
+	if (!sums.any) /* totals must be 0 then, because later hits are added to them */
 		return nothing_is_noted(sums) ? SB_OK : SB_BAD_HEADER;
 	if (half_life == 0)
 	{

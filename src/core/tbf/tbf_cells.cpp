@@ -12,7 +12,7 @@
  *
  *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the
  *             blocks
- *   block     nothing at all if all its counters are zero, else
+ *   block     nothing at all if all its counters are zero, else (sizes in bytes)
  *
  *     1                  number of levels L
  *     2                  counters that are not zero: the codes of level 1
@@ -20,7 +20,7 @@
  *     2 (L - 1)          for each level from the second on, number of codes
  *     2 (cells/512 - 1)  rank samples: how many counters before counter 512, 1024, ... are not zero
  *     cells / 8          the bitmap
- *     each level         its codes, packed; then, but for the last level, a bit for each code: does it go on?
+ *     each level         its codes, packed; then, except in the last level, a bit for each code: does it go on?
  *
  * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
  * long as there are any. To find the code of level i + 1 that belongs to a code of level i, count the go-on bits

@@ -2,8 +2,8 @@
  * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
  *
  * By j half-lives, a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). So at most half a unit is
- * forgotten, and everything else is rounded up. Two decays one after the other give the same bytes as a single one
- * over both times.
+ * forgotten, and everything else is rounded up. Two decays one after the other, by i and by j half-lives, give the same
+ * bytes as a single one by i + j.
  *
  * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
@@ -86,7 +86,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	return result;
 }
 
-/* Does the same on big-endian machines. */
+/* Does what fade_cells() does, on big-endian machines. */
 template <typename Cell>
 SB_KERNEL passed fade_cells_one_by_one(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
 {

@@ -139,8 +139,8 @@ SB_AVX2 static uint64_t gather_avx2(const uint64_t *counters, uint32_t cells, ga
 #endif
 
 /*
- * Has no branches: zero counters lie at random, so branches would be mispredicted, and building must not cost much
- * more than in the flat layout.
+ * This function does not branch on counters: zeros lie at random, so branches would be mispredicted, and building must
+ * not cost much more than in the flat layout.
  */
 static uint64_t gather_portable(const uint64_t *counters, uint32_t cells, gathered *out)
 {

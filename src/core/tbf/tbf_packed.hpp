@@ -2,8 +2,9 @@
  * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packs the counters of a block, takes a
  * packed block apart again, and reads one of its counters. For the core's own files.
  *
- * While a block is not packed, it is a list of the codes of those counters that are not zero. To halve a counter means
- * to shift its code. So decay works on this list alone, and does not look at zeros, which most counters are.
+ * While a block is not packed, it is a list of codes: for each counter that is not zero, the counter minus 1. To halve
+ * a counter, rounded up, means to shift its code. So decay works on this list alone, and does not look at zeros, which
+ * most counters are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP

@@ -24,7 +24,7 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
 {
 	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
-	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte; 16 * 8 * 17, the sum of all, fits 16 bits */
+	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte; 64 * 17, the sum of all, fits 16 bits */
 	uint64_t ones = 0;
 	while (to > from)
 	{

@@ -2,8 +2,8 @@
  * tbf_plane.cpp: see tbf_plane.hpp.
  *
  * The words of blocks lie in pieces of memory. A new piece has room for a fourth as many blocks as had words before:
- * at least one, at most `most_blocks`. So a plane of many blocks needs not many allocations, and takes at most a
- * fourth more than its blocks need. Lists lie in other pieces, which grow in the same way. When a list moves to a
+ * at least one, at most `most_blocks`. So a plane of many blocks needs few allocations, and takes at most a fourth
+ * more than its blocks need. Lists lie in other pieces, which grow in the same way. When a list moves to a
  * larger one, its memory is kept for the next list of its old size.
  */
 #include "tbf/tbf_plane.hpp"

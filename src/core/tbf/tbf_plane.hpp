@@ -91,7 +91,7 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 
 /*
  * Makes room for the cells of many items, as hold_cells() does for one. *full becomes true if all their blocks have
- * words, as a kernel needs them.
+ * words. A kernel can add only to words.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 

@@ -9,8 +9,8 @@
  *
  * A hit is added to all the item's cells, and also to the item's entry in the table if it has one. If it has none,
  * and its minimum does not recur after the hit, it gets an entry with that minimum. Why an entry never undercounts:
- * cells count all hits, so the minimum is at least the item's hits when the entry is made. From then on, both get the
- * same hits. No hits of other items are added to an entry, so it is never above the minimum of the cells.
+ * cells count all hits, so the minimum is at least the item's hits when the entry is made. From then on, each hit of
+ * the item is added to the entry. No hits of other items are, so an entry is never above the minimum of the cells.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

@@ -114,8 +114,8 @@ constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /*
- * A function, not a lambda: a compiler that does not inline a lambda that only prefetches believes that it does
- * nothing, and drops the call.
+ * A function, not a lambda: if a compiler does not inline a lambda that only prefetches, it believes that the lambda
+ * does nothing, and drops the call.
  */
 SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
 							 uint64_t hash)

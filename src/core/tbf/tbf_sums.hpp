@@ -107,7 +107,10 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
-/* Does the same in one block. block[i] are the words of the block in plane i, or NULL: then words[i] must be 0. */
+/*
+ * Does what sums_raise_item_to() does, in one block. block[i] are the words of the block in plane i, or NULL: then
+ * words[i] must be 0.
+ */
 void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
 /*

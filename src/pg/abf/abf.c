@@ -76,7 +76,7 @@ check_choice(const char *name, int64 value, int most)
 void
 abf_plan(const AbfParameters *parameters, sb_abf *out)
 {
-	static AbfParameters known; /* the last parameters that `planned` was made of */
+	static AbfParameters known; /* the parameters that `planned` was made of */
 	static sb_abf planned;
 	const AbfParameters *p = parameters;
 	int			hashes;

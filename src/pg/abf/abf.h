@@ -27,8 +27,8 @@ typedef struct AbfValue
 #define ABF_PENDING 256
 
 /*
- * A filter that may be changed. In functions it lies inside a new value, in aggregates and window functions in their
- * own memory. The slices are made when the first item comes.
+ * A filter that may be changed. In a function its slices lie inside a new value; in an aggregate or a window function
+ * they are a block of memory of their own. The slices are made when the first item comes.
  */
 typedef struct AbfState
 {

@@ -11,7 +11,8 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
-	double		rare_extra;		/* how many more a rare value takes, in the partition where it is most */
+	/* how many more pages a look-up of a rare value reads; the largest number of any partition */
+	double		rare_extra;
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 

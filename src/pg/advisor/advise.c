@@ -4,11 +4,11 @@
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and
  * where its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a
- * key below. These follow from that (model.c):
+ * key below. From the sample model.c computes:
  *
  * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
  *   same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
- *   because that has the items of deleted rows, too;
+ *   because a real index has the items of deleted rows, too;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
@@ -72,8 +72,8 @@ report_missing(Oid table)
 }
 
 /*
- * Raises an error if this is no table that can be sampled, or if the user may read no column of it or, because of
- * row-level security, not all rows. Called before the table is locked.
+ * Raises an error in three cases: this is no table that can be sampled; the user may not read any column of it; or
+ * row-level security hides rows from the user. Called before the table is locked, and again when it is.
  */
 static void
 check_table(Oid table)
@@ -182,12 +182,12 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 #define LOWER_RATE 0.0001
 
 /*
- * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). Rare are the tenth of
- * all values that are in the fewest ranges.
+ * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). The tenth of all values
+ * that are in the fewest ranges are called rare.
  */
 typedef struct Ranking
 {
-	uint64		count[1024];	/* count[n]: values that are in n ranges; the last one also has all above */
+	uint64		count[1024];	/* count[n]: values in n ranges; count[1023]: values in 1,023 or more */
 	uint64		values;
 } Ranking;
 

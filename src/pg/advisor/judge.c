@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-/* A table of up to this many pages is read as quickly without an index. */
+/* A table of fewer pages than this is read as quickly without an index. */
 #define SMALL_TABLE 128
 
 /* An index pays if a look-up of a rare value reads at most this share of the table. */

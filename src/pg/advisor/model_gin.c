@@ -119,7 +119,7 @@ entry_fill(double times, double tuple)
 	fill *= times;
 	while (fill > 1)
 		fill /= 2;
-	/* The more often memory becomes full, the less do pages become full at the same time. */
+	/* The more often memory becomes full, the fewer pages become full at the same time. */
 	return RANDOM_FILL + (fill - RANDOM_FILL) / Max(times - 1, 1);
 }
 

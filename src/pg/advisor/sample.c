@@ -1,6 +1,6 @@
 /*
- * sample.c: reads some pages of a table, and counts how many different values its columns have in ranges of pages, and
- * how these are spread. For bf_index_advise() (advise.c).
+ * sample.c: reads some pages of a table. Counts how many different values its columns have in ranges of pages, and how
+ * these values are spread. For bf_index_advise() (advise.c).
  *
  * If the table has more pages than may be read, one half of the sample is the beginning of the table, which tells the
  * sizes of the upper levels of an index. The other half is units of SAMPLE_UNIT pages at random places, evenly over
@@ -108,8 +108,8 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
 	/*
-	 * A class for keys is recognized by its functions. The strategy numbers of its operators do not tell: they are
-	 * GIN's, and there && of arrays has the number that = has in other classes.
+	 * A class for keys is recognized by its functions. The strategy numbers of its operators do not tell: such a
+	 * class has GIN's numbers, in which && of arrays has the number that = has in other classes.
 	 */
 	if (bf_index_sample_key_column(column, attribute, opclass, context))
 		return;

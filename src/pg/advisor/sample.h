@@ -54,7 +54,7 @@ struct kept_hash;
 
 /*
  * A value that seems to be the most frequent one of its slot. There are FREQUENT_SLOTS slots, and the hash of a value
- * says which one is its.
+ * says to which of them the value belongs.
  */
 typedef struct FrequentValue
 {

@@ -194,8 +194,8 @@ make_class(void *argument)
 }
 
 /*
- * Returns whether an error means that no index can be made. It does not mean that if somebody wants the query to end,
- * or if something is broken.
+ * Returns whether an error means that no index can be made. Other errors mean that the query was canceled, that memory
+ * or another resource is exhausted, or that the system or its data are broken.
  */
 static bool
 is_answer(int sqlerrcode)
@@ -231,7 +231,7 @@ bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oi
 	keys->is_varlena = attribute->attlen == -1;
 	if (type == JSONBOID)
 	{
-		/* for @>, jsonb_path_ops is the better one of the two (docs/searching.md) */
+		/* for @>, jsonb_path_ops is better than jsonb_ops (docs/searching.md) */
 		Oid			better = opclass_in(bf_index_am_oid(), "jsonb_path_ops", opclass_namespace(opclass));
 
 		if (OidIsValid(better))

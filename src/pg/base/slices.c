@@ -75,7 +75,8 @@ struct SliceCache
 {
 	MemoryContext context;		/* of the table and the TOAST chunks */
 	chunks_hash *chunks;
-	TimestampTz statement;		/* its start. A later statement first drops all chunks: a key may mean another value */
+	/* start time of the statement that filled the cache; in a later one a key may mean another value */
+	TimestampTz statement;
 };
 
 static void

@@ -175,9 +175,9 @@ changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 }
 
 /*
- * Prepares the filter of argument 0, which `bf` is, for a change. If the filter is the expanded object of a variable,
- * that object is changed, otherwise a copy. *lines becomes the lines to change. Returns the value that the adding
- * function must return. REQUIRES: the filter is not exact.
+ * Prepares the filter of argument 0 for a change; bf_open() has opened it as `bf`. If the filter is the expanded
+ * object of a variable, that object is changed, otherwise a copy. *lines becomes the lines to change. Returns the value
+ * that the adding function must return. REQUIRES: the filter is not exact.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)

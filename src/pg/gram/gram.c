@@ -108,7 +108,7 @@ form_of_bytea(FunctionCallInfo fcinfo)
 
 /* -------------------------------------------------------------------------- bytes */
 
-/* The bytes of which grams are taken. */
+/* The bytes from which grams are made. */
 typedef struct Bytes
 {
 	const char *data;
@@ -254,9 +254,9 @@ bf_gram_extract_query_bytea(PG_FUNCTION_ARGS)
 }
 
 /*
- * Can a row match whose grams are these? there[i] says whether the row may have gram i of the query. One function
- * serves patterns of text and of bytea, and all operators, because the query in the extra data says all about the
- * pattern.
+ * Can a row with these grams match the pattern? there[i] says whether the row may have gram i of the query. One
+ * function serves patterns of text and of bytea, and all operators, because the query in the extra data says all about
+ * the pattern.
  */
 SB_FUNCTION(bf_gram_triconsistent);
 Datum

@@ -89,8 +89,8 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
 		/*
-		 * The middle of the range. Halves are added, because the sum might be infinite. Without a range it is NaN,
-		 * too.
+		 * The middle of the range. Halves are added, because the sum of the ends might be infinite. Without a range the
+		 * ends are NaN, and so is the middle.
 		 */
 		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 :
 			finite_importance(threshold->value, "threshold", "Items of at least this importance are the important ones.");

@@ -334,7 +334,7 @@ check_choice(const char *name, int64 value, int64 least, int64 most)
 void
 stable_plan(const StableParameters *parameters, sb_stable *out)
 {
-	static StableParameters known;	/* the last parameters that `planned` was made of */
+	static StableParameters known;	/* the parameters that `planned` was made of */
 	static sb_stable planned;
 	const StableParameters *p = parameters;
 	int64		hashes;

@@ -28,8 +28,8 @@ typedef struct StableValue
 #define STABLE_PENDING 256
 
 /*
- * A filter that may be changed. In functions it lies inside a new value, in aggregates and window functions in their
- * own memory. A filter without items gets cells with its first step.
+ * A filter that may be changed. In a function its cells lie inside a new value; in an aggregate or a window function
+ * they are a block of memory of their own. A filter without items gets cells with its first step.
  */
 typedef struct StableState
 {

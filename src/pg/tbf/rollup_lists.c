@@ -1,6 +1,6 @@
 /*
  * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()),
- * and what compresses such a list.
+ * and tbf_rollup_packed(), which compresses such a list.
  *
  * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each
  * entry would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
@@ -117,8 +117,8 @@ add_item(RollupLists *lists, Datum item, double from, double over)
 	bool		found;
 
 	/*
-	 * The hash is mixed once more, because simplehash takes the low bits, and hashes of integers may differ only in
-	 * others.
+	 * The hash is mixed once more, because simplehash takes the low bits, and the hashes of different integers may
+	 * differ only in higher bits.
 	 */
 	hash = murmurhash32(hash);
 	entry = listed_insert_hash(lists->items, item, hash, &found);
@@ -293,8 +293,9 @@ tbf_rollup_lists_agg_over(PG_FUNCTION_ARGS)
 }
 
 /*
- * tbf_rollup_packed(list): the same list, compressed if that makes it smaller. The server compresses a value only where
- * a row is longer than its table's toast_tuple_target, which is so long for a roll-up that its lists would never be.
+ * tbf_rollup_packed(list): the same list, compressed if that makes it smaller. PostgreSQL compresses a value only if
+ * its row is longer than the table's toast_tuple_target. For the table of a roll-up this limit is so high (8160 bytes)
+ * that PostgreSQL would hardly ever compress a list.
  */
 SB_FUNCTION(tbf_rollup_packed);
 Datum

@@ -93,8 +93,8 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 #define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
 /*
- * Notices that a half-life is shorter than a minute, once in a statement. If it was written as '7', it means 7
- * seconds, and the user hardly wanted that.
+ * Raises a notice that a half-life is shorter than a minute, once in a statement. A half-life that was written as '7'
+ * is 7 seconds, which the user hardly wanted.
  */
 static void
 notice_short_half_life(const Interval *interval)
