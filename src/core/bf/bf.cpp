@@ -414,9 +414,10 @@ static double whole_power(double base, int exponent)
 }
 
 /*
- * True if the rate of the filter is clearly below `rate`; its mean fill says so for most filters. The rate is about
- * fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill. The v taken here is a little
- * too large. The caller looks at single lines only if this function returns false; that takes five times as long.
+ * True if the mean fill of the filter shows that its rate is clearly below `rate`; for most filters it does. The rate
+ * is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill. The v taken here is a
+ * little too large. The caller looks at single lines, which takes five times as long, only if this function returns
+ * false.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {

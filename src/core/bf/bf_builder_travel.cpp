@@ -1,11 +1,11 @@
 /*
- * bf_builder_travel.cpp: turns a builder into bytes and back. As such bytes the state of bf_agg travels from a
- * parallel worker to the leader.
+ * bf_builder_travel.cpp: turns a builder into bytes and back. In this form the state of bf_agg travels from a parallel
+ * worker to the leader.
  *
  *   offset size
  *    0      64   the header of the filter that is built; expected_items is 0 if it sizes itself
  *   64       1   the form of the items: 0 hashes, 1 lines, 2 sparse lines
- *   65       8   the bytes of the items
+ *   65       8   the number of bytes of the items
  *   73           the items; hashes are little-endian words in the order of slots
  *                if filters with lines were added: the header of their union, and its lines
  *

@@ -7,7 +7,7 @@
  * to SB_BF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):
  *
  *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
- *     blocks         a block has the items whose hashes begin with its number; no bytes if it has none
+ *     blocks         a block has the items whose hashes begin with its number; a block without items has no bytes
  *
  * There are 2^b blocks, where b is the smallest number for which a block has at most 128 items on average. So the
  * header and the directory lie in the first 1,600 bytes. The first b digits of a hash are the number of its block.

@@ -2,8 +2,8 @@
  * bf_sparse.cpp: the sparse encoding of lines, in which the state of bf_agg may travel from a parallel worker. It is
  * never stored.
  *
- * For each line it has a word of 64 bits, and then the bytes of the line that are not zero, in order. Bit i of the
- * word is set if byte i of the line is not zero.
+ * For each line the encoding has a word of 64 bits, and then the bytes of the line that are not zero, in order. Bit i
+ * of the word is set if byte i of the line is not zero.
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -63,7 +63,7 @@ struct shuffles
 
 constexpr shuffles shuffle;
 
-/* The instructions pext and pdep would do the same, but on some processors they take more than a hundred cycles. */
+/* The instructions pext and pdep could do this, too, but on some processors they take more than a hundred cycles. */
 SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 {
 	const __m128i to = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(how));

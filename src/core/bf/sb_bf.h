@@ -54,7 +54,7 @@ SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, s
  * Returns how many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number
  * of hashes with which a line may hold the most. sb_bf_plan() sizes filters by these two numbers. The index access
  * method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
- * sb_bf_plan() accepts. It takes as long as sb_bf_plan().
+ * sb_bf_plan() accepts. The call takes as long as sb_bf_plan().
  */
 double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 

@@ -133,7 +133,7 @@ public:
 	const sb_gram_form &form() const { return form_; }
 	bool failed() const { return failed_; }
 
-	/* Returns the program. `stack` is memory for its answers, one per step or more. */
+	/* Returns the program. `stack` has room for its answers: at least one for each step. */
 	sb_gram_query finish(bool *stack)
 	{
 		const uint32_t gram_count = grams_.count(), step_count = steps_.count();

@@ -152,9 +152,9 @@ private:
 	}
 
 	/*
-	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has
-	 * no more, and only up to the first that is not plain or is repeated. ($ adds the mark of the end.) They are not
-	 * taken: at_ stays as it is, so they are read again later.
+	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has at
+	 * most n - 1 others, and only up to the first that is not plain or is repeated. ($ adds the mark of the end.) They
+	 * are not taken: at_ stays as it is, so they are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

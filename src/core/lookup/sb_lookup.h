@@ -117,8 +117,8 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 
 /*
- * Looks up the item with this hash. Returns SB_OK, SB_NEED_BYTES or SB_BAD_CELLS. A filter without items finds nothing.
- * REQUIRES: sb_lookup_open() returned SB_OK.
+ * Looks up the item with this hash. Returns SB_OK, SB_NEED_BYTES or SB_BAD_CELLS. In a filter without items nothing is
+ * found. REQUIRES: sb_lookup_open() returned SB_OK.
  */
 SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXCEPT;
 

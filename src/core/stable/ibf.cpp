@@ -67,7 +67,8 @@ struct ChangingSample : Sample
 } // namespace
 
 /*
- * Returns the place of the importance that the next one replaces, or SB_STABLE_SAMPLE if the next one does not enter.
+ * Returns the place in the sample of the importance that the next one replaces, or SB_STABLE_SAMPLE if the next one
+ * does not enter the sample.
  */
 static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
 {

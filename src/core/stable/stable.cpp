@@ -40,12 +40,12 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * shows how many items of the highest seventh of the importances are missed after 6,000 more items, in 64 kB at 1 %,
  * if importances are uniform:
  *
- *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
+ *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
  *   value_weighted, 3 bits, K 6, P 28: 1 % whatever the importances      99.6 %
  *   value_weighted, 4 bits, K 2, P 27: 1 % if they are uniform            0.5 %
  *
- * With more than four bits P and the time of a step multiply.
+ * With more than four bits, P and the time of a step become much larger.
  */
 static int default_bits(sb_scheme scheme)
 {

@@ -178,8 +178,8 @@ struct Triangle
 static constexpr double negligible = 1e-150;
 
 /*
- * Divides a row of a power of the matrix by its sum. Returns true if one of its first `max` entries is not 0. Only then
- * this row can differ in higher powers.
+ * Divides a row of a power of the matrix by its sum. Returns true if one of its first `max` entries is not 0. Only such
+ * a row can differ in higher powers.
  */
 static bool normalize_row(double *row, int from, int max)
 {

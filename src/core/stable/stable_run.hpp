@@ -2,10 +2,9 @@
  * stable_run.hpp: takes 1 from each cell of a run of consecutive cells; cells that are zero stay zero.
  * stable_step.cpp does this for each item.
  *
- * The run is treated as one long binary number. Another number is subtracted from it, word by word. It has a 1 at the
- * lowest bit of each cell that is not zero. Only cells of at least 1 lose 1, so nothing is borrowed from the next
- * cell. If a cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over
- * to that word.
+ * The run is treated as one long binary number. A number that has a 1 at the lowest bit of each cell that is not zero
+ * is subtracted from it, word by word. Only cells of at least 1 lose 1, so nothing is borrowed from the next cell. If a
+ * cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
  *
  * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load
  * lies within that store. A simpler way took some 15 cycles longer per group: it worked on groups of whole cells, and

@@ -117,7 +117,7 @@ SB_AVX2 static inline __m256i bits_of_cells(__m256i x, __m256i n)
 	return _mm256_mul_epu32(_mm256_srli_epi64(_mm256_add_epi64(high, low), 32), _mm256_set1_epi64x(bits));
 }
 
-/* Does the same as prepare_each(), for all four steps at once. REQUIRES: the group has four steps. */
+/* Does what prepare_each() does, for all four steps at once. REQUIRES: the group has four steps. */
 template <unsigned bits>
 SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, known_steps &known)
 {

@@ -99,7 +99,7 @@ SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, con
 /*
  * Checks whether `count` hits of this value can be added without exceeding the largest total of all hits. Returns
  * SB_TOTAL_OVERFLOW if a filter with them could not be stored. Callers that must not lose the content of the builder
- * ask this first.
+ * call this first.
  */
 SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
 												  uint64_t value,

@@ -60,9 +60,9 @@ static void join_list(sb_tbf_builder *builder, uint16_t top)
 }
 
 /*
- * Gives a builder the joined parameters of itself and of what is added. Its cells become as many as the larger of the
- * two has. There are two exceptions. A builder that collects hits for a filter of a given size takes only the kind and
- * the length of the list of hot items. An exact builder stays exact, without cells.
+ * Gives a builder the joined parameters of itself and of what is added. It then has as many cells as the larger of the
+ * two. There are two exceptions. A builder that collects hits for a filter of a given size takes only the kind and the
+ * length of the list of hot items. An exact builder stays exact, without cells.
  */
 static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 {

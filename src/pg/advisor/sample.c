@@ -195,8 +195,8 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 
 /*
  * Sets *hash to the next item of a row, and moves *next on. If the column's items are keys, these are the keys of the
- * row's value that are not NULL. Else there is one item, the value. If the value is NULL, that is the only item in
- * both cases. Returns false after the last one.
+ * row's value that are not NULL. Else there is one item, the value. In both cases, if the value is NULL, NULL is the
+ * only item. Returns false after the last one.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)

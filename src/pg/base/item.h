@@ -26,9 +26,8 @@ extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 
 /*
- * The hasher for the elements of the array argument `argno`. It is kept in the same place as by
- * item_hasher_for_argument(). If the argument is an untyped literal, item_is_untyped() is true, and item_read_array()
- * reads it as an array.
+ * The hasher for the elements of the array argument `argno`. It is kept in fcinfo->flinfo->fn_extra, too. If the
+ * argument is an untyped literal, item_is_untyped() is true, and item_read_array() reads it as an array.
  */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 extern bool item_is_untyped(const ItemHasher *hasher);

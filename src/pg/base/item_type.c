@@ -288,7 +288,7 @@ owner_of_equality(Oid type)
 
 /*
  * Appends the name that stands for a type in the kind. The name has no schema, because an extension may be moved to
- * another one, and no object numbers. A composite type is named by its columns, because = compares them; so is a
+ * another schema, and no object numbers. A composite type is named by its columns, because = compares them; so is a
  * range that contains rows. ALTER TYPE changes the columns and with them the hashes. Then the kind changes as well,
  * and an older filter refuses to be asked.
  */

@@ -11,7 +11,7 @@
 /* Is this bf_untyped_item, the type of a literal or a parameter without a type? Its values are stored like text. */
 extern bool is_untyped_item(Oid type);
 
-/* Is this bf_text_item, the type as which the operators || take text? Its values are stored like text. */
+/* Is this bf_text_item, the type of the text on the right of the operators ||? Its values are stored like text. */
 extern bool is_text_item(Oid type);
 
 /* Raises an error if this is the type of a filter. The hint says how two filters are united or merged. */

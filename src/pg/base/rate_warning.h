@@ -1,7 +1,7 @@
 /*
- * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for. In bf, tbf
- * and abf, unions, merges, aggregates and functions that add items raise it. The types share it, so that a statement
- * raises it once.
+ * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for. It is raised
+ * for bf, tbf and abf, by unions, merges, aggregates and functions that add items. The types share it, so that a
+ * statement raises it once.
  */
 #ifndef STREAMBLOOM_PG_RATE_WARNING_H
 #define STREAMBLOOM_PG_RATE_WARNING_H

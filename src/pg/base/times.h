@@ -26,8 +26,8 @@ extern char *interval_text(const Interval *interval);
 extern Datum interval_of(int64 microseconds);
 
 /*
- * Raises an error ("times of a tbf must be ...") unless the time is finite and at most MOST_MICROSECONDS away from
- * 2000. `filter` is the name of the type.
+ * Raises an error unless the time is finite and at most MOST_MICROSECONDS away from 2000. `filter` is the name of the
+ * type with its article ("a tbf"), for the error's detail.
  */
 extern void check_time(const char *filter, TimestampTz at);
 

@@ -1,7 +1,7 @@
 /*
  * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes. With these classes
  * LIKE, ILIKE, regular expressions, ^@ and = leave pages unread. The functions have GIN's signatures (index/keys.h).
- * The keys are n-grams, made by core/gram; it also finds out which grams a pattern requires.
+ * The keys are n-grams. core/gram makes them; it also finds out which grams a pattern requires.
  *
  * The grams depend only on the bytes of a text, the options of the operator class and the encoding of the database.
  * They depend neither on a collation nor on the version of the operating system's or ICU's rules.

@@ -21,8 +21,8 @@ interval_text(const Interval *interval)
 }
 
 /*
- * Converts an interval to microseconds. Returns false if they do not fit. REQUIRES: the interval is finite and has no
- * months.
+ * Converts an interval to microseconds. Returns false if they do not fit into 64 bits. REQUIRES: the interval is finite
+ * and has no months.
  */
 static bool
 interval_microseconds(const Interval *interval, int64 *microseconds)

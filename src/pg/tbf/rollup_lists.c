@@ -198,9 +198,9 @@ least_sum(double *sums, size_t count, int64 keep)
 }
 
 /*
- * Sets lists->kept to the items that are among the first `keep` by one of their two sums, and to all whose sum equals
- * the last of these. tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest) with a `rest`
- * that is the same for all items. The first `keep` items of both orders are among those kept.
+ * Sets lists->kept to the items that are among the first `keep` by one of their two sums, and to all items whose sum
+ * equals that of the last of these. tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest)
+ * with a `rest` that is the same for all items. The first `keep` items of both orders are among those kept.
  */
 static void
 find_kept(RollupLists *lists)
