@@ -45,7 +45,7 @@
 typedef struct Mark
 {
 	Oid			relation;		/* the key */
-	/* the number of the last message about it, which is what `messages` was then; 0: there was none */
+	/* value of `messages` after the last message about the relation; 0: there was none */
 	uint64		changed;
 } Mark;
 
@@ -66,7 +66,10 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/* Where chunk number i of the caller's list was found the last time, so that its memory can be fetched ahead. */
+	/*
+	 * found[i]: where chunk number i of the caller's list was found the last time. So its memory can be fetched
+	 * ahead.
+	 */
 	CachedChunk **found;		/* an element may be NULL, or another chunk if the list has changed */
 	int			found_count;
 };
@@ -304,8 +307,9 @@ make_room(ChunkCache *cache, int count)
 }
 
 /*
- * How many chunks before its own turn the memory of a chunk is fetched, piece by piece. The address of each piece is
- * read from the piece above it, which has been fetched by then.
+ * While chunk number `at` is asked, memory of later chunks is fetched: the entry of chunk at + AHEAD_CHUNK, the probe
+ * of chunk at + AHEAD_PROBE, and so on. The address of each piece is read from the piece above it, which has been
+ * fetched by then.
  */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12

@@ -14,8 +14,8 @@
 typedef struct ChunkConditions
 {
 	List	   *conditions;		/* their Vars refer to the node's tuples */
-	List	   *columns;		/* the parent's columns in the node's tuples, by number */
-	PlanState  *node;			/* the plan node, which evaluates their Params */
+	List	   *columns;		/* for each column of the node's tuples, the number of the parent's column */
+	PlanState  *node;			/* the plan node, which evaluates the conditions' Params */
 
 	/* to be set before each scan */
 	Relation	parent;

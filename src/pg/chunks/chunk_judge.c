@@ -7,8 +7,8 @@
  * chunk's query is planned (chunk_look.h).
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
- * sees (chunk_snapshot.h). Its indexes need not be compared. An index that was built after the snapshot was taken has
- * the rows that the snapshot sees, too, except in three cases, and these are safe:
+ * sees (chunk_snapshot.h). The indexes of a relation need not be compared. An index that was built after the snapshot
+ * was taken has the rows that the snapshot sees, too, except in three cases, and these are safe:
  *
  * - indcheckxmin is set: chunk_open_index() refuses the index for this snapshot.
  * - Row versions were left out that only older snapshots see: the horizons of its pages (../index/README.md) say so,

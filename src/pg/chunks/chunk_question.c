@@ -136,8 +136,8 @@ is_argument(Node *node)
 
 /*
  * Can this column of an index answer the operator under this collation? The operator must be in the column's operator
- * family, and the collation must be the column's. The operator's function must be immutable: with another one the
- * executor could find other rows than the index.
+ * family, and the collation must be the column's, if the column has one. The operator's function must be immutable:
+ * with another one the executor could find other rows than the index.
  */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)

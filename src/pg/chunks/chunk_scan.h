@@ -47,7 +47,7 @@ typedef struct ChunkScan
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
 	const char *column_name;
-	bool		any;			/* the comparison is column operator ANY (item), not column operator item */
+	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
@@ -83,8 +83,8 @@ typedef struct ChunkScan
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
  * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the
- * compared one; 0 stands for all. The user needs the privilege to read them. Locks the parent. All memory is taken from
- * the current context, which must live as long as the scan.
+ * compared one; 0 stands for all. The user must be allowed to read all these columns. Locks the parent. All memory is
+ * taken from the current context, which must live as long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 
@@ -130,7 +130,8 @@ extern void chunk_use_cache(ChunkScan *scan);
 
 /*
  * Closes a chunk that chunk_next() has returned, and frees the memory that was taken from the scan's chunk_context
- * for it. Unlocks the chunk if it need not be read, or if the scan only explains, unless scan->stay_locked is set.
+ * for it. If scan->stay_locked is set, the chunk stays locked. Otherwise it is unlocked if it need not be read, or if
+ * the scan only explains.
  */
 extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);
 

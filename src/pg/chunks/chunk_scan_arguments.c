@@ -363,7 +363,7 @@ require_equality(const ChunkScan *scan)
 	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
 											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
 
-	/* a hash family has no operators but =; a B-tree family also has <, so the strategy is compared */
+	/* a hash family has only =; a B-tree family also has <, so the strategy is compared */
 	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
 		(OidIsValid(type->btree_opf) && get_op_opfamily_strategy(operator, type->btree_opf) == BTEqualStrategyNumber))
 		return;

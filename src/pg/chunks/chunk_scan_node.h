@@ -60,8 +60,9 @@ extern void chunk_scan_init(void);
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Has the parent columns (not dropped ones) behind the first `of_star`? `of_star` is the number of columns that it
- * had when a query with * was parsed, or INT_MAX. Columns behind them were added since, and the query lacks them.
+ * Does the parent have a column, not a dropped one, whose number is greater than `of_star`? `of_star` is the number
+ * of columns that the parent had when a query with * was parsed. So the * in the query lacks such a column. For a
+ * query without * it is INT_MAX, and the result is false.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 

@@ -29,7 +29,10 @@ extern Datum chunk_scan_any(PG_FUNCTION_ARGS);
 
 /* --------------------------------------------------------------- which functions */
 
-/* Is this a function in C whose name in C is one of the two? The test is cheap, and true for few functions. */
+/*
+ * Is this a C function whose name in C is chunk_scan or chunk_scan_any? The test is cheap, and true for few
+ * functions.
+ */
 static bool
 has_name_in_c(Oid function)
 {

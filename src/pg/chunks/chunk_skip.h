@@ -113,8 +113,8 @@ extern void chunk_skip_paths_init(void);
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 
 /*
- * Is the statement that of the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by its
- * name?
+ * Does the statement belong to the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by
+ * its name?
  */
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 

@@ -23,7 +23,7 @@
 
 /*
  * Expressions, and for each the constant that takes its place. The constant is NULL if the expression stays, because
- * its value is NULL, no array, or an array that is not worth a hash table.
+ * its value is NULL, or not an array, or an array with too few elements to be worth a hash table.
  */
 typedef struct Replacements
 {

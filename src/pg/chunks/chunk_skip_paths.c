@@ -38,8 +38,8 @@ bool		chunk_skip_preferred = true;
 
 /*
  * If a child is expected to have at most FEW_ROWS rows that match, this says little. The statistics of one child
- * expect each value to occur in it: they cannot tell that most values do not. Then one in CHILDREN_PER_MATCH children
- * is expected to have a row that matches.
+ * expect each value to occur in it: they cannot tell that most values do not. Then at most one in CHILDREN_PER_MATCH
+ * children is expected to have a row that matches.
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
@@ -162,8 +162,8 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 
 /*
  * Returns the share of the children that are expected to have rows which satisfy the conditions that indexes answer.
- * Returns -1 if no index of a child that is looked at answers a condition. Then nothing may be changed for the node's
- * sake.
+ * Returns -1 if one of the children that are looked at has no index that answers a condition. Then nothing may be
+ * changed for the node's sake.
  */
 static double
 share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)

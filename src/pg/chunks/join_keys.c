@@ -176,8 +176,8 @@ copy_value(const KeptType *type, Datum value)
 }
 
 /*
- * Keeps a value. Gives the set up if it has too many values, or if these take too much memory. A value that is too
- * large alone is neither fetched nor copied.
+ * Keeps a value. Gives the set up if it has too many values, or if these take too much memory. A value that exceeds
+ * the limit by itself is neither fetched nor copied.
  */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)

@@ -194,7 +194,10 @@ clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
 								  comparison->inputcollid);
 }
 
-/* Is this path a sequential scan, or an Append whose first child is one? Other scans are not read by spans. */
+/*
+ * Is this path a sequential scan, or an Append or MergeAppend whose first child is one? Other scans are not read by
+ * spans.
+ */
 static bool
 is_sequential(const Path *path)
 {

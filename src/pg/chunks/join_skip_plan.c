@@ -7,7 +7,8 @@
  * gets a JoinSkip. A PartitionScan that waits for keys of this expression gets the keys. If any scan is asked, JoinKeys
  * is put below the join's Hash.
  *
- * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to it.
+ * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to
+ * that result, or to those columns.
  */
 #include "chunks/join_skip.h"
 
@@ -453,8 +454,8 @@ add_join_keys(Plan *hash, const Source *source)
 
 /*
  * Makes PostgreSQL build the table of a join before it fetches a row of the outer side. PostgreSQL would fetch the
- * row first if the outer side costs less to start than the table. Then there would be no keys yet, or old ones (4,
- * 5).
+ * row first if the startup cost of the outer side were less than the total cost of Hash. Then there would be no keys
+ * yet, or old ones (4, 5).
  */
 static void
 let_hash_go_first(HashJoin *join)

@@ -117,8 +117,8 @@ extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmaps
 extern int	partition_scan_count(Relation parent);
 
 /*
- * Finds and locks the table's partitions that PostgreSQL's pruning leaves by the relation's conditions, and adds them
- * to *parts. Returns NULL, or why the table does not get the node.
+ * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Locks those that are left, and adds
+ * them to *parts. Returns NULL, or why the table does not get the node.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);

@@ -228,8 +228,8 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 }
 
 /*
- * A partition has none of `keys` keys: returns how probable it is that its index says maybe to one of them all the
- * same. The index of the first partition is taken as an example.
+ * Returns the probability that the index of a partition says maybe to one of `keys` keys although the partition has
+ * none of them. The index of the first partition is taken as an example.
  */
 static double
 share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,

@@ -35,9 +35,9 @@
 /* ------------------------------------------------------------------- the keys */
 
 /*
- * Makes column = ANY (keys) of a join's clause, with a CaseTestExpr in place of the keys. Sets *inner to the side of
- * the clause that gives the keys. Returns NULL if the clause does not compare a column of this relation, or if there
- * are no arrays of the keys' type.
+ * Turns a join's clause into column = ANY (keys), with a CaseTestExpr in place of the keys. Sets *inner to the side
+ * of the clause that gives the keys. Returns NULL if the clause does not compare a column of this relation, or if
+ * there are no arrays of the keys' type.
  */
 static Expr *
 comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)

@@ -65,9 +65,9 @@ partition_scan_comparison(Expr *clause, Index relid)
 }
 
 /*
- * Returns a bf index of this relation that can answer the comparison, which has a column of it on the left side, and
- * sets *column to the index's column. InvalidOid: there is none. The argument may have columns of other tables, so a
- * parameter takes its place here.
+ * Returns a bf index of this relation that can answer the comparison, and sets *column to the index's column. Returns
+ * InvalidOid if there is none. The left side of the comparison is a column of the relation. The right side may have
+ * columns of other tables, so a parameter takes its place here, unless it is a constant.
  */
 static Oid
 find_index(Relation relation, Index relid, Expr *comparison, AttrNumber *column)

@@ -77,8 +77,8 @@ static Planning *planning = NULL;
 /* ------------------------------------------------------------------------ marks */
 
 /*
- * A mark is put into `ctename`, which is not used in an entry for a table. It ends with the number of the table in
- * planning->tables.
+ * A mark is put into `ctename`, which is not used in an entry for a table. The mark ends with the number of the table
+ * in planning->tables.
  */
 #define MARK "streambloom partition scan "
 
@@ -134,7 +134,10 @@ partition_scan_refusals(const PlannedStmt *statement, const Bitmapset *relids)
 
 /* ------------------------------------------------------------------- candidates */
 
-/* Looks in all queries of a statement for a reason why no table may get the node. If it finds one, sets *why. */
+/*
+ * Looks in all queries of a statement for a reason why no table may get the node. If there is one, sets *why and
+ * returns true.
+ */
 static bool
 find_obstacle(Node *node, const char **why)
 {
@@ -436,7 +439,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	return statement;
 }
 
-/* May the user read this column in all rows of the table? */
+/* Has the user the privilege to read this column? (A statement in which rows may be hidden does not get the node.) */
 static bool
 may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
 {

@@ -90,7 +90,10 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 	}
 }
 
-/* Makes a group of these ranges, with filters of these sizes, and adds those that are full in a column to *full. */
+/*
+ * Makes a group of these ranges, and adds those that are full in a column to *full. The filters get line_counts[]
+ * lines, or those of the group before, if these are enough and hardly more (bf_index_settle_lines()).
+ */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
 			uint64 horizon, BfFullRanges *full)

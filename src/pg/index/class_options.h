@@ -1,5 +1,6 @@
 /*
- * class_options.h: the options of operator classes. Each class has the rate; a class may have more options behind it.
+ * class_options.h: the options of operator classes. All classes have the options of BfClassOptions, which give the
+ * false-positive rate. A class may have more options.
  */
 #ifndef STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
 #define STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H

@@ -203,7 +203,10 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
-/* The share of the ranges that say "maybe" to a clause although they have no row for it. `rate` is that of one item. */
+/*
+ * The share of the ranges that say "maybe" to a clause although they have no row that satisfies it. `rate` is that of
+ * one item.
+ */
 static double
 share_in_vain(const Clause *clause, double rate)
 {
@@ -253,7 +256,9 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 
 /* ------------------------------------------------------------------ the conditions */
 
-/* The number of keys of a query whose value is not known yet. A value must have all of them. */
+/*
+ * If the value of a query is not known yet, the query is taken to have this many keys, all of which a row must have.
+ */
 #define KEYS_EXPECTED 2
 
 /*

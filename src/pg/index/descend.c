@@ -302,7 +302,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		leave_only(candidates, &any);
 }
 
-/* Has enough been found? */
+/* Does the search end here? It does if enough was found, or if it has failed. */
 static inline bool
 is_done(const Descent *descent)
 {
@@ -399,7 +399,7 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
-/* Notes down of what use it was to ask a group: of `pages` pages of the heap `left` are left. */
+/* Notes down whether it was of use to ask a group: of its `pages` pages of the heap, `left` are left to be read. */
 static void
 note_use(BfPatience *patience, uint64 left, uint64 pages)
 {
@@ -452,8 +452,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 }
 
 /*
- * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a
- * range; items[] has for each condition the items that may be there.
+ * Searches the pages from `first` to `end` (exclusive) on a level and on the levels below it. `first` is the first
+ * page of a range; items[] has for each condition the items that may be there.
  */
 static void
 search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)

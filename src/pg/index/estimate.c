@@ -9,7 +9,7 @@
  *
  * The answer goes into the cost of the index's paths, and into the number of pages that these read. The number of
  * rows that PostgreSQL expects does not change. The answer is an estimate: it may be too small after rows were
- * written, and nothing but a choice between plans depends on it.
+ * written, but only the choice between plans depends on it.
  *
  * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor are
  * columns that the user may not read. No predicate lock is taken, and no scan is counted. If an index is damaged, or
@@ -54,7 +54,10 @@ typedef struct Answer
 	BfEstimate	estimate;
 } Answer;
 
-/* Which share of the items of a column's ranges is in other ranges, too. Negative: that is not known. */
+/*
+ * The share of the items of a range, in one column of an index, that other ranges have too. Negative: that is not
+ * known.
+ */
 typedef struct Common
 {
 	Oid			index;
@@ -86,8 +89,8 @@ forget_answers(void *argument)
 }
 
 /*
- * The answers of this statement. If another statement is planned meanwhile, its answers take their place; then some
- * questions are asked twice.
+ * The answers of this statement. If another statement is planned meanwhile, they are dropped for those of the other
+ * statement. Then some questions of this statement are asked twice.
  */
 static Answers *
 answers_of(PlannerInfo *root)
@@ -156,7 +159,10 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 		known->reader = user;
 		return true;
 	}
-	/* An expression has the number 0; the columns in it are not looked for. */
+	/*
+	 * An expression has the number 0. The columns in it are not looked for: the user must be allowed to read the
+	 * table.
+	 */
 	attribute = bf_known_attribute_of_parent(root, rel, parent, info->indexkeys[column]);
 	return attribute > 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
 }
@@ -363,7 +369,10 @@ is_first(const List *all, const Answer *wanted)
 	return true;
 }
 
-/* The index of another partition that is like this one. NULL: none is. */
+/*
+ * Returns an index of the partition `other` that is like this index (`info`) of another partition; NULL if there is
+ * none.
+ */
 static const IndexOptInfo *
 find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, const RelOptInfo *other)
 {
@@ -405,9 +414,10 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned, if there are more
- * than that. The first ones would not do: partitions are planned in the order of their bounds, and similar rows often
- * have close times. Partitions without an index like this one are passed over.
+ * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned. The first partitions
+ * would not do: partitions are planned in the order of their bounds, and similar rows often have close times. A
+ * partition without an index like this one is passed over. Nothing is asked here if the table has at most
+ * MOST_CHILDREN partitions, or if the index is partial.
  */
 static void
 ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,

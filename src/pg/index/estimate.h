@@ -11,15 +11,15 @@
 
 typedef struct BfEstimate
 {
-	double		share;			/* share of the heap's pages that a search leaves; 0: none */
+	double		share;			/* share of the heap's pages that the search leaves to be read, 0 to 1 */
 	double		index_pages;	/* pages of the index that the search reads */
 } BfEstimate;
 
 /*
  * Asks the index about those clauses (IndexClause) whose values are known. All clauses have to be true together.
- * priors[] says for each level of an index which share of the heap it is expected to leave; this stands for what is
- * not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, must not be, or does
- * not know. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
+ * priors[l] is the share of the heap that level l of an index is expected to leave. It is used for the parts of the
+ * index that are not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, must not
+ * be, or does not know. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
 							 const double *priors, BfEstimate *estimate);
@@ -33,9 +33,9 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 										  BfEstimate *estimate);
 
 /*
- * Which share of the items that a range of level 0 has in this column are in a range far from it, too? 0: the ranges
- * have different items; 1: all have the same. Negative: that is not known, or must not be said. `index` is NULL if
- * the index does not exist or is damaged. REQUIRES: a lock on the index.
+ * What share of the items of a range of level 0 in this column does a range far from it have, too? 0: the ranges have
+ * no item in common; 1: all ranges have the same items. Negative: that is not known, or must not be said. `index` is
+ * NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 

@@ -82,7 +82,8 @@ copy_entries(Directory *directory, uint32 first, void *entries, uint32 count)
 
 /*
  * Reads the entries on the meta page, and then those on directory pages. REQUIRES: the meta page is locked. It stays
- * locked, since every change of an entry changes the meta page, too. Raises *end to the end of the directory pages.
+ * locked, since every change of an entry changes the meta page, too. If a directory page lies at or behind *end, sets
+ * *end to the block behind the last one.
  */
 static void
 read_directory(Relation index, BfMetaPage *meta, BlockNumber blocks, BlockNumber *end, Directory *directory)
@@ -234,8 +235,8 @@ set_pointers(BfGeometry *geometry, uint32 stretches)
 
 /*
  * Reads the meta page and the directory into one chunk of memory of the current context. Checks that all groups lie
- * within the file. The file's length is taken after the meta page is locked: then the pages of all groups that it
- * counts are in the file.
+ * within the file. The file's length is taken after the meta page is locked: then the pages of all groups that the
+ * meta page counts are in the file.
  */
 static BfGeometry *
 read_geometry(Relation index)

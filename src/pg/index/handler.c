@@ -67,7 +67,7 @@ bf_index_handler(PG_FUNCTION_ARGS)
 	/* From PostgreSQL 19 on callers neither copy nor free what a handler returns. */
 	PG_RETURN_POINTER(&bf_index_routine);
 #else
-	/* Earlier versions free it. */
+	/* Callers in earlier versions free what a handler returns, so a copy is made. */
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
 	*am = bf_index_routine;

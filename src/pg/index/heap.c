@@ -65,7 +65,7 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->purpose = purpose;
 	reader->attributes = bf_index_needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
-	/* It is made now, because nothing can be looked up any more after an error. */
+	/* The command is made now, because nothing can be looked up any more after an error. */
 	if (purpose == BF_FOR_VACUUM && reader->runs_code)
 		reader->drop_command = drop_command(index);
 	reader->estate = CreateExecutorState();
@@ -188,7 +188,10 @@ read_page(BfHeapReader *reader, BlockNumber block)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* The first full transaction id whose snapshots surely do not see this deleted row version. */
+/*
+ * The horizon for a deleted row version: a snapshot whose xmin is not less than this full transaction id does not see
+ * it.
+ */
 static uint64
 after_deletion(HeapTupleHeader header)
 {

@@ -46,8 +46,10 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes too */
-	BF_FOR_SUMMARY,				/* a row that this transaction has deleted may come back, and the index stays */
+	/* a rollback that brings back a row that this transaction has deleted takes the index back too */
+	BF_FOR_BUILD,
+	/* a rollback may bring back a row that this transaction has deleted, and the index stays */
+	BF_FOR_SUMMARY,
 	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
 } BfReadFor;
@@ -113,8 +115,8 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for the row versions of a page that bf_index_read_range() would take, if their inserter had committed
- * when the snapshot was taken.
+ * Of the row versions on a page that bf_index_read_range() would take, calls check() for those whose inserter had
+ * committed when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);

@@ -107,7 +107,10 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
 	}
 	UnlockReleaseBuffer(buffer);
-	/* Its deleter may not be known any more. But it has committed, so its id is below the next one. */
+	/*
+	 * Which transaction has deleted the version may not be known any more. But it has committed, so its id is below
+	 * the next one.
+	 */
 	if (gone)
 		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
 	return gone;

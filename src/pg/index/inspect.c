@@ -49,10 +49,10 @@ typedef struct Check
 } Check;
 
 /*
- * May the page lack this row? It may if the row was deleted before one of the page's horizons. The horizon for
- * standbys counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this
- * server's table yet. On a standby no lock keeps summarizers out. So after the page of the table was read, the row
- * may have been deleted and left out of a new summary.
+ * May the page lack this row? It may if the id of the transaction that deleted the row is less than one of the page's
+ * two horizons. The standby horizon counts here on every server: the index need not have a row that only snapshots of
+ * standbys can see, even if VACUUM has not removed the row yet. On a standby no lock keeps summarizers out. So after
+ * the page of the table was read, the row may have been deleted and left out of a new summary.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
@@ -112,7 +112,8 @@ check_row(const BfRow *row, void *argument)
 }
 
 /*
- * Has this range not begun, as the meta page says now? On a standby it may have begun since the geometry was read.
+ * Does the meta page say, even now, that this range has not begun? On a standby the range may have begun since the
+ * geometry was read.
  */
 static bool
 has_not_begun(const Check *check, int level, uint32 range)
@@ -122,8 +123,8 @@ has_not_begun(const Check *check, int level, uint32 range)
 }
 
 /*
- * Raises an error unless all pages of a group are its filter pages. The states on them must exist, and the ranges
- * that have not begun must be unsummarized.
+ * Raises an error unless all pages of a group are its filter pages, with valid states, and unless the ranges that
+ * have not begun are unsummarized there. A page of a group that was replaced meanwhile is accepted.
  */
 static void
 check_group(Check *check, const BfGroup *group)

@@ -1,14 +1,14 @@
 /*
- * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of GIN operator
- * classes, and keeps to what PostgreSQL's GIN does around these calls (ginNewScanKey() in ginscan.c, ginlogic.c):
- * which out parameters are preset, and how a class without triConsistent is asked.
+ * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of a class with keys
+ * inside values (keys.h), and does around these calls what PostgreSQL's GIN does (ginNewScanKey() in ginscan.c,
+ * ginlogic.c): which out parameters are preset, and how a class without triConsistent is asked.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
  * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - keys of a query with more than BF_FEW_KEYS keys, because only some of them are looked for (leave_some()).
+ * - keys that are not looked for, because the query has more than BF_FEW_KEYS keys (leave_some()).
  */
 #include "index/key_search.h"
 
@@ -42,8 +42,8 @@ typedef struct KeyQuery
 #define MOST_MAYBE_KEYS 4
 
 /*
- * Does consistent say no to every combination of the keys that may be there (GIN_MAYBE), if at least one of them is?
- * The answer is false without asking if they are more than MOST_MAYBE_KEYS.
+ * Does consistent say no to every combination of one or more of the keys that may be there (GIN_MAYBE)? If there are
+ * more such keys than MOST_MAYBE_KEYS, consistent is not asked, and the result is false.
  */
 static bool
 consistent_says_no(KeyQuery *query)
@@ -167,7 +167,7 @@ struct Remembered
 	bool		can_match;
 };
 
-/* If a search has more keys than this, nobody finds out which of them are required. */
+/* If a search has more keys than this, it is not found out which of them are required. */
 #define MOST_KEYS_TRIED 1024
 
 static bool

@@ -33,7 +33,7 @@ bf_index_item_type(Relation index, int column)
 		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
 }
 
-/* The function that says whether a query matches: triConsistent, or consistent if there is no triConsistent. */
+/* The function that says whether a value can match a query: triConsistent; or consistent, if the class lacks that. */
 static Oid
 consistent_function(Relation index, int column)
 {

@@ -23,7 +23,7 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 
 /*
  * The number of pages of a column that tell well enough how full a range is. If a group has many ranges, a page has
- * one line of each.
+ * one line of each range.
  */
 #define BF_PAGES_THAT_TELL 16
 

@@ -14,10 +14,10 @@
 #define SAMPLED_RANGES 4
 
 /*
- * Sets lines[] to the sizes of a new group on level 0, from up to SAMPLED_RANGES ranges that are read. `candidates`
- * ranges of the group have all their pages, and those that are read lie evenly among these. If these are fewer than
- * SAMPLED_RANGES, ranges before the group are candidates too, at most as many as the group has: one range says little
- * about those to come.
+ * Sets lines[] to the sizes of a new group on level 0, from up to SAMPLED_RANGES ranges that are read. The first
+ * `candidates` ranges of the group have all their pages, and the ranges that are read lie evenly among these. If
+ * `candidates` is less than SAMPLED_RANGES, ranges before the group may be read too, because one range says little
+ * about those to come: as many as the group has ranges, if there are so many.
  */
 static void
 size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

@@ -48,8 +48,8 @@ bf_index_init(void)
 }
 
 /*
- * The rate has two names, because the functions of filters call it fpr. Only one of them may be given: both would be
- * two rates.
+ * The rate has two names, because the functions of filters call it fpr. Only one of them may be given, since an index
+ * has one rate.
  */
 #define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
 

@@ -292,7 +292,10 @@ read_pages(void *argument)
 	buffer = bf_index_read_page(overview->index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = bf_index_meta_page(overview->index, BufferGetPage(buffer));
-	/* The length is taken again: a group that was added since may lie behind the first one. */
+	/*
+	 * The length is taken again: a group that was added since may lie behind the end of the file that was found
+	 * before.
+	 */
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	pages_per_range = meta->pages_per_range != 0 ? meta->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
@@ -300,8 +303,8 @@ read_pages(void *argument)
 	overview->summarized = Min(begun, overview->ranges);
 	/*
 	 * The index is called too full if ranges above level 0 stayed too full when they were summarized anew
-	 * (least_in_vain). But if all of them have rates as high as that of a range with far more items than the others,
-	 * it is not: another index would have such ranges too.
+	 * (least_in_vain). But the index is not called too full if all these ranges have rates as high as that of a range
+	 * with far more items than the others: an index that is built anew would have such ranges too.
 	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)

@@ -167,7 +167,7 @@ measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	return most;
 }
 
-/* Is a range with this rate to be summarized anew? It is not if ranges with about this rate were, in vain. */
+/* Is a range with this rate to be summarized anew? It is not if that was in vain for ranges with about this rate. */
 static bool
 is_worth_it(const BfGeometry *geometry, double rate)
 {

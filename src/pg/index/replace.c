@@ -41,7 +41,8 @@
 /*
  * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
  * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. In one
- * run at most the share MOST_SAMPLED of the heap is read for this; but one group is looked at in any case.
+ * run no further group is sampled when the share MOST_SAMPLED of the heap was read for this; but one group is sampled
+ * in any case.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
@@ -418,8 +419,8 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 /* ------------------------------------------------------------------------ moving */
 
 /*
- * Groups are moved to free pages only if there are at least LEAST_FREE_PAGES of these, and if they are at least
- * LEAST_FREE_SHARE of the file.
+ * Groups are moved to free pages only if at least LEAST_FREE_PAGES pages of the file are free, and at least the share
+ * LEAST_FREE_SHARE of it.
  */
 #define LEAST_FREE_PAGES 64
 #define LEAST_FREE_SHARE 0.25

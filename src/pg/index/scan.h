@@ -140,8 +140,8 @@ typedef struct BfExpectation
 extern BfExpectation bf_index_expect(Relation index, AttrNumber column, double items);
 
 /*
- * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
- * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the
+ * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared.
+ * If the result is false, the row surely is not. The value may be stored out of line; memory for it is taken from the
  * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
  * in this search; the value is not NULL.
  */

@@ -208,8 +208,8 @@ void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
 	/*
-	 * This raises an error if an operator class was changed after the index was built. It comes before the first call
-	 * of a function of these classes.
+	 * This raises an error if an operator class was changed after the index was built. So the geometry is read here,
+	 * before the first call of a function of these classes.
 	 */
 	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)

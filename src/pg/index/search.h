@@ -39,7 +39,8 @@ typedef struct Condition
 	int			column;			/* from 0 */
 	bool		is_hashed;		/* the hashes fit the index that was asked last */
 	bool		given;			/* the caller has hashed the items, under `collation` */
-	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
+	/* no range can be ruled out: IS NOT NULL, keys that say nothing, or given hashes that do not fit the index */
+	bool		unknown;
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order */
 	BfKeySearch *by_keys;		/* NULL: the items are values */

@@ -16,8 +16,8 @@
 
 /*
  * In a table of at most this many pages (125 ranges of 32) ranges are made longer, up to 32 pages, until there are at
- * most 62 of them, which make one group. With some more a group would leave up to half of each page empty, so they
- * become two (bf_index_group_to_build()).
+ * most 62 of them, which make one group. With a few ranges more, one group would leave up to half of each page empty,
+ * so the ranges would become two groups (bf_index_group_to_build()).
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -360,7 +360,7 @@ static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 _Static_assert(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
 _Static_assert(BF_POSITIONS(BF_INDEX_MAX_RANGES) >= 1, "a page has a position of the largest group");
 
-/* The largest group size that uses its pages well and is not larger than this. */
+/* Returns the largest of good_sizes[] that is at most `most`. If there is none, returns `most`, but at least 1. */
 static uint32_t
 good_group_size(uint32_t most)
 {
@@ -440,8 +440,8 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*
-	 * The group ends at the next one of ends[]; or at a later one, if ranges up to there are available and fill their
-	 * pages.
+	 * The group ends at the next one of ends[]. If more ranges are available than it has then, it ends at a later
+	 * one, as long as it fills its pages well.
 	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))

@@ -1,5 +1,5 @@
 /*
- * space.c: finds free pages in an index, and gives those at its end back.
+ * space.c: finds free pages in an index, and cuts free pages off the end of its file.
  *
  * No list of free pages is kept: a page is free if no group and no directory page is there. So a crash loses no page.
  *
@@ -139,12 +139,11 @@ flush_publications(Relation index)
 }
 
 /*
- * Before 15.11, 16.7 and 17.3 RelationTruncate() differs from later versions in three ways. None of them does harm
- * here:
+ * Before 15.11, 16.7 and 17.3 RelationTruncate() differs from later versions in three ways, which do no harm here:
  * - It flushes the WAL only if the relation has a free space map or a visibility map, and a bf index has none. After
  *   a crash the file could be short on disk, while the WAL that took the groups at its end out of the directory is
- *   lost. Then the directory would lead behind the end of the file. So this WAL is flushed first. If only the record
- *   of the truncation is lost, the file may be longer on a standby than here, by free pages.
+ *   lost. Then the directory would name pages behind the end of the file. So this WAL is flushed first. If only the
+ *   record of the truncation is lost, the file may be longer on a standby than here, by free pages.
  * - If it fails, it has already dropped the buffers of the pages, so their older content may come back from disk. But
  *   no group is there, no session has a geometry that leads there, and whoever takes such a page writes all of it.
  * - A checkpoint may end before the shorter file is on disk. Then after a crash of the system the file is longer, by

@@ -3,9 +3,9 @@
  *
  * A summarizer first counts a publication on the meta page, so that writers look again where ranges have begun. Then
  * it writes placeholders on all pages of the group, and counts another publication, so that writers forget what they
- * have seen there. Then it takes the heap's length, then it reads the heap, and then it writes the bits and the
- * state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a
- * time: its callers hold a ShareUpdateExclusiveLock on the heap, as VACUUM does.
+ * have seen there. Then it takes the heap's length, then it reads the heap, and then it writes the bits and the state
+ * "summarized" (or "full", without bits), page by page. README.md proves that no row is lost in this order. There is
+ * one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
 #include "index/refresh.h"
 #include "index/tape.h"
@@ -192,7 +192,10 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 	return done;
 }
 
-/* Makes groups for the ranges of a level from `first` to `end` (exclusive), and summarizes them. Returns how many. */
+/*
+ * Makes groups for the ranges of a level up to `end` (exclusive). Summarizes those ranges from `first` to `end` that
+ * are not summarized yet, and returns their number.
+ */
 static int64
 summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
 {
@@ -217,7 +220,10 @@ summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, B
 
 /* -------------------------------------------------------------------- upper levels */
 
-/* Summarizes the ranges of the levels above 0 that the heap fills. Returns how many. */
+/*
+ * Summarizes those ranges of the levels above 0 that the heap fills and that are not summarized yet. Returns their
+ * number.
+ */
 static int64
 summarize_upper_levels(const BfSummarizer *work)
 {

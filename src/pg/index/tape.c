@@ -128,7 +128,7 @@ bf_index_begin_batch(BfTapeWriter *writer, uint32 batch)
 	name_batch(name, batch);
 	writer->file = BufFileCreateFileSet(&writer->files->fs, name);
 	writer->batch = batch;
-	/* its last block counts in full, however little is in it */
+	/* the last block of a file counts in full, however little is in it */
 	writer->bytes += BLCKSZ;
 }
 

@@ -9,8 +9,9 @@
 #include "storage/buf.h"
 
 /*
- * Takes the lines of a filter page into use and logs that, unless they are in use already. To be called before a
- * range on it becomes anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
+ * Takes the lines of a filter page into use and logs that, unless they are in use already. To be called before the
+ * first range on the page gets another state than "unsummarized". REQUIRES: the buffer is locked exclusively, and was
+ * checked.
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 

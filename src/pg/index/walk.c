@@ -21,7 +21,10 @@
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
-/* Leaves a sample of a condition's items in it, if there are many. Returns how many times as many there were. */
+/*
+ * If a condition has more than MOST_ITEMS values, leaves a sample of them in it. Returns how many times as many there
+ * were before; 1 if all are left. (Of keys inside values all are left.)
+ */
 static double
 sample_items(Condition *condition)
 {
