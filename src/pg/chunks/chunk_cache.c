@@ -66,10 +66,7 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/*
-	 * found[i]: where chunk number i of the caller's list was found the last time. So its memory can be fetched
-	 * ahead.
-	 */
+	/* found[i]: the entry where chunk number i of the caller's list was found the last time. It is prefetched. */
 	CachedChunk **found;		/* an element may be NULL, or another chunk if the list has changed */
 	int			found_count;
 };
@@ -307,9 +304,9 @@ make_room(ChunkCache *cache, int count)
 }
 
 /*
- * While chunk number `at` is asked, memory of later chunks is fetched: the entry of chunk at + AHEAD_CHUNK, the probe
- * of chunk at + AHEAD_PROBE, and so on. The address of each piece is read from the piece above it, which has been
- * fetched by then.
+ * While chunk number `at` is asked, memory of later chunks is prefetched: the entry of chunk at + AHEAD_CHUNK, the
+ * probe of chunk at + AHEAD_PROBE, and so on. The address of each piece is read from the piece before it, which is in
+ * the cache by then.
  */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12
@@ -322,7 +319,7 @@ found_at(const ChunkCache *cache, int at)
 	return at < cache->found_count ? cache->found[at] : NULL;
 }
 
-/* Has the memory fetched that the questions about the next chunks of the list will need. */
+/* Prefetches the memory that the questions about the next chunks of the list will need. */
 static void
 fetch_ahead(const ChunkCache *cache, int at, const BfSearch *search)
 {
@@ -378,9 +375,9 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 }
 
 /*
- * May it be remembered how the index is asked? It must be valid, without indcheckxmin, and not partial. It was
- * valid when it was opened; it is tested again here, because a message that has come since then came before the
- * relations were marked, and would not make the entry stale.
+ * May the cache remember how this index is asked? The index must be valid, without indcheckxmin, and not partial. It
+ * was valid when it was opened. This is tested again here, because a message that has come since then came before the
+ * relations were marked, so it would not make the entry stale.
  */
 static bool
 is_lasting(Relation index)

@@ -34,7 +34,7 @@ typedef struct ChunkCounts
 	int64		asked;			/* chunks that were judged */
 	int64		read;			/* chunks that were read, wholly or only the pages that an index named */
 	int64		read_in_vain;	/* how many of the chunks that were read had no row that matched */
-	int64		because[CHUNK_REASONS];
+	int64		because[CHUNK_REASONS];	/* for each reason, how many chunks have it as their verdict */
 } ChunkCounts;
 
 extern void chunk_add_counts(ChunkCounts *sum, const ChunkCounts *counts);

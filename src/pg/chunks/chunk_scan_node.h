@@ -34,7 +34,8 @@ enum ChunkScanPrivate
 	CHUNK_SCAN_COLUMNS,			/* for each entry of custom_scan_tlist, the parent's column; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
 	CHUNK_SCAN_SELECTED,		/* those of CHUNK_SCAN_COLUMNS that the user must be allowed to read */
-	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise INT_MAX */
+	/* one integer: if the query has *, how many columns the parent had when it was parsed; otherwise INT_MAX */
+	CHUNK_SCAN_STAR,
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
 

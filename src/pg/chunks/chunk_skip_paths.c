@@ -112,7 +112,7 @@ may_be_pruned_at_run_time(const RelOptInfo *rel)
 
 /* ------------------------------------------------------------------- estimating */
 
-/* Returns the positions of those conditions of a child that one of its bf indexes can answer alone. */
+/* Returns the positions of those conditions of a child each of which one of its bf indexes can answer by itself. */
 static Bitmapset *
 answered_conditions(PlannerInfo *root, RelOptInfo *child)
 {
@@ -234,8 +234,8 @@ workers_are_demanded(const RelOptInfo *rel)
 /*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
  * plan is parallel safe. Without partial paths the plan would not be. Then the outer query, which may be the larger
- * one, could no longer be parallel. An outer query does not show which of its subqueries are in FROM. So if it has
- * one elsewhere, all of them count.
+ * one, could no longer be parallel. An outer query does not show which of its subqueries are in FROM. So if the outer
+ * query has a subquery anywhere else, all its subqueries count.
  */
 static bool
 may_be_in_expression(const PlannerInfo *root)

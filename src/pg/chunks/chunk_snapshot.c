@@ -49,8 +49,8 @@ chunk_report_changed(const char *parent)
 }
 
 /*
- * Is this newest row of pg_class surely the one that the snapshot sees? False also for a row that the transaction
- * itself has written: it may have been written before the snapshot was taken, or after.
+ * Is this newest row of pg_class surely the one that the snapshot sees? False also for a row that the current
+ * transaction has written, before or after the snapshot was taken.
  */
 static bool
 sees_newest(HeapTuple row, Snapshot snapshot)

@@ -26,7 +26,7 @@
 #include "base/memory.h"
 #include "chunks/join_keys.h"
 
-/* A set begins with room for so many keys. */
+/* A set begins with room for this many keys. */
 #define FIRST_ROOM 64
 
 /* The type of values that are kept. */

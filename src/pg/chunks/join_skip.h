@@ -60,8 +60,8 @@ enum JoinKeysPrivate
 
 /*
  * In the CustomScan JoinSkip, lefttree is the scan. custom_exprs has for each key the expression that the join
- * compares with it, over the scan's result. custom_private has these lists of the same length, with an element for
- * each key:
+ * compares with it; the Vars of the expression refer to the scan's result. custom_private has these lists of the same
+ * length, with an element for each key:
  */
 enum JoinSkipPrivate
 {

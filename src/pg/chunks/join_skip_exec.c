@@ -39,7 +39,8 @@ typedef struct KeyQuestion
 
 	/* for EXPLAIN ANALYZE, which tests what was read in vain */
 	Oid			type;			/* the index hashes the column's values as this type */
-	ExprState  *value;			/* the expression that is compared with the keys, over a row of the scan */
+	/* the expression that is compared with the keys; its Vars refer to a row of the scan */
+	ExprState  *value;
 	ItemHasher *hasher;
 	const JoinKeySet *tested;	/* the set, if the scan that is running was limited by it */
 } KeyQuestion;

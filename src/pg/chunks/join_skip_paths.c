@@ -61,8 +61,9 @@ typedef struct Expectation
 
 /*
  * Sets *expectation to what an index of this table is expected to do if it is asked about the keys of a join.
- * `clause` is the join's clause, over the table's columns and a parameter. `keys` is the number of keys. `rows` is
- * how many rows of the table are expected to find a partner. Returns false if there is no such index.
+ * `clause` is the join's clause, with the table's side on the left and a parameter on the right. `keys` is the number
+ * of keys. `rows` is how many rows of the table are expected to find a partner. Returns false if there is no such
+ * index.
  */
 static bool
 expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
@@ -112,7 +113,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 
 /* ----------------------------------------------------------- a table with its children */
 
-/* Returns a clause over the columns of a table as one over the columns of its child. */
+/* Turns a clause on the columns of a table into one on the columns of its child. */
 static Node *
 clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo *table)
 {

@@ -71,7 +71,7 @@ enum PartitionScanPrivate
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
-/* The partitions that the node's paths for one relation of the planner read. */
+/* The partitions that are read by the node's paths for one RelOptInfo. */
 typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
@@ -101,7 +101,7 @@ extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 
 /*
  * Notes that the statement has to be planned again, without the node, because this table cannot or should not get it.
- * `why` completes "not used: ...".
+ * EXPLAIN (VERBOSE) shows `why` as "No PartitionScan Because".
  */
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
@@ -132,7 +132,10 @@ extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
 /* partition_scan_estimate.c */
 
-/* Sets the relation's numbers of rows and pages, and its columns' widths, to those of all partitions together. */
+/*
+ * Sets the relation's numbers of rows and pages to estimates for all partitions together, from the pg_class rows of
+ * up to 16 of them. Sets the columns' widths from the statistics of all partitions.
+ */
 extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
 
 /*

@@ -4,9 +4,8 @@
  *
  * The planner expands a partitioned table unless `inh` is false in its range table entry, as it is for ONLY. So
  * before the planner is called, `inh` is set to false for each table that may get the node, and the entry is marked.
- * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only
- * there can it be told whether the node can and should be used. The statement is planned again from a copy, without
- * marks,
+ * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only that
+ * file can tell whether the node can and should be used. The statement is planned again from a copy, without marks,
  * - if a marked table cannot or should not get the node;
  * - if the planner never asks for the paths of a marked table, which would lose all its rows in the plan;
  * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.

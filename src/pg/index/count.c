@@ -123,7 +123,7 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 /*
  * Adds the hashes of sample `from` to sample `to`, and leaves `from` empty. The result has at least as many zeros as
  * each of the two. Nothing is lost by that: the sample with fewer zeros contains all its hashes that end with more
- * zeros. Fewer zeros would not do: the sample with more zeros alone had too many hashes before it was halved.
+ * zeros. Fewer zeros would not do: before it was halved, the sample with more zeros had too many hashes by itself.
  */
 static void
 move_sample(Sample *from, Sample *to, const sb_memory *memory)

@@ -206,7 +206,7 @@ add_directory_page(Relation index, uint32 number)
 	end_change(&change);
 }
 
-/* Sees to it that the directory has a page for entry `entry`. Returns false if it cannot be so long. */
+/* Sees to it that the directory has a page for entry `entry`. Returns false if the directory cannot be so long. */
 static bool
 make_room(Relation index, uint32 entry)
 {

@@ -65,7 +65,7 @@ extern void bf_index_note_in_vain(Relation index, double rate);
  */
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
-/* The ranges of level 0 that are full in a column. */
+/* How many ranges of level 0 are full in at least one column, and the first of them. */
 typedef struct BfFullRanges
 {
 	uint32		count;

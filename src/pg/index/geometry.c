@@ -81,9 +81,9 @@ copy_entries(Directory *directory, uint32 first, void *entries, uint32 count)
 }
 
 /*
- * Reads the entries on the meta page, and then those on directory pages. REQUIRES: the meta page is locked. It stays
- * locked, since every change of an entry changes the meta page, too. If a directory page lies at or behind *end, sets
- * *end to the block behind the last one.
+ * Reads the entries on the meta page, and then those on directory pages. REQUIRES: the meta page is locked, and stays
+ * so. Then no entry changes, since every change of an entry changes the meta page, too. If a directory page lies at
+ * or behind *end, sets *end to the block behind the last one.
  */
 static void
 read_directory(Relation index, BfMetaPage *meta, BlockNumber blocks, BlockNumber *end, Directory *directory)

@@ -104,7 +104,7 @@ number_of(const Pages *all, const BfPageAdditions *one)
 	return one->additions[0].line / all->group->positions;
 }
 
-/* Is something to be done on a page with this content? */
+/* Does one of the items of `one` have to be added to a page with this content? */
 static bool
 is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
 {
@@ -291,9 +291,9 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Stateme
 }
 
 /*
- * Does this block lie behind the ranges that have begun, and does the geometry say anything but "unknown" of the
- * pages there? Then the writer has to change that to "unknown". The geometry is right if nothing was published since
- * it was read.
+ * Does this block lie behind the ranges that have begun, and does the geometry say something other than "unknown" of
+ * the pages there? Then the writer has to change that to "unknown". The geometry is right if nothing was published
+ * since it was read.
  */
 static bool
 is_beyond(const BfGeometry *geometry, BlockNumber block)

@@ -67,7 +67,7 @@ extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryCon
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
 												  Oid *key_type);
 
-/* Does this column of an index have the same functions, and are its keys hashed in the same way? */
+/* Does this column of an index have the functions and options of *keys, and are its keys hashed in the same way? */
 extern bool bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column);
 
 extern ItemHasher *bf_index_key_hasher(const BfKeyClass *keys, MemoryContext context);

@@ -1,9 +1,9 @@
 /*
  * known.h: the conditions of an index's path whose values are known when a query is planned.
  *
- * Each partition of a table has an index of its own, and a column may have another number in it than in the table
- * that the query names. The functions here translate the numbers into those of that table. So the same condition of
- * the query is recognized in all partitions.
+ * Each partition of a table has an index of its own, and the columns of a partition may have other numbers than those
+ * of the table that the query names. The functions here translate numbers of columns into those of that table. So the
+ * same condition of the query is recognized in all partitions.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KNOWN_H
 #define STREAMBLOOM_PG_INDEX_KNOWN_H

@@ -78,7 +78,7 @@ typedef struct Overview
 
 /* ------------------------------------------------------------------------ rights */
 
-/* May the user read all rows of this table by its own name? */
+/* May the user read all rows of this table with the privileges on the table itself? */
 static bool
 may_read(Oid table)
 {
@@ -88,7 +88,7 @@ may_read(Oid table)
 		check_enable_rls(table, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* May the user read all rows of this table, by its own name or by that of a table of which it is a partition? */
+/* May the user read all rows of this table, with the privileges on it or on a table of which it is a partition? */
 static bool
 may_read_somehow(Oid table, const FormData_pg_class *form)
 {

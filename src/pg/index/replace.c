@@ -35,7 +35,7 @@
 /* In one run no further group is replaced or moved when this share of the heap was read for that. */
 #define MOST_REPLACED 0.5
 
-/* How many pages of each column are looked at before a group is replaced because of its bits. */
+/* At most this many pages of each column are looked at before a group is replaced because of its bits. */
 #define PAGES_THAT_PROVE 256
 
 /*
@@ -95,7 +95,7 @@ typedef struct LargeGroup
 	int			level;
 	uint32		first_range;
 	uint64		saved;			/* about how many pages a smaller group saves */
-	bool		by_bits;		/* its bits say so; false: a sample of its ranges does */
+	bool		by_bits;		/* its bits say that it is too large; false: a sample of its ranges says so */
 } LargeGroup;
 
 static int
@@ -164,8 +164,8 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	/*
-	 * One range of each quarter of the group is read. It is another one each time, since rows may be gone from some
-	 * ranges only.
+	 * One range of each quarter of the group is read. Which one is chosen at random in each run, since rows may be
+	 * gone from some ranges only.
 	 */
 	const uint32 quarter = group->ranges / SAMPLED_RANGES;
 	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);

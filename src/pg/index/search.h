@@ -71,7 +71,8 @@ typedef struct LevelSearch
 {
 	/* for range r of the group being searched and condition c: from word (r * conditions + c) * words on */
 	ItemSet    *found;
-	ItemSet    *below;			/* for each condition: what may be in the range that is searched on the level below */
+	/* for each condition: the items that may be in the range that is searched on the level below */
+	ItemSet    *below;
 } LevelSearch;
 
 /* A search: keys with their items hashed, for a snapshot. */

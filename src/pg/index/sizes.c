@@ -440,8 +440,8 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*
-	 * The group ends at the next one of ends[]. If more ranges are available than it has then, it ends at a later
-	 * one, as long as it fills its pages well.
+	 * The group ends at the next one of ends[]. If more ranges are available than such a group has, the end after
+	 * that is tried, and so on. An end at which the group would not fill its pages well is passed over.
 	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))

@@ -15,7 +15,8 @@ typedef struct LevelCounts
 {
 	uint32		factor;			/* ranges of level 0 in one range; 0: the index cannot have this level */
 	uint32		ranges;			/* number of ranges that the heap fills */
-	double	   *items;			/* items[r * columns + c]: how many range r has in column c; -1: not counted yet */
+	/* items[r * columns + c]: how many items range r has in column c; -1: not counted yet */
+	double	   *items;
 	BfItemCount *count;			/* the count of the range that is being counted; or NULL */
 } LevelCounts;
 

@@ -43,7 +43,8 @@ typedef struct Part
 {
 	uint64		first,
 				end;
-	double		weight;			/* how many times these pages count: a part stands for others */
+	/* how many times these pages count: a part also stands for pages that were not looked at */
+	double		weight;
 	ItemSet    *items;
 } Part;
 
@@ -106,7 +107,7 @@ find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 /*
  * Looks at groups of a level, spread evenly over the walk's parts. Afterwards the parts are those that this level has
  * left (on level 0 they are not kept). Returns how many pages of the heap are left. `prior` is the share that the
- * level is expected to leave; it stands for what was not looked at.
+ * level is expected to leave; it is used for what was not looked at.
  */
 static double
 walk_level(Walk *walk, int level, double prior)
