@@ -1,11 +1,11 @@
 /*
  * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. ask.h asks them.
  *
- * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), the same
- * two with another operator of the column's operator class, or column IS NULL. A boolean column has more forms: the
- * planner turns column = true into `column`, and column = false into NOT column. These are keys too, and so are IS
- * TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key
- * is any expression without columns; the caller decides when to evaluate it.
+ * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), one of
+ * these two with another operator of the column's operator class, or column IS NULL. A boolean column has more forms:
+ * the planner turns column = true into `column`, and column = false into NOT column. These are keys too, and so are
+ * IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a
+ * key is any expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H

@@ -46,7 +46,7 @@ bool		chunk_skip_preferred = true;
 
 /* -------------------------------------------------------------------- children */
 
-/* Is the relation a child of the other one, at any level? */
+/* Is the relation `relid` a child of `ancestor`, at any level? */
 static bool
 is_descendant(const PlannerInfo *root, Index relid, Index ancestor)
 {
@@ -263,7 +263,7 @@ take_partial_paths_away(RelOptInfo *rel, List *descendants)
 /*
  * Gives the paths of a table in a join the costs that they are expected to have with the node. Then the planner
  * decides: it reads the table by such a path, or by workers together with another table. Workers do not use the node,
- * so none of these paths may stand below a Gather.
+ * so these paths must not stand below a Gather.
  */
 static void
 set_costs_with_node(RelOptInfo *rel, Cost questions, double share)

@@ -116,7 +116,10 @@ keys_of(const JoinSkipState *state, const KeyQuestion *question)
 
 /* -------------------------------------------------------------------------- asking */
 
-/* Asks the index about all keys of the set, unless asking was in vain lately. */
+/*
+ * Asks the index about all keys of the set, unless it is passed over because asking about this set was in vain
+ * before.
+ */
 static void
 ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)
 {

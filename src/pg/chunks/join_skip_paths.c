@@ -35,7 +35,10 @@
  */
 #define CHILDREN_LOOKED_AT 8
 
-/* The number of the parameter that stands for the inner expression in all clauses here. No other parameter has it. */
+/*
+ * The number of the parameter that stands for the inner expression in all clauses here. No other parameter has this
+ * number.
+ */
 #define PARAMETER_OF_KEY INT_MAX
 
 static set_join_pathlist_hook_type previous_set_join_pathlist;
@@ -124,7 +127,7 @@ clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo 
 #endif
 }
 
-/* The same as expect_of_table(), but for a table that may have children. Some of these are looked at. */
+/* Like expect_of_table(), but for a table that may have children. Some of these are looked at. */
 static bool
 expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
 {

@@ -10,7 +10,7 @@
  * workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
- * the index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
+ * the index it passes all rows to the insert function, because ambulkdelete reports no row as present.
  */
 #include "index/build_workers.h"
 

@@ -15,7 +15,7 @@ typedef struct BfClassOptions
 	int32		vl_len_;
 	/* negative: it was not given; with the sign changed it is the class's own default */
 	double		false_positive_rate;
-	double		fpr;			/* the same by its short name; 0: it was not given */
+	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 } BfClassOptions;
 
 /* The rate for grams: a pattern of eight letters has five grams of four, and a row must have them all. */

@@ -227,8 +227,8 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 /* --------------------------------------------------------------- for cost.c */
 
 /*
- * The answer to the same question, if it was asked before; or NULL. An answer that ask_partitions() has got in
- * advance has no conditions; it is found by its shape.
+ * The answer to this question, if it was asked before; or NULL. An answer that ask_partitions() has got in advance
+ * has no conditions; it is found by its shape.
  */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)

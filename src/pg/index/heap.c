@@ -189,7 +189,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 }
 
 /*
- * The horizon for a deleted row version: a snapshot whose xmin is not less than this full transaction id does not see
+ * The horizon for a deleted row version: a snapshot whose xmin is this full transaction id or greater does not see
  * it.
  */
 static uint64

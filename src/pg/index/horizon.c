@@ -3,7 +3,7 @@
  *
  * A summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the deletion
  * can still see such a row. So each filter page keeps its *horizon*: a full transaction id that is greater than those
- * of all transactions whose deleted rows were left out. A snapshot whose xmin is not less than the horizon sees none of
+ * of all transactions whose deleted rows were left out. A snapshot whose xmin is the horizon or greater does not see
  * these rows.
  */
 #include "index/horizon.h"

@@ -95,8 +95,9 @@ can_match(KeyQuery *query)
 
 /*
  * Can a value match that has at most those hashes of the search for which present[] is true? Only queries in the
- * default search mode get here. In this mode GIN finds no value that has none of the keys, so the functions may say
- * anything about such a value. So if no key may be there, the functions are not asked, and the result is false.
+ * default search mode get here. In this mode GIN finds only values that have at least one of the keys, so the
+ * functions may say anything about other values. So if no key may be there, the functions are not asked, and the
+ * result is false.
  */
 static bool
 can_match_with(KeyQuery *query, const bool *present)

@@ -20,7 +20,7 @@ typedef struct BfOptions
 	int32		vl_len_;
 	int			pages_per_range;	/* 0: it is chosen when the first group is made */
 	double		false_positive_rate;	/* 0: it was not given */
-	double		fpr;			/* the same by its short name */
+	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 	int			levels;			/* 0: as many as are useful */
 	bool		autosummarize;
 } BfOptions;

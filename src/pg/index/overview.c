@@ -248,7 +248,7 @@ why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, c
 					pages_per_range == 1 ? "" : "s", ceil(lines * SB_BF_LINE / 1024.0), parameters->false_positive_rate);
 }
 
-/* Finds out how many pages the table has with its out-of-line values, unless somebody has locked these. */
+/* Finds out how many pages the table has with its out-of-line values, unless these are locked. */
 static void
 measure_table(Overview *overview, BlockNumber heap_blocks)
 {

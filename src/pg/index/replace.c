@@ -8,7 +8,7 @@
  * 1. On all pages of the old group the ranges become unsummarized. Nobody relies on these pages any more.
  * 2. The pages of the new group are written, with all ranges unsummarized, on free pages (space.c).
  * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
- * 4. Those of its ranges that were not unsummarized before step 1 are summarized, as in any group.
+ * 4. Those of its ranges that were summarized, full or placeholders before step 1 are summarized, as in any group.
  *
  * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
  * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). In
@@ -204,7 +204,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 
 /* ---------------------------------------------------------------- replacing one */
 
-/* Sets ranges[i] for the ranges of a group that are not unsummarized: summarized, full, or placeholders. */
+/* Sets ranges[i] to whether range i of a group is summarized, full or a placeholder. */
 static void
 find_summarized(Relation index, const BfGroup *group, bool *ranges)
 {

@@ -75,8 +75,8 @@ typedef struct BfSpan
 } BfSpan;
 
 /*
- * Pages of a heap: spans in ascending order, none of which begins where another one ends. Some may lie behind the end
- * of the heap.
+ * Pages of a heap: spans in ascending order, with a gap between each of them and the next. Some may lie behind the
+ * end of the heap.
  */
 typedef struct BfSpans
 {

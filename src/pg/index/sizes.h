@@ -57,8 +57,8 @@ extern "C" {
  * space. But the more rows a range has, the more often it has all keys of a query, in different rows. This was
  * measured with the trigrams of a log's lines, in a table of 6,000 pages (bench/keys). With 16 lines (2 pages a
  * range) a look-up of a rare word reads 250 pages of the table, and one of a rare address 415. With 32 lines (8 pages
- * a range) they read 300 and 2,350 pages, and the index has 3/5 of the size. A lower false-positive rate changes none
- * of these numbers of pages.
+ * a range) they read 300 and 2,350 pages, and the index has 3/5 of the size. With a lower false-positive rate these
+ * numbers of pages are the same.
  */
 #define BF_LINES_OF_A_RANGE 8
 #define BF_LINES_OF_A_RANGE_WITH_KEYS 16
@@ -108,7 +108,7 @@ typedef struct BfLevelToSearch
 	double		ranges;			/* ranges of the heap that the level's groups cover */
 	double		groups;
 	double		holding;		/* ranges that have what is searched for; they lie strewn over the heap */
-	double		rate;			/* the share of the ranges without it that say "maybe" all the same */
+	double		rate;			/* the share of the ranges without it that say "maybe" in vain */
 } BfLevelToSearch;
 
 /* What a search for one item reads, in the mean. */

@@ -27,7 +27,7 @@
  * Rows that were written during the build and deleted before this snapshot are not in the index. On this server the
  * commands wait for all snapshots that see such rows, but not for those of standbys. So the standby horizon is raised
  * to the next transaction id. The transactions that deleted these rows have smaller ids, so a snapshot of a standby
- * whose xmin is not smaller than the horizon sees none of these rows.
+ * whose xmin is the horizon or greater does not see these rows.
  */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)

@@ -33,7 +33,7 @@ typedef struct BfPageAdditions
 /*
  * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs
  * the change in one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are
- * locked exclusively, and were checked; the range is not unsummarized on any of the pages.
+ * locked exclusively, and were checked; on each of the pages the range is summarized or a placeholder.
  */
 extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range,
 								  int hash_count);
