@@ -21,7 +21,7 @@ use Time::HiRes qw(time);
 
 StreambloomTap::require_cluster();
 
-my $seconds = $ENV{STREAMBLOOM_SECONDS} // 45;
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 30;
 my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 my $db = StreambloomTap->new('a010');
 my $role = "streambloom_reader_$$";

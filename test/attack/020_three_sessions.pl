@@ -22,7 +22,7 @@ use Time::HiRes qw(time);
 
 StreambloomTap::require_cluster();
 
-my $seconds = $ENV{STREAMBLOOM_SECONDS} // 45;
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 30;
 my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 my $db = StreambloomTap->new('a020');
 diag("seed $seed");

@@ -33,7 +33,7 @@ my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
 StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
 	wal_consistency_checking => $checked, max_locks_per_transaction => 512, synchronous_commit => 'off');
 
-my $seconds = $ENV{STREAMBLOOM_SECONDS} // 45;
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 30;
 my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 my $db = StreambloomTap->new('a030');
 diag("seed $seed");

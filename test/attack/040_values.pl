@@ -28,7 +28,7 @@ use Time::HiRes qw(time);
 
 StreambloomTap::require_cluster();
 
-my $seconds = $ENV{STREAMBLOOM_SECONDS} // 40;
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 30;
 my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 
 my $db = StreambloomTap->new('040');

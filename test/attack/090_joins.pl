@@ -141,7 +141,7 @@ my @problems;
 # A busy machine gets more time, so that it compares enough to find what an idle one finds.
 sub goes_on
 {
-	return @problems < 4 && (Attack::seconds_left(40) > 0 || ($count{comparisons} // 0) < 1500 && ($count{rounds} // 0) < 40);
+	return @problems < 4 && (Attack::seconds_left(30) > 0 || ($count{comparisons} // 0) < 1500 && ($count{rounds} // 0) < 40);
 }
 
 sub settings
