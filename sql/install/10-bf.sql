@@ -81,13 +81,14 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- items
 
--- Two types for items. An item may be of any type, so the functions below take "any". The operators @> and <@ take anyelement, because
--- f @> ANY (array) needs an operator whose argument has an array type, and "any" has none. For both pseudo-types the parser refuses a
--- parameter without a type, such as the $1 of f @> $1 that drivers send.
+-- Two types for items. An item may be of any type, so the functions below take "any". The operators @> and <@ take
+-- anyelement, because f @> ANY (array) needs an operator whose argument has an array type, and "any" has none. For
+-- both pseudo-types the parser refuses a parameter without a type, such as the $1 of f @> $1 that drivers send.
 
--- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored as text. When the
--- function runs, it reads the text as the type of the filter's items; so it is STABLE, as input functions are. No other type is converted
--- to it. It is in the category of strings, because if an argument has no type the parser prefers the function that takes a string.
+-- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored
+-- as text. When the function runs, it reads the text as the type of the filter's items; so it is STABLE, as input
+-- functions are. No other type is converted to it. It is in the category of strings, because if an argument has no
+-- type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_untyped_item_in(cstring) IS 'I/O';
@@ -110,10 +111,10 @@ COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter 
 CREATE CAST (bf_untyped_item AS text) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query also compares with text: f @> $1 AND url = $1';
 
--- For bf || text the parser finds PostgreSQL's operator anynonarray || text as good a match as bf || "any", and raises an error. An
--- operator bf || text would also take every type with a cast to text (citext, char(n)), whose items would become text. This type is text
--- under another name. It is preferred among strings, and only text has a cast to it, so its operator takes text and untyped literals
--- only.
+-- For bf || text the parser finds PostgreSQL's operator anynonarray || text as good a match as bf || "any", and
+-- raises an error. An operator bf || text would also take every type with a cast to text (citext, char(n)), whose
+-- items would become text. bf_text_item is text under another name. It is preferred among strings, and only text has
+-- a cast to it, so its operator takes text and untyped literals only.
 CREATE TYPE bf_text_item;
 CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';
@@ -281,7 +282,8 @@ CREATE AGGREGATE bf_agg(item "any", expected_items bigint, fpr double precision)
 );
 COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at this false-positive rate (0.000001 to 0.5; null: 0.01)';
 
--- The state is bytes, and not internal: an engine that splits a query over machines can send it from one to the other.
+-- The state is of type bytea, and not internal, so that an engine that splits a query over several machines can send
+-- it from one machine to another.
 CREATE FUNCTION bf_union_agg_add(bytea, bf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_union_agg_add(bytea, bf) IS 'transition function of bf_union_agg';
 CREATE FUNCTION bf_union_agg_combine(bytea, bytea) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;

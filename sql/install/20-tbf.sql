@@ -116,7 +116,8 @@ COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for
 CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
 COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
 
--- asking. Each function of a time is immutable; the form without the time reads the clock.
+-- asking. A function with the argument at does not read the clock; tbf_count() without it does, so it is STABLE.
+-- (Where the item is a bf_untyped_item, all are STABLE: see 10-bf.sql.)
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -225,8 +226,9 @@ COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_ag
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg';
 
--- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with all parameters),
--- its weight. So an untyped third argument can only be a half-life, and a number as third argument is an error.
+-- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with
+-- all parameters), its weight. So an untyped third argument can only be a half-life, and a number as third argument
+-- is an error.
 
 CREATE AGGREGATE tbf_agg(item "any", at timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,

@@ -1,4 +1,4 @@
--- 21-tbf-estimate.sql: for the expert (docs/tbf.md)
+-- 21-tbf-estimate.sql: totals, shares, bounds of errors, and estimates of a tbf (docs/tbf.md)
 
 CREATE FUNCTION tbf_total(filter tbf, at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;

@@ -1,4 +1,4 @@
--- 22-tbf-weight.sql: tbf filters times a weight
+-- 22-tbf-weight.sql: multiplies the counts of a tbf by a weight
 
 CREATE FUNCTION tbf_scale(filter tbf, weight double precision) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;

@@ -1,4 +1,4 @@
--- 23-tbf-order.sql: filters that depend on the order of their hits, and taking hits out (docs/tbf.md)
+-- 23-tbf-order.sql: aggregates for filters that depend on the order of their hits; removing a hit (docs/tbf.md)
 
 CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;

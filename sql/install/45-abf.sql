@@ -80,14 +80,15 @@ COMMENT ON OPERATOR CLASS abf_ops USING hash IS 'compares whole filters, as = do
 COMMENT ON OPERATOR FAMILY abf_ops USING hash IS 'compares whole filters, as = does';
 
 
--- making and adding. By time the functions that add read the clock, for the latest time that an item may have.
+-- making and adding. If the filter has a window of time, the functions that add read the clock: an item later than a
+-- limit is an error.
 
 CREATE FUNCTION abf_empty(items bigint DEFAULT 100000, fpr double precision DEFAULT 0.01, within interval DEFAULT NULL,
 		hashes integer DEFAULT NULL, generations integer DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION abf_empty(bigint, double precision, interval, integer, integer) IS 'an empty filter with a window and at most the false-positive rate fpr (0.000001 to 0.5). Without within, the window is the last so many items (1 or more). With within (1 microsecond to 36,500 years, not in months) the window is that time, and items says how many items are expected in it (Shtul, Baquero, Almeida 2020). hashes (1 to 32) and generations of a window (1 to 96) are chosen if they are null';
 
--- The filter decides whether an item needs a time: it does if the filter has a window of time, and has none if the filter counts items.
+-- An item must have a time if the filter has a window of time, and must have none if the window is a number of items.
 CREATE FUNCTION abf_add(filter abf, item "any", at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_add(abf, "any", timestamptz, timestamptz) IS 'the filter after one more item. at: the time of the item, if the filter has a window of time, and only then; items may come late, and in any order. not_after: a later item is an error (null: the window, but at least a minute and at most a day, after the transaction began). The filter is copied, so abf_add_all() is the way to add many';
@@ -198,7 +199,8 @@ COMMENT ON FUNCTION abf_histogram(abf) IS 'the slices of the filter, the newest 
 CREATE FUNCTION abf_sketch(filter abf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_sketch(abf) IS 'the filter as a line of text: its window, number of items, fill, current false-positive rate, and how many bits the slices have, the oldest first';
 
--- Aggregates. By items their result depends on the order of the rows, so these have no combine function. By time it does not.
+-- Aggregates. If the window is a number of items, the result depends on the order of the rows, so these aggregates
+-- have no combine function. With a window of time it does not depend on the order, and there is one.
 
 CREATE FUNCTION abf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION abf_agg_add(internal, "any") IS 'transition function of abf_agg';

@@ -232,7 +232,8 @@ CREATE FUNCTION ibf_duplicate(item "any", importance double precision, filter ib
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
 
--- calculators; sbf_stable_point() and sbf_false_positive_bound() serve two_class and multi_class too
+-- calculators. For the schemes two_class and multi_class, sbf_stable_point() and sbf_false_positive_bound() can be
+-- used too, with shares.
 
 CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
 		scheme text DEFAULT 'multi_class') RETURNS double precision

@@ -1,8 +1,8 @@
 -- The index access method bf (docs/index.md).
 --
--- Names: functions that BRIN has too are called as BRIN's, with bf for brin (bf_summarize_new_values, bf_summarize_range,
--- bf_desummarize_range), and CALL bf_summarize does the same for a whole table. Functions that look into an index begin with
--- bf_index_. bf_of makes a value of type bf.
+-- Names: functions that BRIN has too are called like BRIN's, with bf instead of brin (bf_summarize_new_values,
+-- bf_summarize_range, bf_desummarize_range). The procedure bf_summarize summarizes all bf indexes of a table.
+-- Functions that look into an index begin with bf_index_. bf_of makes a value of type bf.
 
 CREATE FUNCTION bf_index_handler(internal) RETURNS index_am_handler AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access method bf';
@@ -10,8 +10,8 @@ COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access m
 CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
 COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages, which say that a range does not hold a value';
 
--- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)). The functions differ in the rate of a
--- class if neither the column nor the index says another one.
+-- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)). Each function has another
+-- default of the rate, for columns where neither the column nor the index gives one.
 
 CREATE FUNCTION bf_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_class_options(internal) IS 'options of an operator class of the index access method bf: false_positive_rate, 0.001 if nothing is said';
@@ -20,8 +20,9 @@ COMMENT ON FUNCTION bf_key_class_options(internal) IS 'options of an operator cl
 CREATE FUNCTION bf_many_key_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_many_key_class_options(internal) IS 'the options of an operator class for keys inside values whose queries have many keys (trigrams, for example): false_positive_rate, default 0.05';
 
--- Operator classes under which a value is an item. Each has one operator, which is the = by which items of the type are hashed.
--- Operators between two types are in a family only if equal values of the two types have the same hash.
+-- Operator classes for which a value of the column is an item. Each has one operator: the = that agrees with the hash
+-- of the type's items. A family has an operator between two types only if equal values of the two types have the same
+-- hash.
 
 CREATE OPERATOR FAMILY integer_ops USING bf;
 CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =, FUNCTION 7 (int2) bf_class_options(internal);
@@ -70,8 +71,8 @@ CREATE OPERATOR CLASS array_eq_ops FOR TYPE anyarray USING bf AS OPERATOR 1 =, F
 CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =, FUNCTION 7 (anyrange) bf_class_options(internal);
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =, FUNCTION 7 (anymultirange) bf_class_options(internal);
 
--- Operator classes for keys inside values (docs/searching.md). They are named as GIN's, have the operators and strategy numbers
--- of GIN's, and use the support functions of PostgreSQL's GIN operator classes as they are.
+-- Operator classes for keys inside values (docs/searching.md). They have the names, the operators and the strategy
+-- numbers of PostgreSQL's GIN operator classes, and use their support functions as they are.
 
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS
 	OPERATOR 7 @>, OPERATOR 9 ? (jsonb, text), OPERATOR 10 ?| (jsonb, text[]), OPERATOR 11 ?& (jsonb, text[]),
@@ -109,7 +110,7 @@ CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS
 	FUNCTION 7 (anyarray) bf_key_class_options(internal),
 	STORAGE anyelement;
 
--- The comments are shown by \dAc+ and \dAf+.
+-- In psql, \dAc+ and \dAf+ show these comments.
 COMMENT ON OPERATOR FAMILY integer_ops USING bf IS 'bf indexes on integers of all sizes';
 COMMENT ON OPERATOR FAMILY float_ops USING bf IS 'bf indexes on floating-point numbers of both sizes';
 COMMENT ON OPERATOR FAMILY text_ops USING bf IS 'bf indexes on text and name';

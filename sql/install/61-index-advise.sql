@@ -20,7 +20,7 @@ CREATE FUNCTION bf_index_advise(
 ) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION bf_index_advise(regclass, text[], integer) IS 'samples a table and says for each column what an index on it would take and read: distinct values, on how many pages one lies, bytes of a bf index, a B-tree and a GIN index, pages that a look-up reads for a value that is absent, rare or the most frequent one, whether a bf index pays, and the statement that makes it';
 
--- One column, by its name alone.
+-- The same for one column: its name is given as a text, without an array.
 CREATE FUNCTION bf_index_advise(
 	relation regclass,
 	columns text,

@@ -1,6 +1,7 @@
--- The view bf_indexes over the bf indexes of the tables that one may read (docs/operations.md). Functions and types are named with
--- their schema, because whoever reads the view runs them. The constant of type regproc is the procedure itself, wherever the extension
--- is, and is written with the schema if it needs one.
+-- The view bf_indexes over the bf indexes of the tables that one may read (docs/operations.md). The names of
+-- functions and types have their schema, because each reader of the view runs them with his own search_path. A
+-- constant of type regproc holds the OID of the function, so it is right in whatever schema the extension is, and is
+-- printed with this schema if the search_path lacks it.
 
 CREATE FUNCTION bf_index_overview(
 	index regclass,

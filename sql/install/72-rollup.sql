@@ -1,9 +1,11 @@
--- 72-rollup.sql: roll-ups, which are tables of tbf rows made of a log by tbf_rollup_refresh(): the list of them, and making and dropping
--- one (docs/rollups.md).
+-- 72-rollup.sql: the table of roll-ups, and the functions that make and drop one (docs/rollups.md). A roll-up is a
+-- table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day, in a
+-- filter of type tbf, and a list of the hottest items.
 --
--- Each function runs with the rights of its caller. The bodies in PL/pgSQL are text, so the names in them are looked up when they run:
--- they set search_path to pg_catalog, and name the objects of this extension by its schema, wherever that is. The functions that take
--- the caller's search_path are SQL with a parsed body, which needs no search_path.
+-- Each function runs with the rights of its caller. Names in a PL/pgSQL body are looked up when the function runs. So
+-- these functions set search_path to pg_catalog, and write the schema of this extension before the names of its
+-- objects. Functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was
+-- created, so the function can run with its caller's search_path.
 
 CREATE TABLE tbf_rollup (
 	rollup regclass PRIMARY KEY,
@@ -44,10 +46,10 @@ COMMENT ON COLUMN tbf_rollup.counted_to IS 'time of the newest hit at the beginn
 COMMENT ON COLUMN tbf_rollup.last_error IS 'why the last refresh failed; null: it did not';
 COMMENT ON COLUMN tbf_rollup.last_error_at IS 'when it failed first with this error';
 
--- A table that was dropped without tbf_rollup_drop() leaves a row behind, which need not be restored.
+-- If a roll-up is dropped by DROP TABLE, its row in tbf_rollup stays. pg_dump leaves such rows out.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
 
--- An error if there can be no roll-up with these parameters.
+-- Raises an error if a roll-up cannot have these parameters.
 CREATE FUNCTION tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -87,8 +89,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
--- The expressions in a row are run by the owner of the roll-up, so nobody else may write them. What the rows of a roll-up were made by cannot be changed,
--- because the same hits would fall into other buckets.
+-- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have
+-- these rights may write the definition. tiers, group_columns and zone cannot be changed: they say in which bucket
+-- and group a hit was counted, and a refresh would not find it in another one.
 CREATE FUNCTION tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -121,7 +124,8 @@ END $$;
 COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
 
--- The definition of a roll-up, or an error that says what is none.
+-- The definition of a roll-up, which is its row in tbf_rollup. Raises an error if rollup is null, has no row there,
+-- or is a table that was dropped.
 CREATE FUNCTION tbf_rollup_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	definition record;
@@ -136,7 +140,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the functions of roll-ups: the definition of a roll-up, or an error';
 
--- The same for what runs the expressions of the definition: nobody but the owner runs them, and nobody is lent the owner's rights.
+-- Like tbf_rollup_definition(), for functions that run the expressions of the definition. Also raises an error unless
+-- the current user is the owner of the roll-up, so that what the owner has written never runs with the rights of
+-- another role.
 CREATE FUNCTION tbf_rollup_own_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	definition record;
@@ -151,18 +157,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass) IS 'implementation of tbf_rollup_refresh(): the definition of a roll-up of the current user, or an error';
 
--- The time so long before another one, or -infinity where it would be out of range. Roll-ups count no hits of before
--- 4712 BC: the start of a bucket, the hour before it, and its time in any zone have to be values of their types, which
--- begin in November 4714 BC.
+-- The time at - span, or -infinity if that is before 4712 BC, as roll-ups count no hits from before 4712 BC. From a
+-- hit are calculated the start of its bucket, the time an hour before this start, and local times in any zone. They
+-- must not be before November 4714 BC, where PostgreSQL's timestamps begin.
 CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
 END;
 COMMENT ON FUNCTION tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
 
--- An error if row-level security applies to the source, or to a table that it reads as a view. Where it does, and
--- row_security is off, PostgreSQL refuses the query instead of hiding rows. If the query is refused as well when it is
--- on, the reason was another one. The functions that read the source have row_security off too.
+-- Raises an error if row-level security applies to the source or, if this is a view, to a table that the view reads.
+-- With row_security off, PostgreSQL refuses a query on such a table instead of hiding rows. If PostgreSQL refuses the
+-- query with row_security on, too, the reason is another one, and that error is raised as it is. The functions that
+-- read the source have row_security off as well.
 CREATE FUNCTION tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
 	reason text;
@@ -178,9 +185,10 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The start of the bucket that has a time. Days, and longer buckets, begin at midnight in the zone: at the first one where clocks are put
--- back over midnight, and at the first moment of the day where they are put forward over it. (date_trunc() takes the second midnight,
--- so it can return a time that is later than its argument.)
+-- The start of the bucket to which the time at belongs. Days, and longer buckets, begin at midnight in the zone. If
+-- clocks are put back over midnight, they begin at the first of the two midnights; if clocks are put forward over
+-- midnight, at the first moment of the day. (date_trunc() takes the second midnight, so it can return a time that is
+-- later than its argument.)
 CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT pg_catalog.date_trunc(unit, at, zone) - CASE WHEN unit NOT IN ('minute', 'hour')
@@ -277,7 +285,8 @@ BEGIN
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
-	-- what cannot be an item of a filter: a null one is enough to see it
+	-- tbf_agg() raises an error if the type cannot be that of an item. It does so for a null item, too, so the query
+	-- reads no rows.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
 		extension, type.nspname, type.typname, item, source);
 	EXECUTE format('CREATE TABLE %s (
@@ -285,9 +294,10 @@ BEGIN
 		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
 		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL) WITH (toast_tuple_target = 8160)', place, extension, type.nspname, type.array_name);
 	made := place::regclass;
-	-- The lists stay beside the times, and the filters, which a list does not need, go out of line if the row would not
-	-- fit into a page. A piece of some hundred items stays in line: with TOAST a refresh would change two more pages
-	-- for it, of TOAST's table and its index.
+	-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter
+	-- goes to TOAST, and a query that needs only the lists does not read it. A row with some hundred items, which is
+	-- what a refresh usually adds, stays in line as a whole. With TOAST a refresh would change two more pages for it,
+	-- one of the TOAST table and one of its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
@@ -304,11 +314,12 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
 		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
-	-- What is left of tables that were dropped.
+	-- Removes definitions of roll-ups that DROP TABLE has dropped, also of one whose OID the new table has got again.
 	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.rollup) OR r.rollup = $1', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
-	-- Counting nothing finds what is wrong with the expressions.
+	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
+	-- find.
 	EXECUTE format('SELECT %s.tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
 	RETURN made;
 END $$;
@@ -327,7 +338,8 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	-- After a step of a refresh, which holds this lock: it changes the table and then the definition, and would wait for this as this for it.
+	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition
+	-- later, and this function in the reverse order, so without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) USING rollup;
 	EXECUTE format('DROP TABLE %s', rollup);

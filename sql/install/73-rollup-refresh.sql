@@ -1,11 +1,14 @@
--- 73-rollup-refresh.sql: counting what is new (docs/rollups.md has the reasons)
+-- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets (docs/rollups.md).
 --
--- A step compares the hits of each item in the source, bucket by bucket, with those that are counted already, and writes the difference,
--- in one statement, so of one snapshot. So it may be repeated, and nothing is ever counted twice or taken away.
+-- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has,
+-- and adds the difference. One statement does all this, so it reads both tables in one snapshot. So a step may be
+-- repeated: it counts no hit twice, and lowers no count.
 --
--- The planner knows nothing of how many groups a bucket has, and takes each CTE for a few rows: with thousands of tenants, nested loops
--- compare every group with every other. Joins by hash cost about the same for few groups. So nested loops are off in the two functions, and so
--- is JIT: up to PostgreSQL 17 a plan that needs one of them all the same is given a cost for which each step would be compiled.
+-- The planner does not know how many groups a bucket has, and estimates a few rows for each CTE. So it would choose
+-- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
+-- joins cost about the same for few groups. So tbf_rollup_step() and tbf_rollup_fold() set enable_nestloop off. They
+-- set jit off, too: up to PostgreSQL 17, a nested loop that the planner cannot avoid then adds so much to the cost of
+-- the plan that each step would be JIT-compiled.
 
 CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -20,9 +23,11 @@ COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementat
 CREATE FUNCTION tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
 
--- Counts the hits of the source with a time from lo to before hi, which are starts of buckets, and not after now(). Buckets that end at
--- closing or before are closed. Returns how many hits it has counted. REQUIRES: nobody else changes the roll-up, which it sees to itself
--- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
+-- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
+-- by how many hits the roll-up has grown. A new row that has all hits of its bucket and groups is marked as closed if
+-- the bucket ends at closing or earlier. The function takes a lock, so that only one session at a time changes the
+-- roll-up. REQUIRES the isolation level READ COMMITTED, so that the statement after the lock sees what the previous
+-- holder of the lock has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET enable_nestloop = off SET jit = off SET row_security = off AS $$
@@ -38,12 +43,14 @@ DECLARE
 	selected text;
 	groups text;
 	counted double precision;
-	-- In UTC all days are alike, and dividing is far cheaper than date_trunc(), for each row. Weeks begin on Mondays; this was one, and no time is before it.
+	-- In UTC every day has 24 hours, so date_bin() finds the start of a bucket of up to a week. For each row it costs
+	-- far less than date_trunc(). It counts the buckets from this origin, the first day of timestamptz. This day is a
+	-- Monday, on which weeks begin.
 	origin CONSTANT timestamptz := '4714-11-24 00:00 UTC BC';
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
-	-- The tier of a time, and its bucket.
+	-- SQL expressions for the tier of a time, and for the start and the end of its bucket.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
 		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' AND def.tiers[i] IN ('minute', 'hour', 'day', 'week') THEN format('date_bin(interval ''1 %s'', at, %L::timestamptz)', def.tiers[i], origin) ELSE format('%s.tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
 		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
@@ -58,7 +65,8 @@ BEGIN
 	END IF;
 	end_of := 'CASE tier' || end_of || ' END';
 
-	-- A time without zone is read as UTC; the column is compared as it is, so that an index on it serves.
+	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an
+	-- index on the column can be used.
 	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
 			CASE WHEN atttypid = 'timestamp'::regtype THEN '%I %s %L::timestamptz AT TIME ZONE ''UTC''' ELSE '%I %s %L::timestamptz' END
 		INTO at, bound FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
@@ -89,14 +97,17 @@ BEGIN
 			SELECT tier, starts, groups, item, sum(n) AS n, min(oldest) AS oldest, max(newest) AS newest
 			FROM (SELECT tier, starts, %10$s AS groups, item, n, oldest, newest
 				FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3 %13$s) s) s
-			-- Where clocks are put back by half an hour, hours overlap: a bucket that begins before lo is none of this step.
+			-- Where clocks are put back by half an hour, the buckets of two hours overlap. A bucket that begins
+			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2 GROUP BY tier, starts, groups, item
 		), compared AS MATERIALIZED (
 			SELECT i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before, coalesce(bool_and(f.exact), true) AS exact
 			FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
 			GROUP BY i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest
 		), verdict AS MATERIALIZED (
-			-- whole: the source has all that is counted, so the bucket is made anew, as one row. Otherwise the new hits get a row of their own.
+			-- whole: the new row gets all hits of the bucket, and replaces its rows. So it is if there are no rows
+			-- yet; or if the bucket is to be closed, its counts are exact, and the source has all hits that they
+			-- count. Otherwise the new row gets the new hits only.
 			SELECT tier, starts, groups, ends, closing, exact, b.rows IS NULL OR closing AND exact AND covered >= b.hits AS whole
 			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing
 				FROM (SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(n, before)) AS covered, sum(greatest(n - before, 0)) AS new FROM compared GROUP BY tier, starts, groups) s) c
@@ -108,15 +119,18 @@ BEGIN
 		), span AS MATERIALIZED (
 			SELECT tier, starts, groups, max(newest) AS newest FROM compared GROUP BY tier, starts, groups
 		), widened AS (
-			-- A filter with counters can take a new hit for one that it has. Such a hit is in that row, so the row is as new as the hit.
+			-- A filter with counters may count an item too high, so that a new hit of it seems to be counted already.
+			-- Then this row stands for the new hit, too, so its newest hit must not be older than that.
 			UPDATE %1$s r SET oldest = r.starts, newest = n.newest FROM span n
 			WHERE r.tier = n.tier AND r.starts = n.starts AND r.groups = n.groups AND r.newest < n.newest AND (SELECT layout FROM %2$s.tbf_info(r.f)) <> 'exact'
 		), difference AS (
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
 		), ranked AS MATERIALIZED (
-			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, or a twentieth of top if
-			-- they stand out; and of these only those with more hits than all others.
+			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. Its list
+			-- is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5 times
+			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them.
+			-- Items longer than 1,000 bytes are not listed.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
 			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) AS place, avg(d) FILTER (WHERE d > 0) OVER (PARTITION BY tier, starts, groups) AS mean
@@ -141,10 +155,12 @@ BEGIN
 		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
 		groups, tier_of, start_of, selected,
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
-		-- The aggregate takes no weight of 2^33 or more, which a sum may be.
+		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So it is added in parts of at
+		-- most 2^32.
 		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
 		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END,
-		-- If the expression has got another type since, this is an error or a cast.
+		-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to
+		-- this one, or an error is raised.
 		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
 			WHERE a.attrelid = rollup AND a.attname = 'hot'))
 		INTO counted USING lo, hi, closing, def.top;
@@ -152,9 +168,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- The pieces of open buckets that start at lo or later: rows with at most an eighth of the hits of their bucket and
--- groups. Only those are returned that can be one row with an exact filter, as others would hide late hits. number: how
--- many there are of the bucket and groups.
+-- The pieces of open buckets that start at lo or later. A piece is a row with at most an eighth of the hits of its
+-- bucket and groups. number: how many pieces the bucket and groups have. Pieces are returned only if there are two or
+-- more, and if one row can hold them all in an exact filter (of at most 65,536 items). A filter with counters may
+-- count too high, and then late hits would seem to be counted already.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -169,9 +186,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
--- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one
--- instead of several. pieces: of the pieces of an open bucket only. The new row holds exactly the hits of the old ones.
--- REQUIRES: the lock of tbf_rollup_step().
+-- Replaces rows of from_tier that start from lo to before hi by one row for each group, from lo to hi. to_tier: the
+-- tier of the new rows, which is the next one or the same. If it is the same, only groups with a row that is not
+-- closed are replaced. pieces: only the pieces of the open bucket that starts at lo are replaced. The new rows have
+-- exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
 CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE
@@ -194,7 +212,8 @@ BEGIN
 		), bounded AS MATERIALIZED (
 			SELECT c.groups, c.item, %2$s.tbf_count(k.f, c.item) AS low, %2$s.tbf_count(k.f, c.item) AS high FROM candidate c JOIN known k USING (groups) WHERE k.exact
 			UNION ALL
-			-- Of a filter with counters a count may be too high; the rows may know better.
+			-- If the merged filter has counters, its count may be too high. The old rows give a lower bound, and
+			-- perhaps a closer upper bound.
 			SELECT c.groups, c.item, sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN 0 ELSE r.hot_hits[at_place] END),
 				least(sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN least(n, r.hot_rest) ELSE least(n, r.hot_hits[at_place] + r.hot_over) END), min(%2$s.tbf_count(k.f, c.item)))
 			FROM candidate c JOIN known k USING (groups) JOIN gone r USING (groups), %2$s.tbf_info(r.f) i, array_position(r.hot, c.item) at_place, %2$s.tbf_count(r.f, c.item) n
@@ -215,8 +234,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
 
--- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
--- it is; infinity: what remains is folding.
+-- One step of a refresh, for a transaction of its own. tbf_rollup_refresh() repeats the step until done is true, with
+-- the goal and place of the step before. goal: the time up to which this refresh counts; null in the first step.
+-- place: the time up to which it has counted; infinity if only closing, gathering and folding are left.
 CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
@@ -225,7 +245,7 @@ DECLARE
 	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
 	bucket_start CONSTANT text := format('SELECT %s.tbf_rollup_bucket_start($1, $2, $3)', extension);
 	bucket_end CONSTANT text := format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension);
-	-- Hits of before it are not counted: see tbf_rollup_before().
+	-- Earlier hits are not counted: see tbf_rollup_before().
 	earliest CONSTANT timestamptz := '4712-01-01 00:00 UTC BC';
 	before CONSTANT text := format('SELECT %s.tbf_rollup_before($1, $2)', extension);
 	asked text;
@@ -247,7 +267,7 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	-- Somebody else may have gone on, until the lock was free.
+	-- Reads the definition again: another session may have changed it while this one waited for the lock.
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
@@ -265,7 +285,7 @@ BEGIN
 			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
 	END IF;
 
-	-- how far, and from where
+	-- up to when (goal), and from when (place)
 	IF goal IS NULL THEN
 		IF ordinary THEN
 			EXECUTE before INTO place USING def.counted_to, def.lateness;
@@ -286,7 +306,8 @@ BEGIN
 		END IF;
 		EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 		IF ordinary AND empty THEN
-			-- The first time: what is old goes into the tier where it belongs.
+			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being
+			-- folded. So folded is set first.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
 					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
@@ -308,7 +329,8 @@ BEGIN
 	-- counting
 	IF place < 'infinity' THEN
 		place := greatest(place, def.folded[tiers]);
-		-- First in the next day, so that a source without an index on its times is not read as a whole for each step.
+		-- The next day is searched first: then a source with partitions by time, but without an index on the time, is
+		-- not read to its end in each step.
 		IF isfinite(place) AND place < goal - interval '1 day' THEN
 			EXECUTE format('SELECT min(at) FROM %s', asked) INTO first USING place, place + interval '1 day';
 		END IF;
@@ -323,7 +345,7 @@ BEGIN
 		WHILE tier < tiers AND first < def.folded[tier] LOOP
 			tier := tier + 1;
 		END LOOP;
-		-- minutes by the hour, hours by the day, others one by one
+		-- A step counts an hour of minutes, a day of hours, or one bucket of another tier.
 		EXECUTE bucket_start INTO lo USING first, def.tiers[tier], def.zone;
 		EXECUTE bucket_start INTO hi USING first, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE bucket_end INTO hi USING hi, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
@@ -335,18 +357,21 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- closing: what the source has lost keeps the hits that were counted
+	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits
+	-- that the source no longer has stay counted.
 	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE NOT closed AND ends <= $1 ORDER BY starts LIMIT 1', rollup) INTO tier, lo, hi USING closing;
 	IF lo IS NOT NULL THEN
 		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
 		RETURN;
 	END IF;
 
-	-- Gathering: when an open bucket has 60 pieces, the pieces of each open bucket become one row. A refresh writes
-	-- those of the current bucket and of late hits into the same pages, so all of them go at once. Otherwise these
-	-- pages would be changed again for each bucket that is closed, and be written to the WAL as a whole each time.
+	-- Gathering: when an open bucket has 60 pieces of one group, the pieces of each open bucket become one row for
+	-- each group. A refresh writes pieces of the current bucket, and of buckets of late hits, into the same pages. So
+	-- the pieces of all these buckets are replaced in one step. Otherwise each bucket that is closed would change
+	-- these pages again, and a full image of them would be written to the WAL each time.
 	IF ordinary THEN
-		-- Counting them is cheap, and most refreshes need no more.
+		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
+		-- is read.
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
 			INTO gathered USING closing - interval '2 days', many_pieces;
 		IF gathered THEN
@@ -390,7 +415,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): one step';
 
--- A procedure that commits cannot set search_path for itself. So it does so in each transaction, before anything whose name is not qualified.
+-- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names
+-- without a schema.
 CREATE PROCEDURE tbf_rollup_refresh(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
 	extension pg_catalog.text;
@@ -406,7 +432,8 @@ BEGIN
 		RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Refresh the roll-up on the primary server.';
 	END IF;
 	LOOP
-		-- No expression may stand between these two: it might need a snapshot, and then the level cannot be set.
+		-- No expression may stand between these two statements: it might take a snapshot, and after that the
+		-- isolation level cannot be set.
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
@@ -417,7 +444,7 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- Where nothing can be written, the error cannot be kept either.
+			-- The definition keeps the error, unless the transaction is read-only or the caller is not the owner.
 			IF current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
 				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now() WHERE r.rollup = $1 AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
 				COMMIT;

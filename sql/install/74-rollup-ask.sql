@@ -1,10 +1,13 @@
 -- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md)
 --
--- Each row gets two weights, so that every question has an answer from below and one from above: no hit of the row is worth less than
--- low, nor more than high.
+-- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most
+-- high. So every answer has a lower and an upper bound.
 
--- The two weights of each row that a question concerns: of hits from from_time to before to_time, or, if these are null, of hits before
--- asked_at by a decay. weight: an expression of age and width, looked up in the caller's search_path; null: by the half-life of the roll-up.
+-- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1
+-- from from_time to before to_time, and 0 otherwise. If both are null, the hits up to asked_at count by a decay.
+-- weight: the decay, an expression of age and width, whose names are looked up in path, the search_path of the
+-- caller; null: by the half-life of the roll-up. only_groups: the rows must have these values of the grouping
+-- columns; null: all rows.
 CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -35,8 +38,11 @@ BEGIN
 	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
 		RAISE EXCEPTION 'cannot ask a roll-up for the time %', coalesce(quote_literal(asked_at), 'null') USING ERRCODE = 'datetime_field_overflow', HINT = 'Ask for a finite time.';
 	END IF;
-	-- What is asked for: the weight of the youngest hits in a bucket so wide; of the youngest; of the oldest. For a weight that rises and
-	-- then falls, the least is one of the last two; the largest is for the expression to say, which has the width.
+	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row
+	-- (the time from its oldest to its newest hit); with the age of the newest hit and width 0; with the age of the
+	-- oldest hit and width 0. If a weight rises with age and then falls, the least weight in the row is one of the
+	-- last two. The largest may be at an age between them, so the expression has to return it for the width of the
+	-- row (docs/rollups.md).
 	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
 		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %s WHERE starts <= $1 AND oldest <= $1 AND groups @> $2) s', rollup)
 		INTO ids, newer, ages, widths USING asked_at, coalesce(only_groups, '{}');
@@ -45,7 +51,8 @@ BEGIN
 	ELSE
 		decay := weight;
 	END IF;
-	-- The caller's search_path holds for his expression only. Nothing but qualified names may stand between the two calls.
+	-- Only the expression runs with the caller's search_path. Between the two calls of set_config() each name needs
+	-- its schema.
 	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
 	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
 	PERFORM pg_catalog.set_config('search_path', path, true);
@@ -65,8 +72,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
--- Adding up lists of hot items: three results of one pass over them, arrays of the same length and in the same order. Of the items these have those that are among
--- the first keep by one of the two sums, so also the first keep by the larger one of the first sum and the second one with any number added.
+-- Three aggregates that add up lists of hot items. PostgreSQL reads the lists once for all three, because they have
+-- the same transition function. They return arrays in the same order: the items, their sums of low * hits (from), and
+-- their sums of high * (hits + over) (over). The arrays have the items that are among the first keep by from, and
+-- those among the first keep by over. So they also have the first keep items by the larger one of from and over + c,
+-- whatever number c is.
 CREATE FUNCTION tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of tbf_rollup_lists_agg_items and the like';
@@ -92,7 +102,8 @@ CREATE AGGREGATE tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precisi
 );
 COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
 
--- The hottest items. each_group: of each group. counted: the bounds come from the filters.
+-- The k hottest items; each_group: of each group. counted: their bounds come from the filters, and not from the lists
+-- alone.
 CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -103,14 +114,16 @@ BEGIN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	-- g: the number of a group, which is cheaper to compare than its values. summed: enough for the first k by hits_from, the largest hits_to of all others,
-	-- and the first 10 k by hits_to with the next one.
+	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
+	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
+	-- largest hits_to of all others, and the first 10 k by hits_to with the next one.
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
 			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
 			FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
 		), live AS MATERIALIZED (
-			-- The lists of rows that have faded are not read: all that they could add is less than 1/2000 of the hits of one item in one row.
+			-- The lists of the rows with the least weight are not read. All of them together could add less to an
+			-- item than 1/2000 of the decayed hits that the hottest item has in one row.
 			SELECT g, groups, id, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(lead) OVER (PARTITION BY g) AS top FROM part) p
 			WHERE NOT (faded < top / 2000) OR most IS NULL
 		), rest AS MATERIALIZED (
@@ -127,7 +140,7 @@ BEGIN
 		|| CASE WHEN counted THEN $sql$, kth AS (
 			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8
 		), chosen AS MATERIALIZED (
-			-- those that may be among the first k
+			-- candidates: items that may be among the first k, at most 10 k of them
 			SELECT b.*, place <= 10 * $8::bigint AND hits_to >= coalesce(kth, 0) AS candidate
 			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b LEFT JOIN kth USING (g)
 		), others AS MATERIALIZED (
@@ -199,7 +212,8 @@ COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, 
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-	-- With the caller's search_path, in which the weight is looked up: so every name here has its schema.
+	-- This runs with the caller's search_path, in which the names of weight are looked up. So every name here has its
+	-- schema.
 	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
@@ -213,7 +227,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
--- The filter of the rows by their larger weights. of_low: of the rows that lie within as a whole.
+-- The merged filter of all rows, each with the weight high; null if there are none. of_low: only of rows whose weight
+-- low is not 0, which with from_time and to_time are those that lie between them as a whole.
 CREATE FUNCTION tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -245,7 +260,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, jsonb) IS 'how many different items have hits from from_time to before to_time (null: all): in the rows that lie within, and in those of which a part does. Exact up to 65,536 items, then an estimate';
 
--- What rises
+-- The items whose hits have risen most.
 CREATE FUNCTION tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -259,7 +274,8 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- how many times as long as recent the time before is, or as much of it as the roll-up has
+	-- The length of the time before, divided by that of recent; at least 1. If the roll-up begins within the time
+	-- before, only the part from there on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH now_ AS MATERIALIZED (
