@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # packages.sh: finds PostgreSQL and installs what is missing, with apt-get. Sourced after common.sh.
 #
-# A program or a header that exists in any form is not installed: packages are asked for by what they provide, not by
-# name. If PG_CONFIG is set, nothing of PostgreSQL is installed.
+# Each package is wanted for a program or a header. If this exists already, wherever it came from, the package is not
+# installed. If PG_CONFIG is set, nothing of PostgreSQL is installed.
 
 oldest_postgresql=15
 
@@ -168,7 +168,7 @@ want_cron() {
 	want "postgresql-$major-cron" test -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so"
 }
 
-# The same for the test of plans with hypothetical indexes.
+# HypoPG, for the test of plans with hypothetical indexes; under the condition of want_cron().
 want_hypopg() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
@@ -176,7 +176,7 @@ want_hypopg() {
 	want "postgresql-$major-hypopg" test -e "$("$PG_CONFIG" --pkglibdir)/hypopg.so"
 }
 
-# The same for the tests with other extensions and programs.
+# For the tests with other extensions and programs; under the condition of want_cron().
 want_partman() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0

@@ -16,8 +16,8 @@ want_packaging() {
 	want git command -v git
 }
 
-# in_system ROOT [--net] COMMAND...: runs the command as root in the system ROOT; with --net it runs without a network.
-# All processes that it has started end with it.
+# in_system ROOT [--net] COMMAND...: runs the command as root in the system ROOT; with --net, an option of unshare, it
+# runs without a network. All processes that it has started end with it.
 in_system() {
 	local root=$1 apart=()
 	shift
@@ -78,7 +78,7 @@ installs() {
 	in_system "$root" sh -euc "${commands//postgresql-15-/postgresql-*-}"
 }
 
-# Succeeds if no link in the pages of a package leads nowhere in that package.
+# Succeeds if every link between pages of a package leads to a file of that package.
 pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/postgresql-*-streambloom; }
 
 # types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the

@@ -60,7 +60,7 @@ CREATE TABLE app.words_1 PARTITION OF app.words FOR VALUES FROM (0) TO (10000);
 CREATE TABLE app.words_2 PARTITION OF app.words FOR VALUES FROM (10000) TO (100000);
 CREATE INDEX words_bf ON app.words USING bf (app.norm_sql(w), app.norm_pl(w), v) WITH (pages_per_range = 1, autosummarize = on)
 	WHERE app.is_wanted(v);
--- without a predicate: under a hostile path it would leave all rows out
+-- This index has no predicate, because under a hostile search_path a predicate would leave all rows out.
 CREATE INDEX words_auto ON app.words USING bf (app.norm_pl(w)) WITH (pages_per_range = 1, autosummarize = on);
 CREATE INDEX words_plain ON app.words USING bf (v, w) WITH (pages_per_range = 1);
 INSERT INTO app.words SELECT i, 'word ' || i FROM generate_series(0, 19999) i;

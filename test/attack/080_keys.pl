@@ -61,8 +61,9 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=', the number of rows and what the plan has, or what differs. If both ways end with an error, only the
--- SQLSTATE must be the same. An error without the indexes alone is right too: the indexes have spared it.
+-- Returns '=', the number of rows and what the plan has, or what differs. If the query fails in both ways, only the
+-- SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not evaluate the
+-- row that causes the error.
 CREATE FUNCTION compare(number int, query text, plain_switches text, plain_query text, look bool, VARIADIC switches text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plain CONSTANT text := answer(plain_switches, plain_query);
@@ -365,8 +366,8 @@ sub ask
 }
 
 $functions .= <<'SQL';
--- The same for a prepared statement with a generic plan. The plan is made under the switches, and the statement
--- returns the digest.
+-- Does what compare() does, for a prepared statement with a generic plan. The plan is made under the switches, and
+-- the statement returns the digest.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine text;

@@ -58,7 +58,8 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- How many pages the statement skips; -1 if it has no node. And how many partitions, for which PartitionScan has asked about keys.
+-- Returns two numbers: how many pages JoinSkip skips, or -1 if the plan has no such node; and how many partitions
+-- PartitionScan skips because of keys of a join, or -1 if it takes no keys.
 CREATE FUNCTION skipped(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -96,7 +97,7 @@ BEGIN
 	RETURN format('%s = %s %s', number, split_part(plain, ' ', 1), CASE WHEN plain NOT LIKE 'ERROR%' THEN skipped(statement) ELSE '-2 -1' END);
 END
 $$;
--- The same for two cursors that are opened before a change, and read after it.
+-- A digest of the rows that a cursor has left. Closes the cursor.
 CREATE FUNCTION drain(c refcursor) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -111,6 +112,7 @@ BEGIN
 	RETURN (SELECT count(*) || ' ' || coalesce(md5(string_agg(x, ',' ORDER BY x COLLATE "C")), '') FROM unnest(rows) x);
 END
 $$;
+-- Does what compare() does, for two cursors that are opened before a change and read after it.
 CREATE FUNCTION compare_cursors(number int, query text, change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine refcursor;

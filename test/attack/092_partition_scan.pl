@@ -47,7 +47,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- The same for a prepared statement, whose rows come one by one.
+-- The answer of a prepared statement, whose rows are fetched one by one.
 CREATE FUNCTION answer_of_prepared(switches text, statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r record;

@@ -17,7 +17,8 @@ my $db = StreambloomTap->new('001');
 my $serial = StreambloomTap::parallel(0);
 my $parallel = StreambloomTap::parallel(2);
 
-# The rates that are asked for. A measured rate is too high if it is more than 4 sigma above.
+# The rates that are asked for. A measured rate is too high if it is more than 4 standard errors above the one that
+# was asked for.
 my @rates = (0.1, 0.01, 0.001, 0.0001);
 my $sigmas = 4;
 
@@ -162,8 +163,8 @@ SQL
 	$db->sql('DROP TABLE large, large_parallel');
 };
 
-# The mean rate of several filters, and its standard error. That is computed from their scatter, but is at least the
-# error of sampling.
+# The mean rate of several filters, and its standard error. The error is computed from the scatter of the rates, but
+# is at least the sampling error.
 sub mean_and_error
 {
 	my ($rate, $absent, @false) = @_;
@@ -177,8 +178,8 @@ sub mean_and_error
 	return ($mean, sqrt(($scatter > $sampling ? $scatter : $sampling) / @false));
 }
 
-# For each of ten disjoint parts of the items, and for all of them together: false positives, and bits relative to the
-# optimum.
+# Builds a filter of each of ten disjoint parts of the items, and one of all items (part 10). Returns for each filter
+# its false positives, and its bits relative to the optimum.
 sub measure
 {
 	my ($table, $item, $rate, $arguments) = @_;

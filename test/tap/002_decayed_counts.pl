@@ -1,7 +1,7 @@
 # tbf on a real access log: the count of every URL and every host is compared with the exact decayed count that SQL
 # computes. A count is never below the exact one. This is tested for several half-lives and for none, with rows in any
 # order, with filters that were merged, decayed, or added to later, at times before and after the newest hit. The test
-# reports how far counts are above.
+# reports how far counts are above the exact ones.
 use strict;
 use warnings;
 
@@ -39,7 +39,8 @@ ALTER TABLE hits_shuffled SET (parallel_workers = 2);
 CREATE VIEW days AS SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM hits;
 
 -- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), where E(t) = floor(t / T), with t in whole microseconds
--- since 2000-01-01 UTC. Only the last division and the power are not in integers. A half-life of 0 means no decay.
+-- since 2000-01-01 UTC. Only the last division and the power are computed in floating point. A half-life of 0 means
+-- no decay.
 CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END'; -- all times here are after 2000
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

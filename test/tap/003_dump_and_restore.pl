@@ -16,7 +16,7 @@ my $new = StreambloomTap->new('003_new', bare => 1, options => "TEMPLATE templat
 my $has_citext = $old->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
 my $scratch = StreambloomTap::scratch();
 
-# Items of many types, with a filter of both kinds for each: name, type, an expression over i, and an item that is
+# Items of many types, each of which gets a bf and a tbf: name, type, an expression over i, and an item that is
 # absent.
 my @types = (
 	['integers', 'bigint', 'i * 7919'],

@@ -21,8 +21,8 @@ CREATE UNLOGGED TABLE visits AS
 CREATE UNLOGGED TABLE dense AS SELECT g, i AS item, '2024-05-01 UTC'::timestamptz + i * interval '1 hour' AS at
 	FROM generate_series(1, 2000) g, generate_series(1, 200) i;
 ANALYZE;
--- The bytes of all memory contexts of this backend. It is asked while a query runs; the argument prevents a call
--- before there is a row.
+-- The bytes of all memory contexts of this backend. A query calls the function while it runs; with a column as
+-- argument it is not called before there is a row.
 CREATE FUNCTION memory_now(text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS
 	'BEGIN RETURN (SELECT sum(total_bytes) FROM pg_backend_memory_contexts); END';
 -- The largest resident size that this backend has had, in kilobytes; NULL if the system does not tell.

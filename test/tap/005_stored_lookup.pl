@@ -13,14 +13,14 @@ StreambloomTap::require_cluster();
 
 my $db = StreambloomTap->new('005');
 
-# 300 thousand items in filters that have room for millions: they take 10 MB and several.
+# 300 thousand items in filters that have room for more. A bf takes 10 MB, a tbf several.
 $db->sql(<<'SQL');
 CREATE TABLE stored (name text PRIMARY KEY, b bf, t tbf);
 INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', '7 days', 1, 600000, 0.01)
 	FROM generate_series(1, 300000) i;
 INSERT INTO stored SELECT 'texts', bf_agg('item ' || i, 8400000, 0.01),
 	tbf_agg('item ' || i, '2024-05-01 UTC', '7 days', 1 + 300 * (i % 100 = 0)::int, 600000, 0.01) FROM generate_series(1, 300000) i;
--- flat counters of eight bytes, so that a block of 4,096 is as wide as it gets
+-- flat counters of eight bytes, so that a block of 4,096 cells has its largest size
 INSERT INTO stored SELECT 'wide', NULL, tbf_layout(tbf_agg(i, '2024-05-01 UTC', '7 days', 1e9, 100000, 0.01), 'flat') FROM generate_series(1, 30000) i;
 VACUUM ANALYZE stored;
 SQL
@@ -99,7 +99,7 @@ subtest 'pages that a look-up touches' => sub {
 		is(pages("SELECT count(*) FROM stored, generate_series(1, 1000) i WHERE name = 'integers' AND ($expression OR i < 0)"), $once,
 			"$expression, a thousand times in a query, touches what it touches once");
 	}
-	# filters in turn, whose cells take more than the memory that is allowed: the answers are the same
+	# Asks both filters in turn. Their cells take more memory than work_mem allows; the answers are the same.
 	is($db->sql("SET work_mem = '64kB'; SET enable_material = off; SELECT count(*), count(*) FILTER (WHERE b \@> i AND t \@> i) FROM generate_series(1, 2000) i, stored WHERE name = 'integers'"),
 		'2000|2000', 'none missed with little memory');
 };

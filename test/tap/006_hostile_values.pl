@@ -190,7 +190,7 @@ BEGIN
 	value := set_byte(value, 50, floor(random() * 7)::int);
 	value := substring(value FROM 1 FOR 128) || payload(cells * number * bits / 8);
 	IF random() < 0.5 THEN
-		-- zeros and few large counters: the width of the cells must be the narrowest possible
+		-- zeros and a few large counters, because cells that are wider than the largest counter needs are refused
 		value := substring(value FROM 1 FOR 128) || decode(repeat('00', cells * number * bits / 8), 'hex');
 		FOR i IN 1 .. 3 LOOP
 			value := set_byte(value, 128 + floor(random() * cells * number)::int * bits / 8 + bits / 8 - 1, 1 + floor(random() * 63)::int);
@@ -477,7 +477,7 @@ SQL
 	};
 }
 
-# One test for each thing that went wrong, and one that nothing did.
+# One test for each thing that went wrong, and one that there is none.
 sub problems
 {
 	my ($type, $name) = @_;

@@ -29,7 +29,7 @@ my $short = $seconds ? '5 seconds' : '30 seconds';
 $db->sql("SELECT cron.unschedule('try')") if $seconds;
 diag("pg_cron $version, jobs run with '$often'");
 
-# A query that counts the runs of a job that succeeded with such a message, or that failed.
+# A query that counts the runs of a job that ended with this status and, if one is given, a message that matches.
 sub runs
 {
 	my ($job, $status, $message) = @_;

@@ -1,7 +1,8 @@
 # tbf_top on real data: the URLs and hosts of a web log, with decay and without, and the requests of a shop. For every
-# item L <= exact <= L + error, and error <= W / (c + 1), so every item with a larger share of W is listed. This holds
-# for rows in any order, for lists that were split and merged in several ways, decayed in between, and filled day by
-# day. The test reports how far the error stays below its bound, and how many of the ten hottest items are among the
+# listed item hits_from <= exact hits <= hits_to, and hits_to - hits_from <= W / (c + 1), where W is the weight of all
+# hits and c the number of entries. So every item with more than W / (c + 1) hits is listed. This holds for rows in
+# any order, for lists that were split and merged in several ways, decayed in between, and filled day by day. The test
+# reports how far hits_to - hits_from stays below its bound, and how many of the ten hottest items are among the
 # list's first ten.
 use strict;
 use warnings;
@@ -52,8 +53,8 @@ CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sq
 CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8);
 CREATE TABLE built (stream text, half_life bigint, c int, way text, f tbf);
 
--- Tests the promise for one filter at one time. scale: how much a hit that weighed 1 at the newest hit weighs at that
--- time.
+-- Tests the promise for one filter at one time. scale: how much a hit weighs at that time if it weighs 1 at the time
+-- of the newest hit.
 CREATE FUNCTION promise(stored tbf, stream text, half_life bigint, c int, at timestamptz, scale float8)
 RETURNS TABLE (listed bigint, foreign_items bigint, above bigint, below bigint, missed bigint, widest float8, first_ten bigint)
 LANGUAGE plpgsql STABLE AS $$

@@ -80,7 +80,7 @@ grows_by_at_most(22, $_, calls($_, 'stable, items')) foreach 'sbf_union(f, f)', 
 grows_by_at_most(2, $_, calls($_, 'aged, items')) foreach 'abf_info(f)', 'f = f', 'abf_contains_any(f, a)';
 grows_by_at_most(22, $_, calls($_, 'aged, items')) foreach 'abf_union(f, f)', "abf_decay(f, $at + interval '10 minutes')", "abf_add(f, 2, $at)", "abf_add_all(f, a, $at)";
 
-# In rows, in aggregates and in loops it is the same.
+# Many calls in several rows, in an aggregate or in a loop take no more memory than few, either.
 sub takes_as_much
 {
 	my ($what, $few_sql, $many_sql) = @_;
@@ -99,7 +99,8 @@ takes_as_much('a loop in PL/pgSQL', map { "DO \$\$ DECLARE f tbf := tbf_empty(10
 	BEGIN FOR i IN 1 .. $_ LOOP f := f + g; END LOOP; END \$\$" } 10, 1000);
 
 # Items that are spread over a large filter lie in nearly all of its blocks of 4,096 cells, with few items in each
-# block. Here 65,536 items lie in 31,000 blocks. Their words would take 1 GB; their packed counters take 15 MB.
+# block. Here 65,536 items lie in 31,000 blocks. With eight bytes for each cell these blocks would take 1 GB; with
+# packed counters they take 15 MB.
 $db->sql(<<'SQL');
 CREATE TABLE keys AS SELECT array_agg(i::bigint) AS a FROM generate_series(1, 65536) i;
 CREATE TABLE spread AS SELECT tbf_add_all(tbf_empty(NULL), a, '2026-01-01') AS exact, tbf_empty(12700000) AS empty FROM keys;

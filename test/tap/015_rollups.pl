@@ -53,8 +53,8 @@ BEGIN
 END $$;
 
 -- Compares a query for the ten hottest items (url, hits, place) with a query that returns all items exactly; "place"
--- is the value by which items are ranked. Under: the number of wrong rows, and of exact places among the first ten
--- that are missing.
+-- is the value by which items are ranked. The number of errors in the result is that of rows whose hits are wrong,
+-- and of ranks whose place is not that of the exact answer.
 CREATE PROCEDURE replay.compare_ten(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('INSERT INTO replay.result
@@ -108,8 +108,8 @@ BEGIN
 	CALL replay.search('');
 END $$;
 
--- Replays the whole log. A batch has the rows that were written since the last run; a run is at a changing minute of
--- each hour.
+-- Replays the whole log. Each batch has the rows that were written since the batch before. There is one batch each
+-- hour, at a changing minute.
 CREATE TABLE replay.state (runs int);
 INSERT INTO replay.state VALUES (0);
 CREATE PROCEDURE replay.run(job text) LANGUAGE plpgsql AS $$
@@ -118,8 +118,8 @@ BEGIN
 	EXECUTE (SELECT command FROM cron.job j WHERE j.name = job);
 	CALL replay.search('');
 END $$;
--- After each run: for each URL, the hits that the rows of a table, or rows that are read together, lack or have too
--- many, compared with the log. In a long log, queries over the whole log are made less often.
+-- After each run, compares the hits of each URL in a table, or in tables that are read together, with those in the
+-- log: how many are missing or too many. In a long log, queries over the whole log are made less often.
 CREATE TABLE replay.step (at timestamptz, source text, hits bigint, wrong bigint);
 CREATE PROCEDURE replay.look(at_all boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -146,7 +146,7 @@ DECLARE
 	n int := 0;
 BEGIN
 	WHILE hour <= last_hour + interval '1 hour' LOOP
-		-- one day of a gap of weeks is enough
+		-- Of a gap of weeks only the first day is replayed.
 		IF hour > (SELECT max(written) + interval '1 day' FROM source WHERE written < hour) THEN
 			hour := coalesce((SELECT date_trunc('hour', min(written)) FROM source WHERE written > hour), hour);
 		END IF;

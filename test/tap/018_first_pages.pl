@@ -96,7 +96,8 @@ my %needs = (
 );
 
 my $all = StreambloomTap->new('018_all_pages');
-# This page is typed instead of the tutorial's beginning. (050_logs.pl tries its recipes with the right logs.)
+# logs.md is typed into a database of its own, in which it takes the place of the beginning of the tutorial.
+# (050_logs.pl tries its recipes with the right logs.)
 run_page(StreambloomTap->new('018_logs'), 'logs.md', '', blocks('logs.md'));
 my @pages = grep { $_ !~ /^(tutorial|logs)\.md$/ } StreambloomTap::read_file("$root/docs/README.md") =~ /^- \[[^]]+\]\(([\w-]+\.md)\)/gm;
 opendir my $docs, "$root/docs" or die "docs: $!";

@@ -31,8 +31,8 @@ CREATE INDEX aborted_a ON aborted USING bf (a) WITH (pages_per_range = 1);
 INSERT INTO aborted SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 500) i;
 SELECT bf_summarize_new_values('aborted_a');
 SQL
-# Nobody prunes the catalogs either, because the standby would not replay that before its old snapshots end. (Such a
-# slot keeps dead rows of catalogs, and no others.)
+# The replication slot keeps the dead rows of catalogs, and only these. If they were pruned, the standby would not
+# replay this before its old snapshots end.
 $db->sql("SELECT pg_create_logical_replication_slot('catalogs', 'pgoutput')");
 my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 
@@ -115,7 +115,8 @@ subtest 'what never committed needs no horizon' => sub {
 };
 
 # While CREATE INDEX CONCURRENTLY reads the table, a row is written to a page that it has read already. The row is
-# deleted before the index is validated. So nobody enters the row, and on the primary nobody sees it any more.
+# deleted before the index is validated. So no session puts the row into the index, and no snapshot of the primary
+# sees it any more.
 subtest 'a snapshot that is older than the validation of an index' => sub {
 	$db->sql(<<'SQL');
 CREATE FUNCTION gated(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$

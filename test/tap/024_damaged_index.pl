@@ -26,7 +26,7 @@ DamagedIndex::install($db);
 my @values = (0, 1, 0x7fffffff, 0xffffffff, 'random');
 
 # Where to write: [a name, the offset in the file, whether PostgreSQL itself checks this word (page headers: XX001)].
-# The first two words of a page are its place in the WAL. They concern the server, and not the index.
+# The first two words of a page are its LSN, which the server uses and the index does not.
 sub words
 {
 	my ($name, $offset, @numbers) = @_;

@@ -93,7 +93,8 @@ BEGIN
 		asked := asked + 1;
 		with_rows := with_rows + CASE WHEN plain ~ '^\d' THEN 1 ELSE 0 END;
 		errors := errors + CASE WHEN plain ~ '^E' THEN 1 ELSE 0 END;
-		-- An error without the index alone is no difference: the index may leave no row to compare.
+		-- It is no difference if only the query without the index fails: with the index there may be no row to
+		-- compare.
 		IF mine <> plain AND plain !~ '^E' OR mine ~ '^ERROR XX' THEN
 			wrong := wrong || format(E'\n%s %L: %s, not %s', operator, each, left(mine, 200), left(plain, 200));
 		END IF;

@@ -1,7 +1,7 @@
-# abf on real streams: the requests of a blog's log, in which some rows come late, by time; and the requests of a shop,
-# by items. The test compares with the exact answer of window functions over all rows. No repetition within the window
-# is missed. New items are reported as repetitions at the rate that was asked for. The union of three servers' filters
-# is the filter of all. The test also tries random clocks.
+# abf on real streams: with a window of time, the requests of a blog's log, in which some rows come late; with a
+# window of a number of items, the requests of a shop. The test compares with the exact answer of window functions
+# over all rows. No repetition within the window is missed. New items are reported as repetitions at the rate that was
+# asked for. The union of three servers' filters is the filter of all. The test also tries random clocks.
 use strict;
 use warnings;
 

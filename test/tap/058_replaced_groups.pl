@@ -31,7 +31,7 @@ BEGIN
 END $$;
 CREATE FUNCTION pages(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT sum(index_pages)::bigint FROM bf_index_stats(index)';
 CREATE FUNCTION size(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT pg_relation_size(index) / current_setting(''block_size'')::int';
--- How many of some rows an index search does not find by one of their elements.
+-- Of a sample of the rows, how many an index search for one of their elements does not find.
 CREATE FUNCTION lost(name regclass, sample integer DEFAULT 200) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
 	row record;
@@ -165,7 +165,7 @@ sub begin_session
 	return $reader;
 }
 
-# How many of these rows the session does not find by one of their elements.
+# How many of these rows the session does not find when it searches for one of their elements.
 sub missed
 {
 	my ($reader, @rows) = @_;
@@ -322,8 +322,8 @@ subtest 'the server is killed in the middle' => sub {
 		my $found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, pages('killed_bf') < $before") } // $@;
 		$wrong .= "round $round: $found\n" if $found !~ /^0\|t\|([tf])$/;
 		$seen{$1}++ if $found =~ /([tf])$/;
-		# With the rows that the writer has put in place of the dead ones, the filters might have to stay as large as
-		# they are.
+		# Deletes the rows that the writer has put in place of the dead ones. With these rows the filters might have
+		# to stay as large as they are.
 		$db->sql("DELETE FROM killed WHERE i >= $least");
 		vacuum('killed', 3);
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;

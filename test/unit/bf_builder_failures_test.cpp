@@ -96,8 +96,8 @@ Bytes value_of_history(uint64_t told, size_t items)
 } // namespace
 
 /*
- * The memory ends at each allocation in turn. In one run it stays at an end; in the other the failed call is repeated
- * with memory.
+ * The memory ends at each allocation in turn. In one run no memory comes back; in the other one there is memory
+ * again, and the failed call is repeated.
  */
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 {

@@ -194,9 +194,9 @@ TEST(BloomHashes, AreBestAmongTheirNeighbours)
 /* ------------------------------------------------------------- blocked filters */
 
 /*
- * Computes the same rate in another way. The number of cells that are set after n draws is a Markov chain; the number
- * of items is Poisson; the k independent draws of a query all hit set cells with probability (set/cells)^k. No terms
- * cancel, so the result is exact to double precision. It is slow.
+ * Computes the rate of a blocked filter in another way than sb_blocked_fpr(). The number of cells that are set after
+ * n draws is a Markov chain; the number of items is Poisson; the k independent draws of a query all hit set cells
+ * with probability (set/cells)^k. No terms cancel, so the result is exact to double precision. It is slow.
  */
 static double blocked_fpr_by_markov_chain(int cells, int hashes, double load)
 {

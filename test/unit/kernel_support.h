@@ -12,7 +12,10 @@
 
 namespace test {
 
-/* Chooses the variant that this run of the tests is for. A test that has chosen another one calls it at its end. */
+/*
+ * Chooses the variant that this run of the tests is for. A test that has chosen another variant calls this function
+ * at its end.
+ */
 inline streambloom::sb_simd of_this_run()
 {
 	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");

@@ -305,7 +305,10 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 					}
 }
 
-/* The same for many items with one hit each. Then the counters are narrow, but the total is large. */
+/*
+ * Like SumsMerge.ChargesForWhatFellOutAndNoMore, but many items have one hit each. So the counters are narrow, and
+ * the total is large.
+ */
 TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 {
 	sb_tbf like = shape(8192, 1, hour, hour);

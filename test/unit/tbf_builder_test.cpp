@@ -434,8 +434,9 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
 }
 
 /*
- * Damaged bytes could hold sums although nobody added a hit, and these would be stored with the first hit that comes.
- * The same is true of a base without a filter: without a half-life there is no slack, and the base is 0.
+ * Damaged bytes could have sums in a builder without hits, and these would be stored with the first hit that comes.
+ * They could also have a flag that only merged filters set, and an oldest base, although there is no filter. Both
+ * must be refused.
  */
 TEST(TbfBuilder, SumsWithoutHitsAreRefused)
 {

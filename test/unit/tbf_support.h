@@ -248,7 +248,7 @@ inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 			   0;
 }
 
-/* The same word, to be changed. Its block is made if it is not there. */
+/* The word of word_of(), as a reference with which it can be changed. Makes its block if there is none. */
 inline uint64_t &held_word(streambloom::cell_plane *plane, uint64_t cell)
 {
 	const auto block = static_cast<uint32_t>(cell / plane->block_cells);

@@ -1,6 +1,7 @@
 /*
- * tbf_top_test.cpp: the list of hot items. For every item L <= f <= L + error and error <= W / (c + 1), whatever was
- * done with the list. The tests compare with the exact sums of the hits.
+ * tbf_top_test.cpp: the list of hot items. Whatever was done with the list, for every item L <= f <= L + error, and
+ * error <= W / (c + 1). f is the exact sum of the item's hits, W that of all hits, c the limit of entries, and L the
+ * number in the item's entry, or 0 if it has none.
  */
 #include "tbf_top_support.h"
 

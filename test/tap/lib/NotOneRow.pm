@@ -61,7 +61,7 @@ my %indexes = (
 
 sub index_names { return sort keys %indexes; }
 
-# CREATE INDEX for one of them; $how is '' or 'CONCURRENTLY'.
+# The statement that makes one of these indexes; $how is '' or 'CONCURRENTLY'.
 sub create_index
 {
 	my ($run, $table, $name, $how) = @_;

@@ -138,7 +138,7 @@ sub start_own_cluster
 		dynamic_shared_memory_type => 'mmap', timezone => 'UTC', log_timezone => 'UTC');
 }
 
-# Restarts it with further settings.
+# Restarts the test's own cluster with further settings.
 sub restart_own_cluster
 {
 	my (%setting) = @_;

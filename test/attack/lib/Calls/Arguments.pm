@@ -298,7 +298,7 @@ sub add
 	push @{$self->{groups}{$type}}, $group;
 }
 
-# The same for literals of one type, and NULL.
+# Adds a group of literals of one type, and NULL.
 sub simple
 {
 	my ($self, $type, @literals) = @_;

@@ -103,8 +103,8 @@ sub index_off
 }
 
 # Asks the questions in the open transaction, after the SQL in $before. The answers with the index come between two
-# answers without it, and are compared if these two agree. For a row that ATTACH makes visible in the middle of a
-# transaction is no lost row, and neither is a row that is gone for everybody.
+# answers without it, and are compared if these two agree. A row that ATTACH makes visible in the middle of a
+# transaction, or that is gone without the index too, is not a lost row.
 sub compare
 {
 	my ($run, $session, $table, $how, $before, @questions) = @_;
