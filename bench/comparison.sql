@@ -6,8 +6,8 @@ SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET maintenance_work_mem = '256MB';
 
--- A log of 30 days in the order of its time: the number of a request, which never comes again; hosts, of which some come often and most
--- seldom; tags; and the line with all of it.
+-- A log of 30 days in the order of its time: the number of a request, which never comes again; hosts, of which some
+-- come often and most seldom; tags; and the line with all of it.
 SELECT setseed(0.5) \g /dev/null
 CREATE TABLE log AS
 SELECT at, host, request, ARRAY['host:' || host, 'status:' || status, 'request:' || request] AS tags,
@@ -17,7 +17,7 @@ FROM (SELECT n, timestamptz '2026-10-01 00:00+00' + n * (interval '30 days' / :r
 	FROM (SELECT n, (20000 * random() ^ 3)::int AS h FROM generate_series(1, :rows) n) r) s;
 VACUUM ANALYZE log;
 
--- pages(query): of tables and indexes that it touches, planned before.
+-- The pages of tables and indexes that a query touches, without those that planning touches.
 CREATE FUNCTION pages(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE plan json; total bigint;
 BEGIN
@@ -47,7 +47,8 @@ INSERT INTO question VALUES
 	('tags', $$tags @> '{request:00000000-0000-0000-0000-000000000000}'$$, format('tags @> ARRAY[%L]', 'request:' || :'one_request')),
 	('line', $$line LIKE '%request=00000000-0000-0000-0000-000000000000%'$$, format('line LIKE %L', '%request=' || :'one_request' || '%'));
 
--- Each index alone on the table; then a copy of a tenth of the rows comes as new ones, one index at a time.
+-- Makes each index alone on the table, and measures it. Then makes it alone on an empty table, into which a tenth of
+-- the rows is inserted.
 CREATE FUNCTION measure() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE k record; q record; since pg_lsn;
 BEGIN
@@ -63,7 +64,7 @@ BEGIN
 		IF k.definition IS NOT NULL THEN EXECUTE 'CREATE INDEX fresh_index ON fresh ' || k.definition; END IF;
 		since := pg_current_wal_insert_lsn();
 		INSERT INTO fresh SELECT * FROM log TABLESAMPLE SYSTEM (10) REPEATABLE (1);
-		-- What VACUUM does later belongs to the cost of a row.
+		-- What VACUUM or a summarizer would write later is part of the cost of a row.
 		CASE
 			WHEN k.definition LIKE 'USING brin%' THEN PERFORM brin_summarize_new_values('fresh_index');
 			WHEN k.definition LIKE 'USING gin%' THEN PERFORM gin_clean_pending_list('fresh_index');
@@ -76,8 +77,8 @@ BEGIN
 END$$;
 SELECT measure() \g /dev/null
 
--- A filter for each so many rows, each as large as its distinct values need, all of them read for a value: how many there are, their bytes, how
--- many rows are read in vain.
+-- For filters that each cover rows_each rows, and are all read for each value: their number, their bytes, and how
+-- many rows are read in vain for an absent value. bits: an expression for the size of a filter of d distinct values.
 CREATE FUNCTION in_batches(rows_each int, bits text, rate float8, OUT filters bigint, OUT bytes numeric, OUT in_vain float8) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format($q$ SELECT count(*), sum(ceil(bits / 8)), count(*) * $2 * $1
@@ -99,10 +100,12 @@ FROM kind k JOIN measured m USING (place) ORDER BY place;
 
 SELECT E'\n## Filters in batches of rows\n\nThe column request, as filters that are read one after the other: calculated from the parameters that the sources of the two servers name, not measured there.'
 	' bf: measured above.\n\n| | filters | MB | MB read for a value that is nowhere | rows read in vain |\n| --- | ---: | ---: | ---: | ---: |';
--- ClickHouse, index type bloom_filter with its defaults: a granule of 8,192 rows, 8 bits for each distinct value, 4 hashes.
+-- ClickHouse, index type bloom_filter with its defaults: a granule of 8,192 rows, 8 bits for each distinct value, 4
+-- hashes.
 SELECT format('| ClickHouse, `bloom_filter`, GRANULARITY 1 | %s | %s | %s | %s |', to_char(filters, 'FM999,999'), to_char(bytes / 1e6, 'FM990.00'), to_char(bytes / 1e6, 'FM990.00'), to_char(in_vain, 'FM999,999'))
 FROM in_batches(8192, 'd * 8', (1 - exp(-4.0 / 8)) ^ 4);
--- TimescaleDB, sparse index bloom: a batch of 1,000 rows, 6 hashes, the next power of two above the bits for a rate of 0.022.
+-- TimescaleDB, sparse index bloom: a batch of 1,000 rows, 6 hashes, the next power of two above the bits for a rate
+-- of 0.022.
 SELECT format('| TimescaleDB, sparse index `bloom` | %s | %s | %s | %s |', to_char(filters, 'FM999,999'), to_char(bytes / 1e6, 'FM990.00'), to_char(bytes / 1e6, 'FM990.00'), to_char(in_vain, 'FM999,999'))
 FROM in_batches(1000, '2 ^ greatest(6, ceil(log(2, (-6 * d / ln(1 - 0.022 ^ (1.0 / 6)))::numeric)))', (1 - exp(-6.0 * 1000 / 8192)) ^ 6);
 SELECT format('| `bf`, whose ranges have levels above them | | %s | %s | |', to_char(bytes / 1e6, 'FM990.00'), to_char(absent * 8192 / 1e6, 'FM990.00'))

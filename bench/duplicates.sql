@@ -1,4 +1,5 @@
--- duplicates.sql: the window functions beside lag(), on the requests of a log: what they miss, and their time. For bench/duplicates.
+-- duplicates.sql: the window functions beside lag(), on the requests of a log: what the functions miss, and the time
+-- of both. For bench/duplicates.
 SET client_min_messages = warning;
 SET jit = off;
 SET work_mem = '64MB';

@@ -1,11 +1,14 @@
--- growth.sql: measurements and Markdown tables of bench/growth; index.sql, which is loaded before, has those of partitions.
+-- growth.sql: measurements and Markdown tables of bench/growth. index.sql, which is loaded before it, has those of
+-- partitions.
 SET client_min_messages = warning;
 SELECT count(*) > 0 AS hll FROM pg_available_extensions WHERE name = 'hll' \gset
 \if :hll
 CREATE EXTENSION hll;
 \endif
 
--- %1$s in sql is the number of rows (the n to tell a filter). Up to which sizes each is measured; from slow_groups on it is measured once.
+-- The aggregates. In sql, %1$s stands for the number of rows, which is the expected number of items. most_rows,
+-- most_groups: the largest sizes at which the aggregate is measured. slow_groups: with so many groups or more it is
+-- measured only once.
 CREATE TABLE aggregate (id serial, name text, sql text, most_rows bigint, most_groups bigint, slow_groups bigint DEFAULT 1e9);
 INSERT INTO aggregate (name, sql, most_rows, most_groups) VALUES
 	('no aggregate', 'count(*)', 1e9, 1e9),
@@ -21,7 +24,7 @@ INSERT INTO aggregate (name, sql, most_rows, most_groups) VALUES
 
 CREATE TABLE timing (series text, name text, rows bigint, groups bigint, ms float8, memory bigint, bytes bigint);
 
--- The largest resident size of this session so far, in bytes; NULL where the system does not tell.
+-- The largest resident size of this session so far, in bytes; NULL if the system does not report it.
 CREATE FUNCTION most_memory() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s*(\d+) kB')::bigint * 1024;
@@ -45,10 +48,10 @@ BEGIN
 	SET LOCAL max_parallel_workers_per_gather = 0;
 	SET LOCAL work_mem = '2GB';
 	SET LOCAL enable_sort = off;
-	-- 1048573 is prime, so groups have different items in another order
+	-- The factor is prime, so consecutive items go to different groups.
 	query := 'SELECT sum(size) FROM (SELECT pg_column_size(%s) AS size FROM (SELECT generate_series(1::bigint, %s) AS x, timestamptz ''2026-01-01'' AS at) s %s OFFSET 0) t';
 	grouping := CASE WHEN series = 'groups' THEN format('GROUP BY x * 1048573 %% %s', groups) ELSE '' END;
-	-- what the first use of the extension and of the executor takes is no part of it
+	-- Memory that the first use of the extension and of the executor takes is not counted.
 	EXECUTE format(query, format(a.sql, 10), 10, grouping);
 	before := most_memory();
 	began := clock_timestamp();

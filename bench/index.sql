@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 SET check_function_bodies = off;
 CREATE EXTENSION streambloom;
--- Sequential scans that are off cost so much that the peers which need that would be compiled first.
+-- enable_seqscan = off adds so much to the cost of a sequential scan that plans with one would be JIT-compiled.
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = off', current_database()); END $$;
 DO $$ BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'bloom') THEN CREATE EXTENSION bloom; END IF;
@@ -16,7 +16,7 @@ INSERT INTO kind (name, label, definition, settings) VALUES
 	('brin', 'BRIN bloom', 'USING brin (uid int8_bloom_ops (n_distinct_per_range = 3000, false_positive_rate = 0.001)) WITH (pages_per_range = 32)', 'enable_seqscan=off'),
 	('bloom', 'contrib/bloom', 'USING bloom (uid int8_as_int4_ops)', 'enable_seqscan=off'),
 	('bf', 'bf', 'USING bf (uid)', '');
--- contrib/bloom has no class for bigint: one by the hash of the integer
+-- contrib/bloom has no operator class for bigint, so this makes one that hashes the integer.
 DO $$ BEGIN
 	IF EXISTS (SELECT FROM pg_extension WHERE extname = 'bloom') THEN
 		CREATE OPERATOR CLASS int8_as_int4_ops FOR TYPE bigint USING bloom AS OPERATOR 1 =, FUNCTION 1 hashint8(bigint);
@@ -27,7 +27,7 @@ END $$;
 
 CREATE FUNCTION milliseconds(since timestamptz) RETURNS float8 LANGUAGE sql VOLATILE RETURN 1000 * extract(epoch FROM clock_timestamp() - since);
 
--- a number that a bijection makes of i: no order, no duplicates, all below 2^40
+-- Maps i to a number below 2^40. Different i give different numbers, which are in no order.
 CREATE FUNCTION shuffled(i bigint) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN ((i * 2654435761) % 1099511627689);
 
 /* ------------------------------------------------------------- partitions */
@@ -83,12 +83,13 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The pages of the tables and indexes that this transaction has touched. What EXPLAIN shows leaves out what a node reads while
--- it begins, as ChunkSkip does, and what planning reads.
+-- The pages of tables and indexes that this transaction has touched. (EXPLAIN does not count pages that are read by
+-- planning, or by a node like ChunkSkip when it is initialized.)
 CREATE FUNCTION fetched() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class WHERE relname LIKE 'p\_%' $$;
 
--- one query: planning and execution from EXPLAIN; the time of the whole; a generic plan; once the pages
+-- Measures one query: the times of planning and execution that EXPLAIN shows, the time of the whole query, that of a
+-- generic plan, and, in one round, the pages.
 CREATE PROCEDURE measure_query(kind text, value text, query text, generic text) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -113,7 +114,8 @@ BEGIN
 	END IF;
 END $$;
 
--- The literals are bigints, as those of int4 use neither BRIN bloom's nor contrib/bloom's index on a bigint.
+-- The literals are bigints, because with literals of type int4 neither BRIN bloom nor contrib/bloom can use an index
+-- on a bigint.
 CREATE PROCEDURE measure_lookups(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
 	k kind;
@@ -234,7 +236,7 @@ CREATE FUNCTION large_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 
 CREATE TABLE written (kind text, how text, ms float8, wal bigint);
 
--- the rows: values that each range has already, values that come once, and others that come once
+-- The rows to write: values that each range has already, values that occur once, and further values that occur once.
 CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE plpgsql AS $$ BEGIN
 	CREATE UNLOGGED TABLE rows_repeated AS SELECT i AS id, i % 1000 AS uid, '/a/page/with/a/name/' || i % 3000 AS url, '2026-01-01'::timestamptz + i * interval '1 s' AS at
 		FROM generate_series(1, row_count) i;
@@ -254,7 +256,7 @@ BEGIN
 	IF definition IS NOT NULL THEN EXECUTE 'CREATE INDEX target_uid ON target ' || definition; END IF;
 END $$;
 
--- summarizes what is there, and takes all rows away: a VACUUM is to follow
+-- Summarizes what is there, and deletes all rows. The caller runs VACUUM afterwards.
 CREATE FUNCTION empty_target(kind text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	IF kind = 'bf' THEN PERFORM bf_summarize_new_values('target_uid'); END IF;
@@ -304,7 +306,7 @@ BEGIN
 	ANALYZE plain_one, plain_many;
 END $$;
 
--- planned and run each time
+-- Each query is planned and executed again each time.
 CREATE PROCEDURE measure_plain(is_loaded text, repeats integer) LANGUAGE plpgsql AS $$
 DECLARE
 	q record;

@@ -1,9 +1,10 @@
--- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and JoinSkip and without.
+-- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and JoinSkip and
+-- without.
 
 CREATE EXTENSION streambloom;
 CREATE TABLE measured (id int GENERATED ALWAYS AS IDENTITY, relation text, keys int, spread text, skips bool, buffers bigint, rows_read numeric, ms float8, workers bool, node bool);
 
--- A table with so many rows, in so many partitions or (0) in one piece. Each host is in one row.
+-- Makes a table of `total` rows in `partitions` partitions, or in one piece if that is 0. Each host is in one row.
 CREATE PROCEDURE make(relation text, partitions int, total bigint, rate float8) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE TABLE %I (id bigint NOT NULL, host text, status int, bytes bigint, url text) %s', relation, CASE WHEN partitions > 0 THEN 'PARTITION BY RANGE (id)' END);
@@ -15,7 +16,8 @@ BEGIN
 	COMMIT;
 END $$;
 
--- So many keys, whose rows are in so many parts of the table that has so many parts; with 0 they are nowhere.
+-- Makes `keys` keys whose rows are in `parts` of the `of_parts` parts of the table. If parts is 0, no row has the
+-- keys.
 CREATE PROCEDURE make_keys(keys int, parts int, of_parts int, total bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	DROP TABLE IF EXISTS suspects;
@@ -25,8 +27,9 @@ BEGIN
 	COMMIT;
 END $$;
 
--- Two executions: one for what EXPLAIN ANALYZE counts, and, if it is wanted, one for the time without what that measures and tests.
--- rows_read are the rows of the large table that its scans returned or filtered out.
+-- Runs the query with EXPLAIN ANALYZE for the counts, and, if `times` is set, once more without EXPLAIN for the time,
+-- because EXPLAIN ANALYZE takes time itself. rows_read are the rows of the large table that its scans returned or
+-- filtered out.
 CREATE FUNCTION run(query text, relation text, times bool, OUT buffers bigint, OUT rows_read numeric, OUT ms float8, OUT workers bool, OUT node bool) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -45,7 +48,7 @@ BEGIN
 	node := plan::text LIKE '%JoinSkip%';
 END $$;
 
--- Rounds that alternate; the minima of both.
+-- Measures the query with the nodes and without, in alternating rounds, and keeps the minimum of each.
 CREATE PROCEDURE measure(relation text, keys int, spread text, rounds int, times bool) LANGUAGE plpgsql AS $$
 DECLARE
 	query text := format('SELECT l.* FROM %I l JOIN suspects s USING (host)', relation);

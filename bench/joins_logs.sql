@@ -1,11 +1,12 @@
--- joins_logs.sql: what bench/joins_logs measures: joins of real logs with sets of keys, as planned and with each plan forced.
+-- joins_logs.sql: what bench/joins_logs measures: joins of real logs with sets of keys, as planned and with each plan
+-- forced.
 
 CREATE EXTENSION streambloom;
 CREATE TABLE blog_lines (n bigserial, line text);
 CREATE TABLE retail_lines (n bigserial, line text);
 CREATE TABLE block_lines (n bigserial, line text);
 
--- The tables: in one piece, and by days or by position; with bf indexes as they are without options.
+-- The tables, each in one piece and with partitions by day or by position. Their bf indexes have no options.
 CREATE PROCEDURE make_tables() LANGUAGE plpgsql AS $$
 BEGIN
 	CREATE TABLE blog AS SELECT n, substring(line FROM '\[(\d+/\w+/\d+)')::date AS day, split_part(line, ' ', 1) AS host, split_part(line, '"', 2) AS request, line FROM blog_lines ORDER BY n;
@@ -31,14 +32,16 @@ END $$;
 
 CREATE TABLE measured (id int GENERATED ALWAYS AS IDENTITY, relation text, kind text, keys int, way text, cost float8, buffers bigint, cpu float8, node bool, hash bool);
 
--- Milliseconds that this session has been on a processor. The kernel adds them up when the session leaves one, so it sleeps first.
+-- The milliseconds that this session has run on a processor. The kernel adds them up when the session leaves the
+-- processor, so the function sleeps first.
 CREATE FUNCTION cpu() RETURNS float8 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM pg_sleep(0.0005);
 	RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6;
 END $$;
 
--- Plans as they are chosen with the node and without; and a hash join over sequential scans, with the node and without.
+-- Sets the planner's switches for one of four ways: the plan that is chosen, with the node and without; and a hash
+-- join over sequential scans, with the node and without.
 CREATE PROCEDURE set_way(way text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config(name, setting, false) FROM (VALUES ('max_parallel_workers_per_gather', '0'), ('streambloom.enable_join_skip', CASE WHEN way IN ('chosen', 'hash join with JoinSkip') THEN 'on' ELSE 'off' END),
@@ -63,7 +66,7 @@ BEGIN
 	CALL set_way('chosen');
 END $$;
 
--- Keys that are rare, any, the most frequent ones, or absent.
+-- Makes a table of keys: rare ones, random ones, the most frequent ones, or absent ones.
 CREATE PROCEDURE make_suspects(relation text, key text, kind text, keys int) LANGUAGE plpgsql AS $$
 BEGIN
 	DROP TABLE IF EXISTS suspects;
@@ -88,7 +91,7 @@ BEGIN
 				CALL make_suspects(t.relation, t.key, k, size);
 				CONTINUE WHEN (SELECT count(*) FROM suspects) < size;
 				FOR i IN 1 .. rounds LOOP
-					-- Each comes first in some rounds.
+					-- Each way comes first in some rounds.
 					FOR j IN 0 .. 3 LOOP
 						CALL measure(t.relation, t.key, k, size, ways[1 + (i + j) % 4]);
 					END LOOP;

@@ -6,9 +6,10 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE UNLOGGED TABLE source_lines (n bigserial, line text);
 CREATE UNLOGGED TABLE source_edits ("time" timestamptz, channel text, namespace text, page text, robot text, delta bigint, added bigint, deleted bigint);
 
--- A subject is a table with one thing that is indexed; each has an index of both methods.
+-- A subject is a table and one column or expression of it, which is indexed by both methods.
 CREATE TABLE subject (id serial, label text, relation text, bf text, gin text);
--- What is looked for in it: how is 'rare', 'absent' or 'frequent'; a label has nothing of single clients in it.
+-- What is looked for in a subject. how: 'rare', 'absent' or 'frequent'. label: for the page, so it must not show data
+-- of single clients.
 CREATE TABLE asked (subject integer, how text, label text, condition text);
 CREATE TABLE measured (subject integer, method text, what text, ms float8, pages float8, bytes bigint, found bigint);
 CREATE TABLE growth (label text, row_count bigint, bytes bigint, build float8, rare float8, pages float8);
@@ -60,7 +61,8 @@ BEGIN
 END
 $$;
 
--- Five tags for each row: a level (of 4), a service (of 50), a host (of 1,000), a user whose rows come together, a request of its own.
+-- Five tags for each row: one of 4 levels, one of 50 services, one of 1,000 hosts, a user with ten consecutive rows,
+-- and a request that is in this row only.
 CREATE FUNCTION tags_of(i bigint) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 	SELECT ARRAY['level:' || CASE WHEN i % 1000 = 0 THEN 'fatal' WHEN i % 50 = 0 THEN 'error' WHEN i % 7 = 0 THEN 'warning' ELSE 'info' END,
 		'service:' || (i * 7919) % 50, 'host:' || (i * 104729) % 1000, 'user:' || i / 10, 'request:' || md5(i::text)] $$;
@@ -108,8 +110,8 @@ BEGIN
 END
 $$;
 
--- One round: of each subject the look-ups without an index; the build and the look-ups of each method; rows that are
--- written into new pages of a table that has 20,000 already, without an index and with each.
+-- One round. Measures for each subject: the look-ups without an index; for each method the build and the look-ups;
+-- and rows that are written into new pages of a table that has 20,000 rows already, without an index and with each.
 CREATE PROCEDURE measure_round(to_write bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	s subject;
@@ -145,7 +147,8 @@ BEGIN
 			took := ms_since(began);
 			INSERT INTO measured VALUES (s.id, method, 'insert', took);
 			IF method = 'none' AND s.bf LIKE '%(%' THEN
-				-- PostgreSQL computes the expression of an index for each row, before any index sees it
+				-- PostgreSQL computes the expression of an index for each row, whatever the method of the index. This
+				-- time is measured alone.
 				began := clock_timestamp();
 				EXECUTE format('SELECT count(%s) FROM batch', s.bf);
 				INSERT INTO measured VALUES (s.id, method, 'expression', ms_since(began));
@@ -157,7 +160,8 @@ BEGIN
 END
 $$;
 
--- The growth of two subjects: tags by both methods, and lines by grams (GIN by trigrams, up to a number of rows only, since it takes so long).
+-- Measures how two subjects grow: tags by both methods, and lines by grams. (GIN by trigrams takes so long that it is
+-- measured only up to gin_lines rows.)
 CREATE PROCEDURE measure_growth(row_count bigint, gin_lines bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	method text;

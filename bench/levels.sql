@@ -12,10 +12,10 @@ INSERT INTO peer (name, label, definition, pages_per_range) VALUES
 	('bf_32', 'bf, 32 pages a range', 'USING bf (uid) WITH (pages_per_range = 32)', 32),
 	('bf_one', 'bf, 32 pages, one level', 'USING bf (uid) WITH (pages_per_range = 32, levels = 1)', NULL);
 
--- build: ms once; look-ups: means over the values of a round
+-- what: 'build' has the ms of one build; a look-up has the median of ms and the mean of pages over the values
 CREATE TABLE measured (heap_pages bigint, items_per_page float8, peer text, what text, ms float8, pages float8, bytes bigint, length integer);
 
--- A permutation of 0 .. 2^31 - 1: values that come once and lie strewn.
+-- A permutation of 0 .. 2^31 - 1, so that each value is in one row, and near values are in rows far apart.
 CREATE FUNCTION strewn(i bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT (i * 1103515245 + 12345) % 2147483648 $$;
 
 -- Executes a look-up and returns its time, and the pages of index and table that it touches.
@@ -64,7 +64,7 @@ $$;
 
 /* ------------------------------------------------------------------ the model */
 
--- The items of a line of 512 bits at this rate, with the number of hashes for which this is the most.
+-- The largest number of items that a line of 512 bits can have at this rate, over all numbers of hashes.
 CREATE FUNCTION load_at(rate float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	best float8 := 0;
@@ -87,7 +87,8 @@ BEGIN
 END
 $$;
 
--- The pages of a group of so many ranges with so many items each: filters side by side, in steps of an eighth (src/pg/index/group.c).
+-- The pages of a group of `ranges` ranges with `items` items each. Sizes go up in steps of an eighth;
+-- src/pg/index/sizes.c now has steps of a sixteenth.
 CREATE FUNCTION pages_of_group(ranges integer, items float8, load float8) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	positions CONSTANT integer := (8168 - 32 - (ranges + 7) / 8 * 8) / (ranges * 64);
@@ -101,7 +102,8 @@ BEGIN
 END
 $$;
 
--- What a look-up reads on average, and what the index takes, for a table that was indexed as it is; all values differ.
+-- The pages that a look-up reads on average, and the bytes of the index, if the index is built when the table has all
+-- its rows. All values differ.
 CREATE FUNCTION model(heap_pages float8, items_per_page float8, pages_per_range integer, OUT present float8, OUT absent float8, OUT bytes float8)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -125,7 +127,7 @@ BEGIN
 		groups := groups || ceil(ranges[top + 1] / 125);
 		top := top + 1;
 	END LOOP;
-	-- absent: each level says yes wrongly in its rate
+	-- absent value: each level says yes falsely at its rate
 	FOR level IN REVERSE top .. 1 LOOP
 		visited := CASE WHEN level = top THEN groups[level]
 			ELSE asked * length[level + 1] / length[level] / 125 + (heap_pages - ranges[level + 1] * length[level + 1]) / length[level] / 125 END;
@@ -135,7 +137,7 @@ BEGIN
 			CASE WHEN ranges[level]::bigint % 125 > 0 THEN pages_of_group((ranges[level]::bigint % 125)::integer, length[level] * items_per_page, load[least(level, 2)]) ELSE 0 END;
 	END LOOP;
 	absent := pages + asked * pages_per_range;
-	-- present: besides, one page on each level below the top, and one range
+	-- present value: in addition, one page on each level below the top, and the pages of one range
 	present := absent + top - 1 + pages_per_range;
 	bytes := index_pages * 8192;
 END
@@ -154,7 +156,8 @@ CREATE FUNCTION measured_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 		number(max(pages) FILTER (WHERE what = 'absent')), round((max(ms) FILTER (WHERE what = 'absent'))::numeric, 3))
 	FROM measured JOIN peer ON peer.name = peer GROUP BY heap_pages, id, label ORDER BY heap_pages, id) $$;
 
--- The model beside what was measured, and for tables that were not made; the latter with the items of a page of the largest one that was.
+-- The model beside what was measured, and the model alone for larger tables. These have as many items per page as the
+-- largest table that was made.
 CREATE FUNCTION model_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 	SELECT '| table, pages | pages a range | a value in one row: pages, computed | measured | a value that is nowhere: computed | measured | MB, computed | measured |'
 	UNION ALL SELECT '| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'

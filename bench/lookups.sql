@@ -1,4 +1,5 @@
--- lookups.sql: what bench/lookups measures. Variables: sizes (bytes, separated by commas), rounds, asked (look-ups in a join).
+-- lookups.sql: what bench/lookups measures. Variables: sizes (bytes, separated by commas), rounds, asked (look-ups in
+-- a join).
 SET client_min_messages = warning;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -10,8 +11,9 @@ CREATE EXTENSION hll;
 CREATE DOMAIN hll AS text;
 \endif
 
--- A row for each size, the values out of line and not compressed, as the types' storage has it. Few items, but told so many: what
--- is in the lines makes no difference to where they are.
+-- A row for each size. The values are out of line and not compressed, as the storage of the types wants it. Each
+-- filter holds 1,000 items only, and gets its size from the expected number of items: a look-up reads as much of a
+-- filter whatever that holds.
 CREATE TABLE stored (size bigint PRIMARY KEY, f bf, s sbf, t tbf, raw bytea, h hll, bytes bigint);
 ALTER TABLE stored ALTER raw SET STORAGE EXTERNAL;
 CREATE PROCEDURE fill(sizes bigint[], with_hll boolean) LANGUAGE plpgsql AS $$
@@ -30,14 +32,14 @@ BEGIN
 		COMMIT;
 	END LOOP;
 	IF with_hll THEN
-		-- its bytes do not grow
+		-- the size of an hll does not depend on the number of items
 		EXECUTE 'UPDATE stored SET h = (SELECT hll_add_agg(hll_hash_bigint(i)) FROM generate_series(1::bigint, 100000) i)';
 	END IF;
 END $$;
 CALL fill(string_to_array(:'sizes', ',')::bigint[], :'hll');
 VACUUM ANALYZE stored;
 
--- One look-up each. "row": the row is found and nothing of the value is read.
+-- The look-ups. The first one finds the row and reads nothing of the value.
 CREATE TABLE question (id int PRIMARY KEY, label text, expression text, plot text);
 INSERT INTO question VALUES
 	(1, 'the row alone', 'f IS NOT NULL', NULL),
@@ -75,7 +77,7 @@ BEGIN
 		FOR wanted IN SELECT size FROM stored ORDER BY 1 LOOP
 			FOR q IN SELECT * FROM question ORDER BY id LOOP
 				EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE q%s(%s, %s)', q.id, wanted, 1000000 + 7919 * round) INTO plan;
-				-- as often as fits into a few milliseconds
+				-- repeats the look-up for a few milliseconds
 				calls := 0;
 				began := clock_timestamp();
 				LOOP
@@ -93,7 +95,7 @@ BEGIN
 END $$;
 CALL measure(:rounds);
 
--- One stored filter asked for each row of another table: the join passes the filter down and asks it again and again.
+-- A join asks one stored filter for each row of another table.
 CREATE TABLE asked AS SELECT (i * 2654435761) % 1099511627689 AS x FROM generate_series(1000001::bigint, 1000000 + :asked) i;
 VACUUM ANALYZE asked;
 CREATE PROCEDURE ask_often(rounds int) LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
--- papers.sql: one stream of bench/papers again in SQL. Variables: file, type (of the items), bytes, plain_bytes.
+-- papers.sql: repeats one stream of bench/papers in SQL. Variables: file, type (of the items), bytes, plain_bytes.
 -- Output, a line each: filter, false positives, false negatives.
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS stream;

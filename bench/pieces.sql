@@ -1,7 +1,8 @@
--- pieces.sql: pieces cut out of lines at random, looked up by bf indexes with gram_ops and by GIN with trigrams; for bench/keys.
+-- pieces.sql: pieces cut out of lines at random, looked up by bf indexes with gram_ops and by GIN with trigrams; for
+-- bench/keys.
 --
--- A log is a table with a column "line". What an index should read of it are the ranges that hold a match; what it reads besides, it reads
--- in vain.
+-- A log is a table with a column "line". An index has to read the ranges that hold a match; all other pages that it
+-- reads are read in vain.
 
 CREATE TABLE log_with_pieces (label text, relation text);
 CREATE TABLE pieces (relation text, id int, kind text, piece text, pages bigint, on_pages int[]);
@@ -18,8 +19,8 @@ BEGIN
 END
 $$;
 
--- Cuts pieces of 8 to 24 characters out of rows, from a seed: half of them whole words (addresses, paths, ids, names of programs), and half that
--- may begin and end anywhere.
+-- Cuts pieces of 8 to 24 characters out of rows, from a seed. Half of them are whole words (addresses, paths, ids,
+-- names of programs); the others begin and end anywhere.
 CREATE PROCEDURE cut_pieces(of_label text, of_relation text, count int) LANGUAGE plpgsql AS $$
 DECLARE
 	rows_of bigint;
@@ -72,7 +73,8 @@ BEGIN
 END
 $$;
 
--- Of the pieces: how many read at most 0.5 % of the table (or two ranges) beside the ranges that hold a match, and at most 3 times the ranges that do, and 3.
+-- The last column is the share of the pieces that meet two bounds: in vain they read at most 0.5 % of the table, or
+-- two ranges; and in all they read at most 3 t + 3 ranges, where t ranges hold a match.
 CREATE FUNCTION pieces_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 	SELECT '| log | pages | index | MB | build s | what is looked up | pages in vain: median | 9 in 10 | as few as asked for |'
 	UNION ALL SELECT '| --- | ---: | --- | ---: | ---: | --- | ---: | ---: | ---: |'

@@ -1,6 +1,7 @@
--- planning.sql: how much longer one table is planned because the planner asks its bf indexes (streambloom.enable_index_estimates
--- on and off). Each statement is explained 200 times in a row, in nine interleaved rounds; the minima count, in microseconds.
--- Run it on a quiet machine: scripts/with-cluster --set shared_buffers=2GB -- psql -X -f bench/planning.sql
+-- planning.sql: how much longer the planning of a query on one table takes because the planner asks its bf indexes
+-- (streambloom.enable_index_estimates on and off). Each statement is explained 200 times in a row, in nine
+-- interleaved rounds; the minima count, in microseconds. Run it on a quiet machine: scripts/with-cluster --set
+-- shared_buffers=2GB -- psql -X -f bench/planning.sql
 \set QUIET on
 SET client_min_messages = warning;
 CREATE EXTENSION streambloom;

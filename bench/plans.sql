@@ -7,14 +7,15 @@ CREATE TABLE source_edits ("time" timestamptz, channel text, namespace text, pag
 
 -- ------------------------------------------------------------------ rows
 
--- A number from 0 to 1 (exclusive), the same for the same n.
+-- A number from 0 to below 1 that follows from n and the seed.
 CREATE FUNCTION scattered(n bigint, seed bigint) RETURNS float8 LANGUAGE sql IMMUTABLE RETURN (hashint8extended(n, seed) & 4294967295) / 4294967296.0;
--- The value that a number stands for: 1 for half of them, 2 for 5 %, 3 for 0.1 %; the others have a value with five rows.
+-- The value that u stands for: 1 for half of the rows, 2 for 5 %, 3 for 0.1 %; the other rows get `rare`, a value
+-- with five rows.
 CREATE FUNCTION valued(u float8, rare integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN CASE WHEN u < 0.5 THEN 1 WHEN u < 0.55 THEN 2 WHEN u < 0.551 THEN 3 ELSE rare END;
 CREATE FUNCTION named(value integer) RETURNS text LANGUAGE sql IMMUTABLE RETURN CASE value WHEN 1 THEN 'half' WHEN 2 THEN 'twentieth' WHEN 3 THEN 'thousandth' ELSE 'n' || value END;
 
--- Columns: strewn, runs (equal values lie in runs of 200 rows), sorted; as numbers, in a line, as words, tags, and fields of a document. All
--- elements of ids differ.
+-- Columns: strewn, runs (equal values lie in runs of 200 rows), sorted; as numbers, in a line, as words, tags, and
+-- fields of a document. All elements of ids differ.
 CREATE TABLE one AS
 SELECT i, strewn, runs, sorted,
 	format('10.%s.%s.%s - - "GET /%s?request=%s HTTP/1.1" 200 "strewn-%s runs-%s sorted-%s" "Mozilla/5.0 (X11; Linux x86_64)"', i % 7, i % 250, i % 199, md5((i % 1000)::text), i, named(strewn), named(runs), named(sorted)) AS line,
@@ -25,7 +26,7 @@ SELECT i, strewn, runs, sorted,
 FROM (SELECT i, valued(scattered(i, 1), (1000000 + floor(scattered(i, 2) * :rows * 0.449 / 5))::integer) AS strewn,
 		valued(scattered(i / 200, 3), 1000000 + i / 5) AS runs, valued(i / :rows::float8, 1000000 + i / 5) AS sorted
 	FROM generate_series(0, :rows - 1) i) s ORDER BY i;
--- A table of some dozens of pages, as in a first try.
+-- A table of some dozens of pages, such as people use for a first try.
 CREATE TABLE small AS SELECT * FROM one ORDER BY i LIMIT 5000;
 
 CREATE PROCEDURE make_partitions(parts integer) LANGUAGE plpgsql AS $$
@@ -45,9 +46,10 @@ CREATE TABLE suspects AS SELECT strewn, runs, tags[1:1] AS tags, ids[1:1] AS ids
 
 -- --------------------------------------------------------------- measuring
 
--- The queries. A method is what serves the condition: {bf, btree, brin, gin}.
+-- The queries. A method is an access method whose indexes serve the condition: bf, btree, brin or gin. peers: the
+-- methods besides bf.
 CREATE TABLE query (id serial, label text, layout text, share text, relation text, statement text, peers text[], is_join boolean DEFAULT false);
--- The plans of a query with the indexes of a method. The first one is the one that is chosen.
+-- The plans of a query with the indexes of a method. The first one is the plan that the planner chooses.
 CREATE TABLE plan (id serial, query integer, method text, settings text[], shape text, is_chosen boolean, ms float8, planning float8, pages bigint, found bigint, made integer DEFAULT 0);
 
 CREATE TABLE switch (name text, off text, usual text);
@@ -55,7 +57,7 @@ INSERT INTO switch SELECT name, 'off', setting FROM pg_settings WHERE name IN ('
 	'enable_mergejoin', 'streambloom.enable_chunk_skip', 'max_parallel_workers_per_gather', 'parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size', 'min_parallel_index_scan_size');
 UPDATE switch SET usual = current_setting(name);
 
--- Sets the switches. Those that are not given are as usual.
+-- Sets the planner's switches. Those that are not given get their usual values.
 CREATE PROCEDURE set_switches(settings text[]) LANGUAGE sql AS $$
 	SELECT set_config(name, coalesce((SELECT split_part(s, '=', 2) FROM unnest(settings) s WHERE split_part(s, '=', 1) = name), usual), false) FROM switch
 $$;
@@ -72,7 +74,7 @@ CREATE FUNCTION combinations(is_join boolean, is_partitioned boolean, method tex
 	ORDER BY x1 + x2 + x3 + x4 + x5, x1, x2, x3, x4, x5
 $$;
 
--- The nodes of a plan from the top down, equal ones that follow each other counted.
+-- The nodes of a plan from the top down. Equal nodes that follow each other are written once, with their number.
 CREATE FUNCTION shape_of(plan jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE n WHEN 1 THEN node ELSE format('%s %s', n, node) END, ', ' ORDER BY first)
 	FROM (SELECT node, count(*) AS n, min(place) AS first
@@ -108,8 +110,8 @@ BEGIN
 END
 $$;
 
--- Executes the plans of a query in turn. Plans that take more than three times as long as the best one are left out after two rounds, except
--- for the one that was chosen.
+-- Executes the plans of a query in turn. Plans that take more than three times as long as the best one are left out
+-- after two rounds, except for the one that was chosen.
 CREATE PROCEDURE measure_plans(query integer, method text, rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
 	q query;
@@ -151,7 +153,7 @@ BEGIN
 END
 $$;
 
--- How many times as long the chosen plan takes as the best. Less than 0.2 ms do not count.
+-- How many times as long as the best plan the chosen one takes; 1 if the difference is less than 0.2 ms.
 CREATE VIEW verdict AS
 SELECT query, method, c.shape AS chosen, c.ms, c.planning, c.pages, b.shape AS best, b.ms AS best_ms, b.pages AS best_pages, b.settings AS best_settings, CASE WHEN c.ms - b.ms < 0.2 THEN 1 ELSE c.ms / b.ms END AS ratio
 FROM (SELECT * FROM plan WHERE is_chosen) c

@@ -14,7 +14,7 @@ VACUUM ANALYZE;
 -- -------------------------------------------------------------- queries
 
 CREATE TABLE layout AS SELECT unnest('{strewn,runs,sorted}'::text[]) AS layout;
--- a value of each share in a column, and its name
+-- for each column a value of each share, and what a query on it selects
 CREATE TABLE valued AS
 SELECT layout, share, CASE share WHEN 'half' THEN 1 WHEN '5 %' THEN 2 WHEN '0.1 %' THEN 3 WHEN 'absent' THEN -1
 	ELSE (SELECT CASE layout WHEN 'strewn' THEN strewn WHEN 'runs' THEN runs ELSE sorted END FROM one WHERE least(strewn, runs, sorted) > 3 ORDER BY scattered(i, 5) LIMIT 1) END AS value, target
@@ -52,7 +52,7 @@ SELECT add('OR', 'runs, sorted', '5 % or 5 %', 'one', 'count(*)', 'runs = 2 OR s
 SELECT add('OR', 'strewn, runs', '= rare, LIKE rare', 'one', '*', format('strewn = %s OR line LIKE ''%%runs-n%s%%''', a.value, b.value), '{}') FROM valued a, valued b WHERE a.layout = 'strewn' AND b.layout = 'runs' AND a.share = 'rare' AND b.share = 'rare';
 SELECT add('OR', 'strewn', 'half or rare', 'one', 'count(*)', format('strewn = 1 OR runs = %s', value), '{btree,brin}') FROM valued WHERE layout = 'runs' AND share = 'rare';
 
--- values that are not known when the query is planned
+-- values that the planner does not know
 SELECT add('= a value not known', layout, share, 'one', target, format('%I = (SELECT %s)', layout, value), '{btree,brin}') FROM valued WHERE share IN ('rare', 'absent');
 SELECT add('= ANY a list not known', 'strewn', 'rare', 'one', '*', 'strewn = ANY (ARRAY(SELECT strewn FROM suspects))', '{btree,brin}');
 SELECT add('array @> not known', 'strewn', 'rare', 'one', '*', format('tags @> (SELECT ''{strewn:%s}''::text[])', named(value)), '{gin}') FROM valued WHERE layout = 'strewn' AND share = 'rare';
@@ -93,7 +93,8 @@ SELECT add('jsonb ?', 'log', 'absent', 'edits', '*', 'doc ? ''nothing''', '{gin}
 CREATE TABLE indexed (relation text, columns text[]);
 INSERT INTO indexed VALUES ('one', '{strewn,runs,sorted,line,tags,ids,doc,words}'), ('small', '{line}'), ('parts_10', '{strewn,runs,sorted,line,tags,ids}'), ('parts_100', '{strewn,runs,sorted,line,tags,ids}'),
 	('parts_1000', '{strewn,runs,sorted,line,tags,ids}'), ('blog', '{host,status,line,words}'), ('edits', '{doc}');
--- The definition of an index of a column by a method; NULL if the method does not serve it, or takes too long to build for what it tells.
+-- The definition of an index of a column by a method. NULL if the method cannot serve the column, or if the build
+-- would take too long.
 CREATE FUNCTION index_on(relation text, col text, method text) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN method = 'bf' THEN col || CASE col WHEN 'line' THEN ' gram_ops' ELSE '' END
 		WHEN col IN ('line', 'tags', 'ids', 'doc', 'words') <> (method = 'gin') THEN NULL

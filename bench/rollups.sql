@@ -1,4 +1,5 @@
--- rollups.sql: what bench/rollups measures. Variable: hll (yes, no). Logs are tables (item, at), listed in the table log.
+-- rollups.sql: what bench/rollups measures. Variable: hll (yes, no). Logs are tables (item, at), listed in the table
+-- log.
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = off', current_database()); EXECUTE format('ALTER DATABASE %I SET max_parallel_workers_per_gather = 0', current_database()); END $$;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -29,14 +30,15 @@ SELECT format('| %s | %s | %s | %s | %s |', name, many(hits), many(items), lo::d
 
 -- ------------------------------------------------------------- rows, merged
 
--- width: of a row. f without decay, g with the default half-life.
+-- width: the time that a row covers. f has no decay, g the default half-life.
 CREATE TABLE part (id int, width text, at timestamptz, f tbf, g tbf);
 CREATE TABLE peer (id int, width text, exact_table bigint, exact_index bigint, hll_rows bigint, hll_merged bigint);
 CREATE TABLE merged (id int, width text, f tbf, g tbf);
 CREATE TABLE judged (id int, width text, half_life text, items bigint, under bigint, over bigint, mean float8, most float8);
 
--- Undecayed counts are exact, so any excess counts. Of decayed ones the exact sum is of floor(time / epoch), with an epoch of
--- 6300 s, and rounding may add 1/4096 of a hit for each hit and for each row that is merged.
+-- Undecayed counts are exact, so each excess is an overcount. The exact decayed sum counts times in whole epochs of
+-- 6300 s. A decayed count may be above it by rounding: by 1/4096 of a hit for each hit and for each row that is
+-- merged.
 CREATE PROCEDURE fill(hll boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	l record;
@@ -100,7 +102,7 @@ FROM judged JOIN log USING (id) ORDER BY id, array_position('{hour,day,week}', w
 
 -- ------------------------------------------------------------- time, memory
 
--- The largest resident size of this session so far, in bytes; NULL where the system does not tell.
+-- The largest resident size of this session so far, in bytes; NULL if the system does not report it.
 CREATE FUNCTION most_memory() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s*(\d+) kB')::bigint * 1024;
@@ -108,7 +110,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN NULL;
 END $$;
 
--- arguments: a query of their filters, one a row; operation: one that gives a filter
+-- arguments: a query that returns the filters to merge, one per row. operation: a query that merges them into one
+-- filter.
 CREATE TABLE merging (id serial PRIMARY KEY, name text, operation text, arguments text);
 CREATE TABLE timing (id int, ms float8, memory bigint, taken bigint, result bigint, layout text);
 
@@ -149,7 +152,8 @@ DECLARE
 	grown bigint;
 	argument_bytes bigint;
 BEGIN
-	-- what the first use of the extension and of the executor takes is no part of it, nor are the pages of the arguments
+	-- Memory that the first use of the extension and of the executor takes is not counted, nor are the pages of the
+	-- arguments.
 	EXECUTE 'SELECT tbf_merge_agg(x + x, 0.5) FROM (SELECT tbf_agg(i, now()) AS x FROM generate_series(1, 10) i) s' INTO f;
 	EXECUTE format('SELECT sum(octet_length(f::bytea)) FROM (%s) s (f)', m.arguments) INTO argument_bytes;
 	before := most_memory();

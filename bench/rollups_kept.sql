@@ -1,12 +1,12 @@
--- rollups_kept.sql: how close the answers of kept roll-ups are, and what they cost. Variables: per_day, rounds, hll (true, false). The rows of
--- the blog are in the table sample.
+-- rollups_kept.sql: how close the answers of kept roll-ups are, and what they cost. Variables: per_day, rounds, hll
+-- (true, false). The rows of the blog are in the table sample.
 SET client_min_messages = warning;
 SET work_mem = '256MB';
 CREATE FUNCTION many(numeric) RETURNS text LANGUAGE sql RETURN coalesce(to_char($1, 'FM999,999,999,990'), '');
 
 SELECT split_part(version(), ' on ', 1) || '.';
 
--- at: of the hit; arrives: when it is committed, up to two hours later
+-- at: the time of the hit. arrives: the time at which it is committed, up to two hours later.
 SELECT setseed(0.5) \g /dev/null
 CREATE TABLE year_all AS SELECT timestamptz '2024-01-01' + (i + random()) * interval '1 day' / :per_day AS at, '/page/' || floor(exp(random() * ln(50000)))::int || CASE WHEN i > 300 * :per_day AND i % 97 = 0 THEN '/new' ELSE '' END AS url
 	FROM generate_series(1, 366 * :per_day) i;

@@ -1,8 +1,9 @@
--- rollups_kept_wal.sql: the WAL of a roll-up that is refreshed each minute, beside the WAL of its log. Variables: days, rows (a minute),
--- checkpoints (after how many minutes each follows the one before; 0: none, for a server with full_page_writes = off).
--- The rows are those of the table sample, again and again. Time is made up: each round writes a minute's rows, of which one in twenty is up to
--- two hours late, and refreshes. Every hour both tables are vacuumed, as autovacuum would; the WAL of that is counted apart. So are the
--- pages that are written as a whole after a checkpoint.
+-- rollups_kept_wal.sql: the WAL of a roll-up that is refreshed each minute, beside the WAL of its log. Variables:
+-- days, rows (a minute), checkpoints (after how many minutes each follows the one before; 0: none, for a server with
+-- full_page_writes = off). The rows are those of the table sample, again and again. Time is made up: each round
+-- writes a minute's rows, of which one in twenty is up to two hours late, and refreshes. Every hour both tables are
+-- vacuumed, as autovacuum would; the WAL of that is counted apart. So are the pages that are written as a whole after
+-- a checkpoint.
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 SET synchronous_commit = off;
@@ -60,7 +61,7 @@ BEGIN
 		(day, 'refresh without new rows', idle_bytes);
 END $$;
 
--- Vacuum is no statement of a procedure, so the hours are statements of psql.
+-- A procedure cannot run VACUUM, so psql runs one statement for each hour.
 CREATE TABLE vacuum_began (at pg_lsn);
 INSERT INTO vacuum_began VALUES (NULL);
 SELECT format('CALL hour_of(%s, %s, %s, %s)', d, h, :rows, :checkpoints),

@@ -1,8 +1,9 @@
-# run.awk: the table of ratios of bench/run, from the medians that the benchmarks left in `directory`: aggregates, lookups, growth.
+# run.awk: the table of ratios of bench/run, from the medians that the benchmarks left in `directory`: aggregates,
+# lookups, growth.
 
 function row(what, asked, measured, reached) { printf "| %s | %s | %s | %s |\n", what, asked, measured, reached }
 
-# A ratio, or a figure, against a bound. given: 0 if a part of it was not measured.
+# A row for a figure, such as a ratio, and its upper bound. given: 0 if a part of the figure was not measured.
 function at_most(what, bound, value, unit, given) {
 	row(what, "at most " bound unit, given ? sprintf("%.2f%s", value, unit) : "not measured", given ? (value <= bound ? "yes" : "**no**") : "")
 }

@@ -12,7 +12,7 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, COSTS OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::integer + (plan #>> '{0,Plan,Shared Read Blocks}')::integer;
 END $$;
--- The mean over the values that a query gives.
+-- The mean of pages_read() over the values that the query `vals` returns; `pattern` is the query of one value.
 CREATE FUNCTION mean_pages(pattern text, vals text) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	mean numeric;
@@ -92,7 +92,8 @@ SELECT line('the same after REINDEX', 'grown', 'grown_v', 'SELECT * FROM grown W
 SELECT '| pages | ' || string_agg(pages_read(format('SELECT * FROM grown WHERE v = ANY (ARRAY(SELECT -generate_series(1, %s)))', n))::text, ' | ' ORDER BY n) || ' |' FROM unnest(ARRAY[1, 64, 65, 256, 1000]) n;
 DROP TABLE grown;
 
--- Columns: what the index takes beside what it could take at best, the rate beside the one asked for, and a B-tree.
+-- Columns: the bytes of the index beside the least bytes that its filters could have, the measured rate beside the
+-- one asked for, and a B-tree.
 CREATE FUNCTION load_at(rate double precision, hashes integer) RETURNS double precision LANGUAGE plpgsql AS $$
 DECLARE
 	low double precision := 0;

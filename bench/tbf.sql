@@ -9,8 +9,8 @@ CREATE FUNCTION many(text) RETURNS text LANGUAGE sql RETURN to_char($1::bigint, 
 CREATE FUNCTION two(float8) RETURNS text LANGUAGE sql RETURN to_char($1, 'FM999990.00');
 CREATE FUNCTION months_days(interval) RETURNS text LANGUAGE sql RETURN coalesce(replace($1::text, '1 days', '1 day'), 'none');
 
--- The items of each log, and the decayed count that each has in truth: without decay and with the default half-life, whose
--- epoch is 7 days / 96 = 6300 s.
+-- The items of each log with their exact counts, without decay and with the default half-life, whose epoch is 7 days
+-- / 96 = 6300 s.
 CREATE UNLOGGED TABLE truth (id int, item_text text, item_id bigint, hits float8, decayed float8);
 CREATE PROCEDURE describe() LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,7 +48,8 @@ SELECT format('| %s | %s | %s | %s | %s |', name, many(items::text), many(hits::
 
 -- ---------------------------------------------------------------- 1. bytes
 
--- Cells of a filter as tbf_empty() makes it, and the n to tell it so that it has about so many.
+-- cells_for(): the number of cells of a filter as tbf_empty() makes it. tell_for(): the expected number of items with
+-- which a filter gets about this many cells.
 CREATE FUNCTION cells_for(n bigint, fpr float8) RETURNS bigint LANGUAGE sql
 	RETURN (SELECT cells FROM tbf_info(tbf_empty(greatest(n, 1), fpr)));
 CREATE FUNCTION tell_for(cells float8, fpr float8) RETURNS bigint LANGUAGE sql
@@ -93,7 +94,8 @@ FROM bytes ORDER BY id, sizing, half_life DESC NULLS FIRST;
 SELECT format('Smallest of "16 bits / extensible" on the logs and traces: %s without decay (wanted: 3.5), %s with a half-life (wanted: 2.4).',
 	two(min(flat16::float8 / extensible) FILTER (WHERE half_life IS NULL)), two(min(flat16::float8 / extensible) FILTER (WHERE half_life IS NOT NULL))) FROM bytes WHERE id < 5;
 
--- Over the decay factor: as the aggregate stores it, and as a filter is that each day got its hits and was decayed.
+-- Bytes over the decay factor: of the filter that the aggregate stores, and of a filter that gets its hits day by day
+-- and is decayed each day.
 CREATE TABLE curve (id int, lambda float8, flat16 bigint, flat bigint, extensible bigint, daily bigint);
 CREATE PROCEDURE draw() LANGUAGE plpgsql AS $$
 DECLARE
@@ -159,17 +161,19 @@ BEGIN
 			FOREACH y IN ARRAY '{flat,extensible}'::text[] LOOP
 				EXECUTE format('INSERT INTO stored SELECT %s, %L, %L, tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval, layout => %L)) FROM %I',
 					l.id, h, y, l.items, h, y, l.tab);
-				-- a build that takes some ms is timed five times a round, in turns with the other layout
+				-- A build that takes only some ms is timed five times in each round, in turns with that of the other
+				-- layout.
 				INSERT INTO query (log, half_life, what, layout, sql, repeat)
 					SELECT l.id, h, 'build', y, format('SELECT tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval, layout => %L)) IS NULL FROM %I', l.items, h, y, l.tab), r
 					FROM generate_series(1, CASE WHEN l.hits < 1000000 THEN 5 ELSE 1 END) r;
-				-- sum(1) over the same join, so that what is left is the counting
+				-- The time of sum(1) over the same join is subtracted, so that only the counting is left.
 				counted := format('tbf_count(filter, item, %L::timestamptz)', l.hi);
 				source := format('FROM stored, %I WHERE id = %s AND half_life IS NOT DISTINCT FROM %L AND layout = %L', l.tab || '_asked', l.id, h, y);
 				INSERT INTO query (log, half_life, what, layout, sql) VALUES
 					(l.id, h, 'stored', y, format('SELECT sum(%s) %s', counted, source)),
 					(l.id, h, 'stored scan', y, format('SELECT sum(CASE WHEN filter IS NULL THEN 0.0::float8 ELSE 1 END) %s', source));
-				-- through bytea, so that the value is no pointer to the TOAST table any more; ten times, because that takes a while
+				-- The cast through bytea puts the value into memory, so that it is no pointer to the TOAST table. As
+				-- this takes a while, each item is asked for ten times.
 				source := format('WITH f AS MATERIALIZED (SELECT filter::bytea::tbf AS filter FROM stored WHERE id = %s AND half_life IS NOT DISTINCT FROM %L AND layout = %L) SELECT %%s FROM f, %I, generate_series(1, 10)',
 					l.id, h, y, l.tab || '_asked');
 				INSERT INTO query (log, half_life, what, layout, sql) VALUES
@@ -201,7 +205,7 @@ BEGIN
 END $$;
 CALL measure(:rounds);
 
--- A ratio is the median of the ratios of the rounds: whatever else the machine does hits both layouts then.
+-- A ratio is the median of the ratios of the rounds, because other work on the machine then affects both layouts.
 CREATE TABLE took AS
 WITH rounds AS (
 	SELECT log AS id, half_life, round,
@@ -304,7 +308,8 @@ BEGIN
 				ELSE
 					EXECUTE format('SELECT tbf_agg_in_order(item, at, tbf_empty(%s, 0.01, %L::interval, minimum_increase => true) ORDER BY at) FROM %I', l.items, h, l.tab) INTO filter;
 				END IF;
-				-- rounding: 1/1000 and a unit, as docs/tbf.md promises it; the truth is a sum of doubles, good to 1e-9
+				-- An overcount of 1/1000 and a unit is rounding, as docs/tbf.md promises. The exact count is a sum of
+				-- doubles, with an error of at most 1e-9.
 				EXECUTE format($q$
 					INSERT INTO answer
 					SELECT %s, %L, %L, (SELECT bytes FROM tbf_info($1)), count(*), count(*) FILTER (WHERE over <= CASE WHEN %L IS NULL THEN 0 ELSE truth * 0.001 + 0.0625 END),

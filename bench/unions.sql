@@ -9,7 +9,7 @@ CREATE FUNCTION milliseconds(since timestamptz) RETURNS float8 LANGUAGE sql VOLA
 -- The share of 200,000 items that were not added which the filter seems to hold.
 CREATE FUNCTION measured_rate(f bf) RETURNS float8 LANGUAGE sql AS $$ SELECT avg((f @> ('absent ' || i))::int) FROM generate_series(1, 200000) i $$;
 
--- what is united: the days of a log from the last one back, and parts of made-up items
+-- The parts that are united: the last days of a log, and parts of made-up items.
 CREATE TABLE part (series text, name text, number int, part int, item text);
 INSERT INTO part SELECT log, log || ', ' || CASE days WHEN 100000 THEN 'all days' ELSE days || ' days' END, days, day, host
 	FROM daily, unnest('{7,31,100000}'::int[]) days WHERE day < days;

@@ -1,6 +1,7 @@
 /*
- * core_bench.cpp: what an item costs. bf and tbf beside the classic Bloom filter of one bit array and k independent
- * positions, all sized for the same number of keys at the same rate. In nanoseconds and items a second, one thread.
+ * core_bench.cpp: measures the time per item of bf and tbf, beside the classic Bloom filter of one bit array and k
+ * independent positions. All are sized for the same number of keys at the same rate. One thread; results are
+ * nanoseconds per item and items per second.
  *
  *   core_bench                 10,000 and 1 million keys: a filter in the caches, and one at their edge
  *   core_bench --large         50 million keys too: each probe is a cache miss
@@ -118,7 +119,7 @@ private:
 	sb_lookup lookup_;
 };
 
-/* What no filter with lines can be faster than: one byte of an item's line is touched, with many items in flight. */
+/* The lower bound for filters with lines: touches one byte of an item's line, with many items in flight. */
 class Floor : public Blocked
 {
 public:
@@ -142,7 +143,7 @@ private:
 	uint32_t lines_;
 };
 
-/* As the aggregates do it: hashes wait for others. */
+/* Aggregates collect this many hashes before they add them. */
 constexpr size_t waiting = 128;
 
 template <typename Filter>
@@ -192,7 +193,7 @@ void contains_batches(benchmark::State &state)
 	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
 }
 
-/* A filter on the portable code. */
+/* Runs a benchmark on the portable code, without AVX2. */
 template <void (*function)(benchmark::State &)>
 void portable(benchmark::State &state)
 {
@@ -217,7 +218,7 @@ void add(benchmark::State &state)
 	state.counters["bytes"] = filter.bytes();
 }
 
-/* present: asks for keys that were added; else for others */
+/* Looks keys up: keys that were added if `present` is set, else other keys. */
 template <typename Filter>
 void contains(benchmark::State &state, bool present)
 {
@@ -250,7 +251,7 @@ void contains_absent(benchmark::State &state)
 
 /* ----------------------------------------------------------------------- tbf */
 
-/* The state of tbf_agg: sums of an hour's hits, half-life a week. */
+/* The state of tbf_agg: the sums of the hits of one hour, with a half-life of a week. */
 class Decaying
 {
 public:
@@ -268,7 +269,7 @@ public:
 	Decaying(const Decaying &) = delete;
 	Decaying &operator=(const Decaying &) = delete;
 
-	/* As an aggregate does it: rows come by time, so the moment is computed once an epoch. */
+	/* Like an aggregate whose rows come in order of time: the moment is computed once for each epoch. */
 	void at(int64_t time)
 	{
 		sb_tbf_moment(tbf_.half_life, tbf_.epoch, time, &moment_);
@@ -290,7 +291,7 @@ public:
 		std::free(value);
 		return stored_.size() - SB_TBF_HEADER;
 	}
-	/* All that a query does for a count, but for hashing the item. */
+	/* All that a query does for a count, except hashing the item. */
 	double count(uint64_t hash, int64_t time) const
 	{
 		sb_lookup lookup;
@@ -406,7 +407,7 @@ void bf_union(benchmark::State &state)
 	state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(source.bytes()));
 }
 
-/* Two rates take turns, because the core remembers the last one. */
+/* Two rates take turns, because the core remembers the plan of the last rate. */
 void bf_plan(benchmark::State &state)
 {
 	double fpr = rate;

@@ -1,22 +1,23 @@
 /*
- * core_growth.cpp: how the cost of an item grows with the filter, and how fast whole filters are passed over. One
- * thread.
+ * core_growth.cpp: measures how the time per item grows with the size of the filter, and the time of operations on
+ * whole filters. One thread.
  *
  *   core_growth [ROUNDS] [KEYS ...]      9 rounds; 10,000 to 50 million keys
  *
- * Prints a line for each measurement, separated by tabs:
+ * Prints a line for each measurement. Its fields are separated by tabs; median, least and most are over the rounds:
  *
  *   size, what, operation, median, least, most, bytes
  *
- * of the rounds. For an item the size is the number of keys and the time is ns an item; each round does a stretch with
- * each filter in turn, and takes the median of its batches of 4,096 (who else runs on the machine takes whole batches).
- * For a whole filter (operation "whole") the size is its bytes and the time is ns for 1,000 of them.
+ * For operations on items the size is the number of keys, and the time is in ns per item. In each round each filter
+ * in turn does a number of batches of 4,096 items, and the median of its batches counts, because other work on the
+ * machine delays whole batches. For operations on a whole filter ("whole") the size is its bytes, and the time is in
+ * ns per 1,000 bytes.
  *
- * What is measured beside each other, all in as many bytes as 1 % takes:
+ * The filters, each with as many bytes as a rate of 1 % needs:
  *
- *   floor        one word of the line that a hash names is read, or a bit of it set: nothing can do less. The loads do
- *                not depend on each other, so the processor has many in flight
- *   floor, prefetched    the same, each line asked for 64 hashes before
+ *   floor        reads one word of the line that a hash names, or sets a bit of it: a filter cannot do less. The loads
+ *                do not depend on each other, so the processor has many in flight
+ *   floor, prefetched    does the same, and prefetches each line 64 hashes ahead
  *   classic      the plain Bloom filter: one array of bits, k positions by double hashing (Kirsch and Mitzenmacher
  *                2006)
  *   bf           one item at a time

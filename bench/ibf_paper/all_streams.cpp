@@ -1,6 +1,6 @@
 /*
- * all_streams.cpp: a row for each stream, in its own order and permuted, and whether the paper's orders of the filters
- * hold.
+ * all_streams.cpp: a row for each stream, in its own order and permuted, and whether the filters rank by their errors
+ * as in the paper.
  */
 #include "sections.hpp"
 

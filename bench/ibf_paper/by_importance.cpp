@@ -1,5 +1,6 @@
 /*
- * by_importance.cpp: what is missed of which importance: a table of fifths, and the points of Figures 3 to 17.
+ * by_importance.cpp: the share of repeats that is missed, by importance: a table of fifths, and the points of Figures
+ * 3 to 17.
  */
 #include "exports.hpp"
 #include "sections.hpp"

@@ -1,6 +1,6 @@
 /*
- * common.hpp: what every part of the program stands on: the paper's sizes, where files are, the random numbers, and how
- * figures are written on the page.
+ * common.hpp: what all parts of the program need: the paper's sizes, the folder of the files, the random numbers, and
+ * how numbers are written on the page.
  */
 #ifndef PAPERS_COMMON_HPP
 #define PAPERS_COMMON_HPP
@@ -52,7 +52,7 @@ inline std::string percent(double share)
 	return number("%.2f", 100 * share);
 }
 
-/* With commas between the thousands. */
+/* The number as text, with commas between the thousands. */
 inline std::string many(uint64_t value)
 {
 	std::string text = std::to_string(value);

@@ -1,5 +1,5 @@
 /*
- * counts.cpp: counts of several runs together, and how far they lie apart.
+ * counts.cpp: adds up the counts of several runs, and computes how much they differ.
  */
 #include "counts.hpp"
 

@@ -1,5 +1,5 @@
 /*
- * counts.hpp: how often a filter was wrong, plainly and weighted with the importance.
+ * counts.hpp: how often a filter was wrong, unweighted and weighted by importance.
  */
 #ifndef PAPERS_COUNTS_HPP
 #define PAPERS_COUNTS_HPP

@@ -1,5 +1,5 @@
 /*
- * describe.cpp: the table of the streams at the head of the page.
+ * describe.cpp: the table of the streams at the beginning of the page.
  */
 #include "sections.hpp"
 

@@ -1,5 +1,6 @@
 /*
- * endless.cpp: distinct integers without end through an sbf and a bf of the same bytes: rates, time and memory.
+ * endless.cpp: an endless stream of distinct integers through an sbf and a bf of the same bytes: rates, time and
+ * memory.
  */
 #include "sections.hpp"
 
@@ -13,7 +14,10 @@ namespace {
 
 constexpr uint64_t million = 1000000;
 
-/* Pages that the process has in memory now (not at most: the streams took more before); 0 where there is no /proc. */
+/*
+ * The number of pages that the process has in memory now; 0 if there is no /proc. (Its peak would not do, because the
+ * streams before took more.)
+ */
 long resident()
 {
 	long all = 0;
@@ -56,7 +60,7 @@ struct Measured
 	long pages = 0;                /* more in memory at the end than after the first million */
 };
 
-/* The points of the plot: rates since the point before. */
+/* The points of the plot. A point has the rates since the point before it. */
 class Curve
 {
   public:
@@ -86,7 +90,7 @@ Measured measure(uint64_t n, Filter *filter, Plain *plain)
 	long before = 0;
 	for (uint64_t start = 0; start < n; start += million)
 	{
-		/* hashed outside, so that the step alone is timed */
+		/* The items are hashed beforehand, so that the steps alone are timed. */
 		std::vector<uint64_t> hashes(million);
 		std::vector<bool> answers(million);
 		for (uint64_t i = 0; i < million; i++)

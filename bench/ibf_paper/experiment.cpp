@@ -1,5 +1,5 @@
 /*
- * experiment.cpp: one run, all filters over some permutations, and all that is wanted of a stream.
+ * experiment.cpp: one run of a filter, runs of all filters over some permutations, and all runs of a stream.
  */
 #include "experiment.hpp"
 
@@ -65,7 +65,10 @@ void Results::add(const Stream &stream, int evictions)
 {
 	if (stream.has_order)
 		own[stream.id] = experiment(stream, evictions, 0, 1, 3, evictions == 10);
-	/* a few ids hold much: their importance is luck, so draw again */
+	/*
+	 * A few ids have a large share of the arrivals, so much depends on the importances drawn for these: they are
+	 * drawn again.
+	 */
 	if (stream.has_order && stream.independent && evictions == 10)
 	{
 		Stream again = stream;

@@ -1,5 +1,5 @@
 /*
- * exports.cpp: the points of the plots over the importance, and a stream that SQL is to repeat.
+ * exports.cpp: writes the points of the plots over the importance, and the files of a stream that SQL repeats.
  */
 #include "exports.hpp"
 
@@ -22,7 +22,7 @@ void write_points(const Stream &stream, const Five &five, int width)
 		double arrivals = 0;
 		std::array<Tally, varieties> fp{}, fn{};
 		int last = std::min(top, first + width - 1);
-		if (width > 1 && last == top - 1) /* 50 is the top class: with those below it */
+		if (width > 1 && last == top - 1) /* 50 joins the last class */
 			last = top;
 		for (int i = first; i <= last; i++)
 		{

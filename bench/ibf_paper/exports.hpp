@@ -1,5 +1,5 @@
 /*
- * exports.hpp: what is left as files beside the page, for the plots and for SQL.
+ * exports.hpp: the files that are written besides the page, for the plots and for SQL.
  */
 #ifndef PAPERS_EXPORTS_HPP
 #define PAPERS_EXPORTS_HPP
@@ -9,10 +9,10 @@
 
 namespace papers {
 
-/* ID.dat: the rates over the importance, in classes of this width. */
+/* Writes ID.dat: the rates over the importance, in classes of this width. */
 void write_points(const Stream &stream, const Five &five, int width);
 
-/* sql-ID.csv, sql-ID.expected: the stream as SQL is to repeat it, and what came out here. */
+/* Writes sql-ID.csv, the stream for SQL, and sql-ID.expected, the results here, which SQL must repeat. */
 void export_for_sql(const Stream &stream, bool text);
 
 } // namespace papers

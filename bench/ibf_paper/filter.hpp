@@ -72,7 +72,10 @@ struct Filter
 		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
-	/* The formulas for this filter; shares as sb_stable_chain says, or uniform importances if empty. */
+	/*
+	 * The input of the formulas for this filter. shares: as in sb_stable_chain; if empty, those of uniform
+	 * importances.
+	 */
 	sb_stable_chain chain(std::vector<double> *shares) const
 	{
 		int max = sb_stable_max(&parameters);

@@ -1,6 +1,6 @@
 /*
- * gaps.cpp: how often an item is forgotten after a gap of distinct others, by its value, against the paper's recursion
- * and against the same from what the item really leaves in its cells.
+ * gaps.cpp: how often an item is forgotten after a gap of distinct other items, by the value of the item. Compared
+ * with the paper's recursion, and with the recursion from the value that the item's cells really have after its step.
  */
 #include "sections.hpp"
 
@@ -16,7 +16,7 @@ constexpr uint64_t warm = 200000;
 constexpr int max_value = 7;
 template <typename T> using ByValue = std::array<T, max_value + 1>; /* of no value 0 */
 
-/* Of one filter, by gap and value. */
+/* The shares of one filter that are missed, by gap and value. */
 struct Missed
 {
 	std::vector<ByValue<Tally>> measured;
@@ -63,7 +63,7 @@ void predict(const Filter &filter, const std::vector<uint64_t> &lengths, Missed 
 		die("the cells cannot be counted");
 	for (size_t g = 0; g < lengths.size(); g++)
 	{
-		ByValue<double> gone{}; /* of one cell that began at a value: to be mixed */
+		ByValue<double> gone{}; /* by value: a cell that had it is zero after the gap */
 		for (int value = 1; value <= max_value; value++)
 		{
 			auto at = static_cast<size_t>(value);
@@ -81,7 +81,7 @@ void predict(const Filter &filter, const std::vector<uint64_t> &lengths, Missed 
 	}
 }
 
-/* The largest differences from what was measured. */
+/* The largest differences between predicted and measured shares. */
 struct Worst
 {
 	double predicted[varieties] = {};

@@ -1,7 +1,7 @@
 /*
  * main.cpp: the experiments of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (the IBF paper) over the core.
- * bench/papers builds and runs it: it reads the unpacked data files, prints the page's Markdown, and leaves the points
- * of the plots and the streams that SQL is to repeat as files.
+ * bench/papers builds and runs this program, which reads the unpacked data files, prints the page's Markdown, and
+ * writes files with the points of the plots and with the streams that SQL repeats.
  *
  *   papers DIRECTORY [--quick]     DIRECTORY holds retail.csv and block.txt, or not; files are written there
  *
@@ -16,7 +16,7 @@ namespace papers {
 
 namespace {
 
-/* On standard error: what is begun, and after how long. */
+/* Prints on standard error what begins, and the time since the start. */
 class Progress
 {
   public:

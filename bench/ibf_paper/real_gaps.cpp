@@ -1,5 +1,5 @@
 /*
- * real_gaps.cpp: false negatives by octaves of the gap on a real stream.
+ * real_gaps.cpp: false negatives on a real stream, by octaves of the gap between the arrivals of an item.
  */
 #include "sections.hpp"
 
@@ -22,7 +22,10 @@ std::vector<double> table_of(const sb_stable_chain &chain)
 	return table;
 }
 
-/* no cell of it is set again: evicted Max times, by the Poisson law */
+/*
+ * The probability that an item is missed if none of its cells is set again: that one of the five is evicted 7 times
+ * (Max) or more, by the Poisson law.
+ */
 double missed_if_never_again(const sb_stable_chain &chain, double gap)
 {
 	double mean = gap * chain.evictions / chain.cell_count;

@@ -1,5 +1,5 @@
 /*
- * retail.cpp: the streams out of retail.csv: the items are its stock codes; the importance is the quantity, quantity ×
+ * retail.cpp: the streams of retail.csv. The items are its stock codes; the importance is the quantity, quantity ×
  * price or the item's mean quantity, by either of the paper's two mappings onto 0 .. 50.
  */
 #include "streams.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 std::vector<std::string> codes_of_items;
 
-/* The paper's first mapping: proportional up to the 90th percentile, which is 49; the rest is 50. */
+/* The paper's first mapping: proportional up to the 90th percentile, which becomes 49; larger values become 50. */
 std::vector<float> proportional(const std::vector<double> &values)
 {
 	std::vector<double> sorted = values;
@@ -28,7 +28,7 @@ std::vector<float> proportional(const std::vector<double> &values)
 	return mapped;
 }
 
-/* The second: the percentile; equal values share the middle of their ranks. */
+/* The paper's second mapping: the percentile. Equal values get the middle of their ranks. */
 std::vector<float> by_rank(const std::vector<double> &values)
 {
 	std::vector<double> sorted = values;
@@ -91,7 +91,9 @@ Rows read_rows(std::ifstream *file)
 	return rows;
 }
 
-/* the same of an item in all its rows, as a video's length is: the mean */
+/*
+ * Gives an item the same importance in all its rows, as the length of a video would be: the mean of its quantities.
+ */
 std::vector<double> mean_of_items(const Stream &base, const std::vector<double> &quantity)
 {
 	std::vector<double> mean(base.hash.size());

@@ -9,12 +9,12 @@
 
 namespace papers {
 
-/* What the streams are: their sizes and orders. */
+/* The table of the streams: their sizes and orders. */
 void describe(const Streams &streams);
 
 void table_two(const Streams &streams, const Results &results);
 
-/* The rows of all that the results hold, and what is said in sum. */
+/* A row for each of the results, and a summary. */
 void all_streams(const Streams &streams, const Results &results);
 
 /* Figures 3 to 17. */
@@ -22,18 +22,22 @@ void by_importance(const Streams &streams, const Results &results);
 
 void max_sweep(const Streams &streams);
 
-/* Zero cells on distinct items against V0, false positives of the second half against the bound; Figure 18. */
+/*
+ * On distinct items: the share of zero cells beside V0, and the false positives of the second half beside the bound;
+ * Figure 18.
+ */
 void zero_cells();
 
 /*
- * An item of a long time ago: of a stream of distinct items, asked without a step, which is what its repeat would hear.
+ * False negatives by gap on a stream of distinct items. The item is looked up without a step, which gives the answer
+ * that its repeat would get.
  */
 void gaps();
 
-/* The same on a real stream in its own order, where what comes in between is not distinct. */
+/* False negatives by gap on a real stream in its own order, in which the items in between are not distinct. */
 void real_gaps(const Stream &stream);
 
-/* What an abf of as many bytes misses, and an SBF of the same rate. */
+/* What an abf of as many bytes misses, and what an SBF of the same rate misses. */
 void with_abf(const Streams &streams);
 
 void endless();

@@ -1,5 +1,6 @@
 /*
- * streams.cpp: the block trace, the made-up streams, how large a filter is for a stream, and the permutations.
+ * streams.cpp: makes the streams of the block trace and the made-up ones, chooses the size of the filters for a
+ * stream, and makes the permutations.
  */
 #include "streams.hpp"
 
@@ -38,8 +39,9 @@ uint64_t scaled_distinct(uint64_t bytes)
 }
 
 /*
- * The paper's three kinds: each of n items once, and repeats of items drawn with equal probability, or with one
- * proportional to the item's importance, or inversely so; the permutations mix it all.
+ * The paper's three kinds of streams. Each of n items comes once, and there are repeats of items that are drawn with
+ * equal probability, with one proportional to the item's importance, or with one inversely proportional to it. The
+ * permutations mix all arrivals.
  */
 Stream generated(int kind, int repeats, uint64_t distinct)
 {
@@ -138,7 +140,7 @@ std::vector<Stream> made_up_streams()
 	for (int kind = 0; kind < 3; kind++)
 		for (int repeats : {10, 30, 50})
 			made.push_back(generated(kind, repeats, distinct));
-	/* the plain filter with as many cells of one bit as the others have of three: a third of the bytes */
+	/* The plain filter has as many cells of one bit as the others have of three bits, so a third of the bytes. */
 	const uint64_t few = scaled_distinct(paper_bytes / 3);
 	for (int kind = 0; kind < 3; kind++)
 	{

@@ -1,6 +1,6 @@
 /*
- * streams.hpp: what the filters are given: arrivals of items, each with an importance, in an order of their own or
- * mixed. Made in streams.cpp (the block trace and the made-up ones) and in retail.cpp.
+ * streams.hpp: the streams: arrivals of items, each with an importance, in the order of the source or permuted.
+ * streams.cpp makes those of the block trace and the made-up ones, retail.cpp those of the retail data.
  */
 #ifndef PAPERS_STREAMS_HPP
 #define PAPERS_STREAMS_HPP
@@ -28,15 +28,18 @@ struct Stream
 	int first_mixed() const { return has_order ? 1 : 0; } /* permutation */
 };
 
-/* Six importances of the same rows; none if retail.csv is not there. */
+/* Six streams of the same rows, each with another importance; none if retail.csv is not there. */
 std::vector<Stream> retail_streams();
-/* The code of an item of theirs. */
+/* The stock code of an item of these streams. */
 const std::string &retail_code(uint32_t item);
 
 /* The trace in filters of its own size and of 16 KB; none if block.txt is not there. */
 std::vector<Stream> block_streams();
 
-/* Three kinds with 10, 30 and 50 % repeats; then the three with 30 % again, for a plain filter of as many cells. */
+/*
+ * The three kinds, with 10, 30 and 50 % repeats each; then the three with 30 % again, for a plain filter that has as
+ * many cells as the others.
+ */
 std::vector<Stream> made_up_streams();
 
 struct Streams
@@ -49,7 +52,7 @@ struct Streams
 	std::vector<const Stream *> all() const;
 };
 
-/* An importance of 1 to 50 for each item. */
+/* Draws an importance of 1 to 50 for each item. */
 void draw(Stream *stream, uint64_t seed);
 
 /* The order of the stream's p-th permutation. */

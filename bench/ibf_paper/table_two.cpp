@@ -1,5 +1,6 @@
 /*
- * table_two.cpp: the paper's Table II on the retail data, on a made-up stream, and as the paper has it.
+ * table_two.cpp: Table II of the paper, computed on the retail data and on a made-up stream, beside the paper's
+ * figures.
  */
 #include "sections.hpp"
 

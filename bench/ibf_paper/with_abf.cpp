@@ -1,7 +1,7 @@
 /*
- * with_abf.cpp: an age-partitioned filter beside the Stable one, in the paper's bytes: it misses nothing within its
- * window, which is what fits these bytes at the 20 % that the paper states, and what lies behind it is forgotten at
- * once.
+ * with_abf.cpp: an age-partitioned filter beside the Stable one, in the paper's bytes. It misses no repeat within its
+ * window, and forgets an item as soon as this is behind the window. The window is the largest that fits these bytes
+ * at the rate of 20 % that the paper states.
  */
 #include "sections.hpp"
 
@@ -90,7 +90,7 @@ void with_abf(const Streams &streams)
 	std::puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 	for (const Stream *stream : streams.all())
 	{
-		/* importances play no part, so of the retail streams, which differ in nothing else, one is enough */
+		/* Importances have no effect here, and the retail streams differ only in these. So one of them is enough. */
 		const bool again = !streams.retail.empty() && stream > &streams.retail.front() &&
 						   stream <= &streams.retail.back();
 		if (stream->plain_bytes == stream->bytes && !again)

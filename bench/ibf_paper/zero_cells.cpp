@@ -27,7 +27,7 @@ struct Filled
 	Tally fp; /* of the second half */
 };
 
-/* A filter after n distinct items; on the way points of the figure if one is wanted. */
+/* Fills a filter with n distinct items. Adds points to the figure, if one is given. */
 Filled fill(Variety v, const Setting &s, uint64_t n, Figure *figure)
 {
 	Filled filled{Filter::of(v, paper_bytes, s.hashes, s.bits, s.evictions, 0, 1), {}};

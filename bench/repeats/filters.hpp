@@ -49,7 +49,10 @@ class Filter
 public:
 	explicit Filter(std::string name) : name_(std::move(name)) {}
 	virtual ~Filter() = default;
-	/* Had the item come? Then adds it. `position` is its number or its time. */
+	/*
+	 * Returns whether the item had come before, and adds it. `position` is the item's number in the stream, or its
+	 * time.
+	 */
 	virtual bool step(uint64_t hash, int64_t position, double importance) = 0;
 	const std::string &name() const { return name_; }
 
@@ -81,7 +84,9 @@ private:
 class Stable : public Filter
 {
 public:
-	/* An ibf ranks importances, or has the range 0 to 1 and as many evictions as an sbf: `old_defaults`. */
+	/*
+	 * An ibf ranks importances. With `old_defaults` it has the range 0 to 1 instead, and as many evictions as an sbf.
+	 */
 	Stable(const Setting &s, const char *name, sb_scheme scheme, bool old_defaults = false) : Filter(name)
 	{
 		const double low = scheme == SB_STABLE ? 0 : !old_defaults ? NAN : scheme == SB_TWO_CLASS ? 0.5 : 0;
@@ -114,9 +119,9 @@ private:
 };
 
 /*
- * Plain filters that are changed by hand. Tumbling: each window begins with an empty filter of all the bytes, as
- * PARTITION BY date_bin(...) does. Rotated: two filters of half the bytes; both are asked, the newer one is added to,
- * and after a window it takes the place of the older one.
+ * Plain filters that are changed by hand. Tumbling: each window begins with an empty filter that has all the bytes,
+ * as with PARTITION BY date_bin(...). Rotated: two filters of half the bytes; both are asked, the newer one is added
+ * to, and after a window it takes the place of the older one.
  */
 class Plain : public Filter
 {
@@ -153,7 +158,7 @@ public:
 
 private:
 	size_t line_of(uint64_t hash) const { return static_cast<size_t>(streambloom::multiply_high(hash, line_count_)); }
-	/* 9 bits of mixed hash for each place in the line */
+	/* Takes 9 bits of the mixed hash for the position of each bit in the line. */
 	template <typename Look>
 	bool for_each_bit(uint64_t hash, Look look) const
 	{
@@ -181,7 +186,7 @@ private:
 	std::vector<unsigned char> lines_[2];
 };
 
-/* A filter of simulator.hpp, with the parameters of that of the core. */
+/* A filter of simulator.hpp, with the parameters of the core's filter. */
 template <typename Simulation>
 class Simulated : public Filter
 {

@@ -1,6 +1,7 @@
 /*
- * main.cpp: repetitions that are missed, and new items that are taken for repetitions, at equal bytes. bench/duplicates
- * builds and runs it: it reads the streams that the script has unpacked, and prints Markdown.
+ * main.cpp: counts repetitions that are missed, and new items that are taken for repetitions, at equal bytes.
+ * bench/duplicates builds and runs this program, which reads the streams that the script has unpacked, and prints
+ * Markdown.
  *
  *   repeats DIRECTORY [--quick]
  */
@@ -37,7 +38,7 @@ struct Share
 	}
 };
 
-/* The repetitions are told by how long ago the item came last, in windows. */
+/* The repetitions are divided by how long ago the item came last, in windows. */
 constexpr double edges[] = {0.25, 0.5, 1};
 
 struct Outcome
@@ -149,7 +150,7 @@ void table(const Stream &stream, const Setting &setting)
 	std::fflush(stdout);
 }
 
-/* The window that an abf of these bytes has, at 1 %. */
+/* The setting with the largest window, in items, that an abf of this many bytes can have at a rate of 1 %. */
 Setting by_items(uint64_t bytes)
 {
 	int64_t low = 1;
@@ -167,7 +168,10 @@ Setting by_items(uint64_t bytes)
 	return {low, false, static_cast<uint64_t>(low), bytes, 0.01};
 }
 
-/* The bytes are those of an abf for the most items that any window of the stream has. */
+/*
+ * The setting for a window of time. Its bytes are those of an abf for the largest number of items in any such window
+ * of the stream.
+ */
 Setting by_time(const Stream &stream, int64_t window)
 {
 	std::vector<int64_t> at = stream.at;

@@ -1,8 +1,8 @@
 /*
- * simulator.hpp: the age-partitioned, the Stable and the Importance-aware Bloom filter as their papers describe
- * them, and in no other way: no blocks, no packed cells, no common clock; positions are drawn by a generator of the
- * C++ library that the item's hash seeds. What the core answers must agree with this within noise. It includes
- * nothing of the core.
+ * simulator.hpp: the age-partitioned, the Stable and the Importance-aware Bloom filter exactly as their papers
+ * describe them: without blocks, packed cells or a common clock. A generator of the C++ library, seeded with the
+ * item's hash, draws the positions. The answers of the core must agree with those of the simulation within noise.
+ * This file includes nothing of the core.
  */
 #ifndef REPEATS_SIMULATOR_HPP
 #define REPEATS_SIMULATOR_HPP
@@ -117,9 +117,9 @@ private:
 };
 
 /*
- * Bhoraskar et al. 2013: the same, but each of the K cells becomes max(cell, value). IBF-2C (Algorithm 1): the value is
- * Max for an importance of at least the middle, else Max / 2. IBF-MC (Algorithm 2): Max classes of the importances from
- * 0 to 1.
+ * Bhoraskar et al. 2013: like SimulatedStable, but each of the K cells becomes max(cell, value). IBF-2C (Algorithm
+ * 1): the value is Max for an importance of at least the middle, else Max / 2. IBF-MC (Algorithm 2): Max classes of
+ * the importances from 0 to 1.
  */
 class SimulatedImportant
 {

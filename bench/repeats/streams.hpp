@@ -1,6 +1,6 @@
 /*
- * streams.hpp: what the filters of bench/duplicates are given: items in the order of their arrival, with times where
- * the source has them. Two streams are made up; all random numbers come from fixed seeds.
+ * streams.hpp: the streams of bench/duplicates: items in the order of their arrival, with times if the source has
+ * them. Two streams are made up; all random numbers come from fixed seeds.
  */
 #ifndef REPEATS_STREAMS_HPP
 #define REPEATS_STREAMS_HPP
@@ -41,7 +41,7 @@ private:
 	uint64_t state_;
 };
 
-/* An importance for each item, spread evenly: where the source has none. */
+/* Draws an importance for each item, uniformly. For sources that have none. */
 inline void draw_importances(Stream *stream)
 {
 	stream->importance.reserve(stream->item.size());
@@ -49,7 +49,7 @@ inline void draw_importances(Stream *stream)
 		stream->importance.push_back(static_cast<float>(streambloom::mix(item + 12345) >> 40) * 0x1p-24f);
 }
 
-/* Lines "microseconds TAB item" or, without times, "item"; the first 300,000 of them. */
+/* Reads the first 300,000 lines of a file. A line is "microseconds TAB item" or, without times, "item". */
 inline Stream read_stream(const std::string &name, const std::string &file, bool timed)
 {
 	Stream stream;
