@@ -31,7 +31,7 @@ SELECT bf_empty(10)::bytea::abf;
 SELECT abf_empty(64)::bytea::sbf;
 SELECT abf(set_byte(f::bytea, 3, 2)) FROM filter WHERE name = 'text';
 SELECT abf(f::bytea || '\x00'::bytea) FROM filter WHERE name = 'text';
--- bits that nothing can have set: without an item, more than the items, none at all
+-- bits that no items can have set: some in an empty filter, more than its items set, none at all
 SELECT abf(f::bytea || '\x0001') FROM filter WHERE name = 'empty';
 SELECT abf(overlay(f::bytea PLACING decode(repeat('ff', 20), 'hex') FROM 129)) FROM filter WHERE name = 'integers';
 SELECT abf(substr(f::bytea, 1, 128) || decode(repeat('00', length(f::bytea) - 128), 'hex')) FROM filter WHERE name = 'integers';

@@ -34,7 +34,7 @@ END
 $$;
 SELECT pg_temp.one_by_one() = (SELECT abf_agg(item, 100 ORDER BY at) FROM (SELECT * FROM stream ORDER BY at LIMIT 1000) s) AS same;
 
--- what abf_check_add() says of nulls and of nothing
+-- what abf_check_add() says of nulls and of empty arrays
 SELECT duplicates, (abf_info(updated)).items FROM abf_check_add(abf_empty(), '{1,2,NULL,1,3,2}'::int[]);
 SELECT updated = abf_empty() AS same, duplicates FROM abf_check_add(abf_empty(), '{NULL,NULL}'::int[]);
 SELECT updated = abf_empty() AS same, duplicates FROM abf_check_add(abf_empty(), '{}'::int[]);
@@ -48,7 +48,7 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE again) AS duplicates FROM (SELEC
 SELECT bool_and(f = expected) AS as_alone
 FROM (SELECT at, abf_agg(item, 10) OVER (ORDER BY at) AS f FROM stream WHERE at <= 30) s, LATERAL (SELECT abf_agg(item, 10 ORDER BY i.at) AS expected FROM stream i WHERE i.at <= s.at) e;
 
--- the order counts, so that there is no parallel plan; by time there is
+-- the order of the rows matters, so there is no parallel plan; with a window of time there is one
 SELECT oid::regprocedure AS aggregate, aggcombinefn <> 0 AS parallel FROM pg_aggregate JOIN pg_proc ON oid = aggfnoid WHERE proname ~ '^abf_' ORDER BY oid::regprocedure::text COLLATE "C";
 
 -- kinds, and filters that count items among those with a window of time

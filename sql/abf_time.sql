@@ -38,7 +38,8 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 DROP TABLE abf_rows;
 
--- each row of the stream in the order of its coming: no repetition within the window is missed unless its predecessor was a window old when the newest row came
+-- the rows in the order of their arrival: a repetition is reported if the row before it was at most one window older
+-- than the newest row so far
 CREATE TEMP TABLE answers AS SELECT i, item, at, max(at) OVER (ORDER BY i) AS newest, abf_duplicate(item, at, abf_empty(800, within => '10 minutes')) OVER (ORDER BY i) AS again FROM stream;
 SELECT count(*) > 2000 AS some, count(*) FILTER (WHERE NOT again) AS missed
 FROM answers a WHERE EXISTS (SELECT FROM stream s WHERE s.item = a.item AND s.i < a.i AND s.at >= a.newest - interval '10 minutes');
@@ -51,7 +52,7 @@ SELECT abf_add_all(abf_empty(within => '1 hour'), '{1,2}'::int[], '2026-01-01') 
 SELECT (abf_info(f)).bytes > 1000 AS before, (abf_info(abf_decay(f, '2026-01-02'))).bytes AS after, (abf_info(abf_decay(f, '2026-01-02'))).items = (abf_info(f)).items AS counted,
 	abf_decay(f, '2025-01-01') = f AS earlier, abf_add(abf_decay(f, at), 1, at) = abf_add(f, 1, at) AS never_needed
 FROM whole, (SELECT max(at) + interval '5 minutes' AS at FROM stream) s;
--- a row that is later than all the filter holds is counted, and leaves nothing
+-- a row that comes so late that its generation is gone is counted, but sets no bit
 SELECT abf_contains(f, 'late') AS late, abf_contains(f, 'new') AS new, (abf_info(f)).items FROM abf_add(abf_add(abf_empty(within => '1 hour'), 'new', '2026-01-02'), 'late', '2026-01-01') f;
 
 -- rows from the future: not_after is the window, but at least a minute and at most a day, after the transaction began

@@ -1,5 +1,6 @@
--- agg_order: with ORDER BY or DISTINCT in the call of an aggregate, PostgreSQL sorts all of its arguments, once for each row. So
--- what says the parameters must be small: 10,000 rows are sorted in 4 MB, without temporary files.
+-- agg_order: with ORDER BY or DISTINCT in the call of an aggregate, PostgreSQL sorts all of its arguments, once for
+-- each row. So the argument with the parameters must be small: 10,000 rows are sorted in 4 MB, without temporary
+-- files.
 SET client_min_messages = error; -- some of the filters are too full; from PostgreSQL 18 on, others
 SET work_mem = '4MB';
 SET max_parallel_workers_per_gather = 0;
@@ -25,9 +26,9 @@ SELECT call, temporary_blocks('SELECT ' || call || ' FROM visits') AS temporary_
 	('tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at)'),
 	('tbf_agg_in_order(item, NULL, tbf_empty(100000, half_life => NULL, recurring_minimum => true) ORDER BY at)'),
 	('tbf_layout(tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at), ''flat'')')) c(call);
--- that would be seen
+-- the test would notice temporary files
 SELECT temporary_blocks('SELECT string_agg(x, '''' ORDER BY at) FROM (SELECT at, repeat(''x'', 1000) AS x FROM visits OFFSET 0) wide') > 0 AS seen;
--- the last one is how a flat filter is made: the same as from an empty flat filter, which is large
+-- tbf_layout() makes a flat filter, because an empty flat filter as argument is large; the result is the same
 SELECT tbf_layout(tbf_agg_in_order(item, at, tbf_empty(1000, minimum_increase => true) ORDER BY at), 'flat') =
 	tbf_agg_in_order(item, at, tbf_empty(1000, layout => 'flat', minimum_increase => true) ORDER BY at) AS same FROM visits;
 

@@ -1,8 +1,8 @@
--- bf_agg_lent: a large filter that bf_agg() makes is read where it stands, and copied by whoever keeps it
+-- bf_agg_lent: a large filter that bf_agg() makes is not copied to be read, but is copied by whatever keeps it
 
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE bf_agg_lent AS SELECT i, i % 2 AS part, i / 2000 AS step FROM generate_series(0, 11999) i;
--- what a filter is to be: large enough to be lent, all its bits there
+-- the expected filter, made in another way: so large that bf_agg() does not copy it
 CREATE FUNCTION pg_temp.filter(wanted int[]) RETURNS bf LANGUAGE sql AS $$ SELECT bf_add_all(bf_empty(60000), wanted) $$;
 
 SELECT pg_column_size(bf_agg(i, 60000)) > 65536 AS large, bf_agg(i, 60000) = pg_temp.filter(array_agg(i)) AS same,
@@ -41,7 +41,7 @@ SELECT count(*) FROM bf_agg_lent WHERE (SELECT bf_agg(i, 60000) FROM bf_agg_lent
 SELECT part, bool_and(l.f @> r.i) AS all_found FROM (SELECT part, bf_agg(i, 60000) AS f FROM bf_agg_lent GROUP BY part) l JOIN bf_agg_lent r USING (part)
 	GROUP BY part ORDER BY part;
 
--- whoever changes it changes a copy
+-- whatever changes the filter changes a copy
 SELECT bf_add(f, -1) @> -1 AS changed, f @> -1 AS lent, bf_union(f, bf_add(bf_empty(60000), -1)) @> -1 AS united, f @> -1 AS still_lent
 	FROM (SELECT bf_agg(i, 60000) AS f FROM bf_agg_lent OFFSET 0) s;
 DO $$

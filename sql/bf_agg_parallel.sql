@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 
--- small sets of hashes; larger ones; bits because told so few
+-- small sets of hashes; larger ones; bits, because fewer items are expected
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(small)::bytea) FROM bf_agg_parallel');
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(i)::bytea) FROM bf_agg_parallel WHERE i % 10 = 3');
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(i, 1000)::bytea) FROM bf_agg_parallel WHERE i % 10 = 3');
@@ -52,7 +52,8 @@ SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(word)::bytea) FROM bf_agg_paral
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(i::numeric / 7)::bytea) FROM bf_agg_parallel WHERE i <= 20000');
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(ROW(i, word))::bytea) FROM bf_agg_parallel WHERE i <= 20000');
 
--- a filter that sizes itself goes over to bits past 655,360 items: not yet; when workers are combined; in a worker
+-- a filter that sizes itself goes over to bits past 655,360 items; here not at all, when states are combined, and in
+-- a worker
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(i)::bytea) FROM bf_agg_parallel WHERE i <= 655000');
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(i)::bytea) FROM bf_agg_parallel WHERE i <= 900000');
 SELECT * FROM pg_temp.compare('SELECT md5(bf_agg(v)::bytea) FROM (SELECT CASE k WHEN 0 THEN i ELSE -i END FROM bf_agg_parallel, generate_series(0, 1) k) s (v)');

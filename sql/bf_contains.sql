@@ -8,7 +8,7 @@ SELECT count(*) FILTER (WHERE numbers @> i AND i <@ numbers AND bf_contains(numb
 SELECT bf_contains_all(numbers, i), bf_contains_all(words, w), bf_contains_all(words, w || 'absent'::text)
 FROM filter, (SELECT array_agg(i) AS i, array_agg(word) AS w FROM number) s;
 
--- others: at most the rate, some
+-- absent items: some are found, but at most at the rate
 SELECT count(*) BETWEEN 1 AND 260 AS about_one_percent FROM generate_series(100001, 120000) i, filter WHERE numbers @> i;
 SELECT count(*) BETWEEN 1 AND 260 AS about_one_percent FROM generate_series(100001, 120000) i, filter WHERE words @> md5(i::text);
 SELECT bf_contains_any(numbers, ARRAY(SELECT generate_series(100001, 120000))) AS surely FROM filter;
@@ -63,7 +63,8 @@ ALTER TABLE stored ALTER f SET STORAGE external;
 INSERT INTO stored SELECT bf_empty(1) || 1;
 SELECT f @> 1 AS found, f @> 999999 AS other, f = bf(f::bytea) AS same FROM stored;
 
--- arrays of any length are what their elements are one by one, wherever the one is that decides; the filter stored, and in memory
+-- for arrays of any length the answer is that of their elements one by one, wherever the element is that decides; the
+-- filter stored, and in memory
 CREATE TABLE asked AS SELECT bf_agg(i, 1000000) AS f FROM generate_series(1, 300) i;
 WITH arrays AS MATERIALIZED (
 	SELECT n, odd, array_agg(CASE WHEN i % 7 <> 0 THEN CASE WHEN i = odd THEN CASE WHEN n % 2 = 0 THEN 1 + n % 300 ELSE -1 - n END

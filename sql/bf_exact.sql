@@ -54,11 +54,11 @@ SELECT items, count(*) AS splits, count(DISTINCT f::bytea) AS results, min((bf_i
 FROM (SELECT items, split, (SELECT bf_union_agg(p ORDER BY md5(k::text || split)) FROM (SELECT i % split AS k, bf_agg(i) AS p FROM generate_series(1, items) i GROUP BY 1) s) AS f
 	FROM unnest('{20,64,65,300,65536,65537,100000}'::int[]) items, unnest('{3,7,30}'::int[]) split) t
 GROUP BY items ORDER BY items;
--- united with lines, of whatever number, it marks nothing but its items
+-- united with lines, of any number, an exact filter sets the bits of its items only
 SELECT expected, pg_temp.told(100, 150, expected) | pg_temp.made(1, 40) = (SELECT bf_agg(i, expected) FROM (SELECT generate_series(1, 40) UNION ALL SELECT generate_series(100, 150)) s(i)) AS as_one,
 	pg_temp.told(100, 150, expected) | pg_temp.made(1, 40) = pg_temp.made(1, 40) | pg_temp.told(100, 150, expected) AS commutes
 FROM unnest('{91,100,700,12345}'::int[]) expected;
--- intersections: of an exact filter the items that the other one contains
+-- intersections: the items of the exact filter that the other filter contains
 SELECT pg_temp.made(1, 40) & pg_temp.made(30, 64) = pg_temp.made(30, 40) AS exact, pg_temp.told(30, 5000, 10000) & pg_temp.made(1, 40) @> 35 AS holds, i.layout, i.cardinality BETWEEN 11 AND 14 AS sane
 FROM bf_info(pg_temp.told(30, 5000, 10000) & pg_temp.made(1, 40)) i;
 SELECT bf_sketch(f), length(f::bytea), bf_add(f, 3) = pg_temp.made(3, 3) AS added, f @> 1 AS found FROM (SELECT pg_temp.made(1, 9) & pg_temp.made(10, 64) AS f) t;
@@ -66,7 +66,7 @@ SELECT bf_intersection_agg(f) = pg_temp.made(21, 40) AS common FROM (SELECT pg_t
 SELECT pg_temp.made(1, 2) | bf_agg('a'::text) FROM generate_series(1, 2);
 SELECT pg_temp.made(1, 2) | bf_agg(1, NULL, 0.0001);
 
--- smaller ones, for filters that are never united: lines of just the items of a list; lines are folded
+-- bf_compact(), for filters that are never united: an exact filter becomes lines for just its items; lines are folded
 SELECT p, bf_compact(f, p) = told AS as_told, length(told::bytea) AS bytes, length(f::bytea) AS exact
 FROM unnest('{0.1,0.01,0.001}'::float8[]) p, LATERAL (SELECT bf_agg(i) AS f, bf_agg(i, 5000, p) AS told FROM generate_series(1, 5000) i) s ORDER BY p;
 SELECT bf_compact(pg_temp.made(1, 1000)) = pg_temp.told(1, 1000, 1000) AS own_rate, bf_compact(f) = bf_fold(f) AS folded, bf_compact(NULL) IS NULL AS null_is_null,
@@ -114,7 +114,8 @@ END $$;
 CREATE FUNCTION pg_temp.quiet(bf, bf) RETURNS bf LANGUAGE plpgsql SET client_min_messages = error AS 'BEGIN RETURN $1 | $2; END';
 SELECT count(pg_temp.quiet(a.f, b.f)), count(bf_union(a.f, b.f)) FROM small a JOIN small b ON a.p = 1 AND b.p = 2;
 SELECT count(pg_temp.quiet(a.f, b.f)) FROM small a JOIN small b ON a.p = 1 AND b.p = 2;
--- what is too full already and gets nothing new is not warned of (but by the aggregate, which does not know), nor a union that has room, nor what is exact
+-- no warning for a filter that was too full before and gets nothing new (except by the aggregate, which does not know
+-- this), for a union that has room, and for exact filters
 SET client_min_messages = error;
 SELECT bf_union_agg(f) AS full FROM small \gset
 RESET client_min_messages;
@@ -130,7 +131,7 @@ SELECT count(bf_add_all(bf_empty(1000), ARRAY(SELECT generate_series(1, 20000)))
 SELECT count(f || 1) FROM small;
 SELECT count(:'full'::bf || i) FROM generate_series(1, 100) i;
 SELECT count(bf_add_all(bf_empty(1000), ARRAY(SELECT generate_series(1, 1000))) || 0);
--- from the leader alone, once, where workers make the union
+-- if workers make the union, only the leader warns, once
 CREATE TABLE full_ones AS SELECT p, bf_agg(p * 1000 + i, 100) AS f FROM generate_series(1, 200) p, generate_series(1, 100) i GROUP BY p;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = off;
 SELECT count(f) FROM (SELECT bf_union_agg(f) AS f FROM full_ones) s;

@@ -6,7 +6,7 @@ CREATE TEMP TABLE roomy AS SELECT bf_agg(i, n) AS f, n FROM generate_series(1, 1
 SELECT n, p, bf_contains_all(folded, ARRAY(SELECT generate_series(1, 1000))) AS holds_all, current_false_positive_rate <= 1.1 * p OR bits = (bf_info(f)).bits AS rate_holds
 FROM (SELECT n, p, f, bf_fold(f, p) AS folded FROM roomy, unnest('{0.5,0.1,0.01,0.0001}'::float8[]) p OFFSET 0) s, bf_info(folded) ORDER BY n, p;
 
--- it gives back space: by halves, as far as the size of the filter goes (nine binary digits of it are not divided)
+-- it gives back space by halves, as far as the number of lines can be halved (its nine significant bits stay)
 SELECT n, (bf_info(f)).bits / (bf_info(bf_fold(f))).bits AS times_smaller,
 	(bf_info(f)).bits / (bf_info(bf_fold(f, 0.2))).bits AS times_smaller,
 	bf_fold(bf_fold(f)) = bf_fold(f) AS idempotent,
@@ -14,7 +14,7 @@ SELECT n, (bf_info(f)).bits / (bf_info(bf_fold(f))).bits AS times_smaller,
 FROM roomy ORDER BY n;
 SELECT bf_fold(bf_agg(i) FILTER (WHERE i <= 1000) & bf_agg(i)) = bf_agg(i) FILTER (WHERE i <= 1000) AS as_if_it_had_sized_itself FROM generate_series(1, 16000) i;
 
--- a folded filter still joins its like
+-- a folded filter can still be united with filters of its kind
 SELECT bf_contains_all(bf_fold(a) | b, items) AND bf_contains_all(b | bf_fold(a), items) AND bf_contains_all(bf_fold(a) | bf_fold(b), items) AS holds_all, (bf_fold(a) | b) = (b | bf_fold(a)) AS commutes
 FROM (SELECT bf_agg(i, 64000) FILTER (WHERE i <= 500) AS a, bf_agg(i, 64000) FILTER (WHERE i > 500) AS b, array_agg(i) AS items FROM generate_series(1, 1000) i) s;
 

@@ -21,7 +21,7 @@ FROM filter, bf_info(f) WHERE name <> 'full' ORDER BY name;
 -- the estimate is off by no more than some of its standard errors; a filter says how much of its room is used
 SELECT name, abs(cardinality - n) <= 4 * cardinality_error + 0.25 AS as_said, (cardinality_error / greatest(n, 1))::numeric(5,4) AS relative, used::numeric(4,2) FROM filter, bf_info(f) WHERE name <> 'full' ORDER BY name;
 SELECT cardinality_error, used::numeric(4,2) FROM (SELECT bf_agg(i) AS f FROM generate_series(1, 16384) i) s, bf_info(f);
--- the current rate is what absent items meet
+-- the current rate is that at which absent items are found
 SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
 FROM filter, bf_info(f), LATERAL (SELECT count(*) FILTER (WHERE f @> i) / 20000.0 AS measured FROM generate_series(1000001, 1020000) i) s WHERE item_kind IN ('integer', 'none') ORDER BY name;
 -- and what the formula foretells

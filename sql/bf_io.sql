@@ -110,7 +110,7 @@ END
 $$;
 SELECT outcome, count(*) > 0 AS some FROM filter, generate_series(1, 2000) i, pg_temp.outcome(pg_temp.damaged(f::bytea, 1 + i % 4, CASE i % 2 WHEN 0 THEN 64 ELSE length(f::bytea) END)) outcome
 WHERE name = 'integers' GROUP BY outcome ORDER BY outcome;
--- all bits set is a filter, too: a full one; but not bits of no kind of items
+-- all bits set is a filter, too: a full one; but bits are refused if the filter has no kind of items
 SELECT cardinality, fill, current_false_positive_rate, full_one @> 1 AS found, full_one @> -1 AS found
 FROM (SELECT bf(substr(f::bytea, 1, 64) || decode(repeat('ff', 64), 'hex')) AS full_one FROM filter WHERE name = 'integers') s, bf_info(full_one);
 SELECT pg_temp.outcome(substr(f::bytea, 1, 64) || decode(repeat('ff', 64), 'hex')) AS outcome FROM filter WHERE name = 'empty';

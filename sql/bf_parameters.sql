@@ -35,7 +35,7 @@ SELECT bf_add_all(bf_empty(NULL), '{1,2,3}'::int[]) = bf_agg(i) AS few FROM gene
 SELECT layout, f @> ALL ('{1,35000,70000}'::int[]) AS has_all, current_false_positive_rate < 0.01 AS good
 FROM (SELECT bf_add_all(bf_empty(NULL), array_agg(i)) AS f FROM generate_series(1, 70000) i) s, bf_info(f);
 
--- NULL in any argument gives NULL (but for the rate of bf_fold(), and for a number of items)
+-- NULL in any argument gives NULL (except the rate of bf_fold(), and a number of items)
 SELECT bf_empty(10, NULL), bf_empty(NULL, NULL), bf_add(NULL, 1), bf_add(bf_empty(), NULL::int), bf_empty() || NULL::text, NULL::bf || 1,
 	bf_add_all(NULL, '{1}'::int[]), bf_add_all(bf_empty(), NULL::int[]);
 SELECT bf_empty() @> NULL::int, bf_empty() @> NULL, NULL::bf @> 1, 1 <@ NULL::bf, NULL::int <@ bf_empty(), bf_contains(NULL, 1), bf_contains(bf_empty(), NULL::int),

@@ -19,7 +19,8 @@ SELECT count(*) AS triples, bool_and((a.f | (b.f | c.f)) = ((a.f | b.f) | c.f)) 
 FROM filter a, filter b, filter c WHERE a.n IN (30, 500) AND b.n IN (30, 500) AND c.n IN (30, 500);
 SELECT bf_agg(i, 1000) FILTER (WHERE i <= 500) | bf_agg(i, 1000) FILTER (WHERE i > 300) = bf_agg(i, 1000) FROM generate_series(1, 1000) i;
 
--- a union loses no item of either, an intersection none of both; what is in neither is as seldom as it should be
+-- a union loses no item of either filter, an intersection no item that both have; absent items are found as seldom as
+-- they should be
 SELECT bool_and(bf_contains_all(a.f | b.f, ARRAY(SELECT generate_series(a.p * a.n / 2, a.p * a.n / 2 + a.n - 1)))) AS holds_all,
 	bool_and(bf_contains_all(a.f & b.f, ARRAY(SELECT generate_series(a.p * a.n / 2, a.p * a.n / 2 + a.n - 1) INTERSECT SELECT generate_series(b.p * b.n / 2, b.p * b.n / 2 + b.n - 1)))) AS holds_common
 FROM filter a, filter b;
@@ -33,7 +34,7 @@ FROM filter a, filter b, LATERAL (SELECT count(*) AS distinct FROM (SELECT gener
 WHERE a.p = 0 AND b.p = 1 AND a.n IN (500, 1000) AND b.n IN (500, 1000) ORDER BY 1, 2;
 SELECT count(*) FILTER (WHERE bf_cardinality(f) BETWEEN 0.9 * n AND 1.1 * n) AS sane, count(*) AS all FROM filter WHERE n > 30;
 
--- what a filter was made for: the greater of both
+-- the expected items and the rate of a union: the greater ones of both
 SELECT expected_items, false_positive_rate FROM bf_info(bf_empty(1000, 0.01) | bf_empty(999, 0.0101));
 
 -- aggregates

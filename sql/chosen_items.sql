@@ -48,7 +48,7 @@ SELECT tbf_agg(item, '2026-01-01', '7 days', 1 ORDER BY i) = tbf_agg(item, '2026
 SELECT bool_and(tbf_count(f, item, '2026-01-01') >= 1) AS never_less FROM chosen, (SELECT tbf_agg(item, '2026-01-01') AS f FROM chosen) s;
 -- hits of many half-lives: words of several planes beside the hashes
 SELECT tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', '1 day' ORDER BY i) = tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', '1 day' ORDER BY -i) AS planes FROM chosen;
--- minimum increase and recurring minimum: as a hit at a time
+-- minimum increase and recurring minimum: the same as hit by hit
 CREATE FUNCTION one_by_one(f tbf) RETURNS tbf LANGUAGE plpgsql AS $$
 DECLARE
 	c chosen;

@@ -34,14 +34,14 @@ FROM (SELECT (2 ^ e - 4) * interval '1 second' AS age FROM generate_series(0, 40
 SELECT name, count(*) AS ages, bool_and(weight BETWEEN 0 AND 1) AS in_range, bool_and(weight = 1) FILTER (WHERE age <= '0') AS new_is_1, bool_and(weight <= before * (1 + 1e-12)) AS not_rising
 FROM (SELECT *, lag(weight, 1, 1) OVER (PARTITION BY name ORDER BY age) AS before FROM weights) s GROUP BY name ORDER BY name COLLATE "C";
 
--- what they are for: a row an hour, weighed by the age of its end, never undercounts; by the age of its start it would, where
--- weights fall from the first moment on. Seen when the last hour is over, and in its midst.
+-- the purpose of the weights: a row for each hour, weighted by the age of its end, never undercounts. By the age of
+-- its start it would, if weights fall from age 0 on. Asked when the last hour is over, and in its middle.
 CREATE TEMP TABLE hits AS SELECT 'page' AS item, timestamptz '2024-01-01 00:00 UTC' + i * interval '7 minutes 11 seconds' AS at FROM generate_series(0, 1400) i;
 CREATE TEMP TABLE hours AS SELECT date_bin('1 hour', at, '2000-01-01 00:00 UTC') + interval '1 hour' AS hour_end, tbf_agg(item, at, NULL) AS heat FROM hits GROUP BY 1;
 CREATE FUNCTION pg_temp.weight(name text, age interval) RETURNS float8 LANGUAGE sql AS $$
 	SELECT CASE name WHEN 'exponential' THEN decay_exponential(age, '5 hours') WHEN 'window' THEN decay_window(age, '1 day') WHEN 'polynomial' THEN decay_polynomial(age, 2, '1 hour') WHEN 'polyexponential, held' THEN decay_polyexponential(age, 2, '3 hours')
 		WHEN 'polyexponential, hour' THEN decay_polyexponential(age, 2, '3 hours', '1 hour') WHEN 'linear' THEN decay_linear(age, '3 days') WHEN 'polygonal' THEN decay_polygonal(age, '{1 hour,1 day,6 days}', '{1,0.5,0}') END $$;
--- a single hit's weight: the same, but for the polyexponential its formula
+-- the weight of a single hit: the same function, but the polyexponential without its bucket
 CREATE FUNCTION pg_temp.hit_weight(name text, age interval) RETURNS float8 LANGUAGE sql AS $$
 	SELECT CASE WHEN name LIKE 'polyexp%' THEN decay_polyexponential(age, 2, '3 hours', '0') ELSE pg_temp.weight(name, age) END $$;
 SELECT name, bool_and(by_end >= exact * (1 - 1e-12)) AS never_less, bool_and(by_start < exact) AS from_the_start_less

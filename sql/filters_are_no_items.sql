@@ -7,7 +7,7 @@ SELECT e, error_of(format('SELECT %s FROM f', e)) FROM unnest(ARRAY['t || ''x'''
 PREPARE added AS SELECT t || $1 FROM f;
 EXECUTE added ('x');
 SELECT t || NULL::text IS NULL AS null_item, b || 'x' @> 'x' AS bf, s || 'x'::text @> 'x' AS sbf, a || 'x' @> 'x' AS abf, a || 'x'::text @> 'x' AS abf_text, b::text || 'x' = b::text || 'x'::text AS as_text FROM f;
--- a filter in a range or a domain is none, either
+-- a filter in a range or a domain is no item, either
 CREATE TYPE filters AS RANGE (subtype = bf);
 CREATE DOMAIN filter AS tbf;
 SELECT e, error_of(format('SELECT %s FROM f', e)) FROM unnest(ARRAY['b || filters(b, NULL)', 'bf_agg(t::filter)', 'bf_agg(ARRAY[t::filter])']) e;

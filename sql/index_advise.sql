@@ -130,7 +130,7 @@ CREATE INDEX document_parts_gin ON document_parts USING gin (doc jsonb_path_ops)
 SELECT gin_bytes / sum(pg_relation_size(inhrelid)) BETWEEN 0.75 AND 1.25 AS gin, statement
 FROM bf_index_advise('document_parts', '{doc}'), pg_inherits WHERE inhparent = 'document_parts_gin'::regclass GROUP BY gin_bytes, statement;
 
--- nothing but NULLs, nothing but empty values, no pages, and a value with very many keys
+-- only NULLs, only empty values, no pages, and a value with very many keys
 CREATE TABLE without_keys (nulls jsonb, empty integer[], word text);
 SELECT "column", gin_bytes, advice FROM bf_index_advise('without_keys');
 INSERT INTO without_keys SELECT NULL, '{}', 'word' FROM generate_series(1, 10) i;

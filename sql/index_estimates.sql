@@ -104,7 +104,7 @@ ALTER TABLE part ATTACH PARTITION part_13 FOR VALUES IN (13);
 VACUUM ANALYZE part_13;
 SELECT sum((asked_pages('SELECT * FROM part WHERE tags @> ''{req:20000}''', format('part_%s_tags_idx', p)::regclass) <> 'none')::integer) AS partitions FROM generate_series(1, 13) p;
 DROP TABLE part_13;
--- They lie evenly among all: the first ones have other rows than the rest.
+-- The partitions that are asked are spread evenly over all: here the first ones have other rows than the rest.
 CREATE TABLE ordered (p integer, v integer, pad text) PARTITION BY LIST (p);
 DO $$ BEGIN FOR p IN 1 .. 64 LOOP EXECUTE format('CREATE TABLE ordered_%s PARTITION OF ordered FOR VALUES IN (%s)', p, p); END LOOP; END $$;
 INSERT INTO ordered SELECT p, CASE WHEN p <= 8 THEN 0 ELSE p END, repeat('x', 100) FROM generate_series(1, 64) p, generate_series(1, 1000);

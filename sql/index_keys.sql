@@ -89,7 +89,7 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_seqscan;
 
--- a class of somebody else's, without triConsistent: asked as GIN asks it
+-- a class of another extension, without triConsistent: asked as GIN asks it
 CREATE OPERATOR CLASS plain_array_ops FOR TYPE anyarray USING bf AS OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =,
 	FUNCTION 2 (anyarray) ginarrayextract(anyarray, internal, internal),
 	FUNCTION 3 (anyarray) ginqueryarrayextract(anyarray, internal, int2, internal, internal, internal, internal),
@@ -102,7 +102,7 @@ SELECT condition, t.* FROM (VALUES ('a @> ''{500}'''), ('a @> ''{500, 501, 5}'''
 	('a <@ ''{100, 101, 0}'''), ('a @> ''{1, 2, 3, 4, 5, 6, 7}''')) c (condition), try(condition) t;
 DROP INDEX doc_plain;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'plain_array_ops';
--- one whose consistent leaves it to GIN that a row has one of the keys at least
+-- a class whose consistent function relies on GIN to call it only if the row has at least one of the keys
 CREATE OPERATOR CLASS plain_jsonb_ops FOR TYPE jsonb USING bf AS
 	OPERATOR 7 @>, OPERATOR 9 ? (jsonb, text), OPERATOR 10 ?| (jsonb, text[]), OPERATOR 11 ?& (jsonb, text[]),
 	FUNCTION 2 (jsonb) gin_extract_jsonb(jsonb, internal, internal),

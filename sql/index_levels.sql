@@ -19,7 +19,7 @@ INSERT INTO tall SELECT i, repeat('x', 1000) FROM generate_series(1, 1000) i;
 CREATE INDEX tall_bf ON tall USING bf (id) WITH (pages_per_range = 1);
 CREATE VIEW tall_levels AS SELECT level, pages_per_range, ranges, summarized, placeholders, unsummarized, groups, hashes, false_positive_rate FROM bf_index_stats('tall_bf');
 SELECT * FROM tall_levels;
--- without level 1 it would be a page for each of 8 groups
+-- without level 1 a search would read a page for each of 8 groups
 SELECT * FROM pages_read('SELECT * FROM tall WHERE id = 500');
 SELECT * FROM pages_read('SELECT * FROM tall WHERE id = -1');
 SELECT bf_index_check('tall_bf');
@@ -57,7 +57,7 @@ SELECT bf_index_check('tall_bf');
 SELECT bf_desummarize_range('tall_bf', 300, 1);
 SELECT level, ranges, summarized, unsummarized FROM tall_levels;
 SELECT index_pages > 1 AS more_is_read, heap_pages FROM pages_read('SELECT * FROM tall WHERE id = 301');
--- on level 0: a value that is not in the range of level 1 is not looked for
+-- on level 0: the search does not look for a value that is not in the range of level 1
 SELECT bf_desummarize_range('tall_bf', 1000);
 SELECT heap_pages FROM pages_read('SELECT * FROM tall WHERE id = -1');
 SELECT heap_pages FROM pages_read('SELECT * FROM tall WHERE id = 1002');

@@ -12,7 +12,7 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, COSTS OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::integer + (plan #>> '{0,Plan,Shared Read Blocks}')::integer;
 END $$;
--- The same for values that are not in the table, in the mean.
+-- How many pages a query for a value that is not in the table reads, in the mean over 40 values.
 CREATE FUNCTION in_vain(relation text, of_column text, parameter text DEFAULT '-%s') RETURNS numeric LANGUAGE sql AS $$
 	SELECT round(avg(pages_read(format('SELECT * FROM %I WHERE %I = %s', relation, of_column, format(parameter, i)))), 1) FROM generate_series(1, 40) i
 $$;
@@ -72,7 +72,8 @@ SELECT big, built, share_of_table(big, built) <= 1.5 * share_of_table(-1, built)
 SELECT count(*) FROM tagged WHERE tags @> '{99999}';
 SELECT count(*) FROM tagged WHERE tags @> '{-500}';
 
--- Such a range is full: it is always read, writers pass it, and nothing but itself is larger for it. One can see how many there are, and where.
+-- Such a range is full: it is always read, writers leave it alone, and it makes no filter larger. The functions show
+-- how many there are, and where.
 CREATE TABLE odd (i integer, tags integer[], v integer) WITH (autovacuum_enabled = off);
 INSERT INTO odd SELECT i, CASE i WHEN 20000 THEN (SELECT array_agg(n) FROM generate_series(1, 50000) n) ELSE ARRAY[i % 1000, -i] END, i FROM generate_series(1, 40000) i;
 CREATE INDEX odd_bf ON odd USING bf (tags, v) WITH (pages_per_range = 4);
@@ -125,7 +126,8 @@ REINDEX INDEX steps_v;
 SELECT :grown_size <= 1.3 * pg_relation_size('steps_v') AS as_small_as_built;
 DROP TABLE steps, groups_seen;
 
--- A month of updates of a tenth of the rows each day: VACUUM summarizes anew what has silted up.
+-- A month of updates of a tenth of the rows each day: VACUUM summarizes anew the ranges that have many bits of old
+-- values.
 CREATE TABLE updated (i integer, v integer) WITH (autovacuum_enabled = off, fillfactor = 80);
 INSERT INTO updated SELECT i, i FROM generate_series(1, 100000) i;
 CREATE INDEX updated_v ON updated USING bf (v) WITH (pages_per_range = 2);

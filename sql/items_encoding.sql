@@ -21,7 +21,7 @@ DROP DATABASE streambloom_latin1;
 CREATE TYPE coded AS (number int, code text);
 CREATE TYPE coderange AS RANGE (subtype = text, collation = "C");
 
--- refused: whatever has text in it
+-- refused: all items that contain text
 SELECT kind, sqlstate_of(format('SELECT %L::bf @> %s', filter, item)) AS asked
 FROM (VALUES ('text', 'chr(233)', :'text'), ('character', 'chr(233)::char(3)', :'character'), ('citext', 'chr(233)::citext', :'citext'),
 	('array', 'ARRAY[chr(233)]', :'array'), ('characters', 'ARRAY[chr(233)]::char(3)[]', :'characters'), ('jsonb', 'to_jsonb(chr(233))', :'jsonb'),
@@ -29,7 +29,7 @@ FROM (VALUES ('text', 'chr(233)', :'text'), ('character', 'chr(233)::char(3)', :
 	('composites', 'ARRAY[ROW(1, chr(233))::coded]', :'composites'), ('range', 'coderange(chr(233), NULL)', :'range')) v (kind, item, filter);
 SELECT sqlstate_of(format('SELECT %L::tbf -> chr(233)', :'text_hits')), sqlstate_of(format('SELECT %L::tbf -> ARRAY[chr(233)]', :'array_hits'));
 
--- welcome: what has not
+-- accepted: items without text
 SELECT :'integer'::bf @> 1, :'numeric'::bf @> 1.50, :'integers'::bf @> '{1}'::int[], :'numbers'::bf @> ROW(1, 2);
 
 DROP TYPE coded, coderange;

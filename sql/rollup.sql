@@ -120,7 +120,8 @@ SELECT tier, starts AT TIME ZONE 'Europe/Berlin' AS starts, hits FROM site_heat;
 CALL tbf_rollup_refresh('site_heat', '-infinity', 'infinity');
 SELECT count(*) FROM site_heat;
 
--- A filter with counters can take a new hit for one that it has: then the row is as new as this hit. Otherwise a window, or a decay, would miss it.
+-- A filter with counters may count an item too high, so that a new hit seems to be counted already. Then the row
+-- stands for this hit too, and gets its time. Otherwise a window, or a decay, would miss the hit.
 CREATE TABLE many (at timestamptz, n int);
 CREATE INDEX ON many (at);
 SELECT tbf_rollup_create('many_heat', 'many', 'n', 'at', half_life => NULL);

@@ -2,7 +2,7 @@
 
 SELECT duplicates, (sbf_info(updated)).items FROM sbf_check_add(sbf_empty(), '{1,2,NULL,1,3,2}'::int[]);
 SELECT duplicates, updated = sbf_add_all(f, '{b,a,c}'::text[]) AS as_added FROM (SELECT sbf_empty() || 'a' AS f) s, sbf_check_add(f, '{b,a,c}'::text[]);
--- nothing to add; dimensions are forgotten, the order stays
+-- nothing to add; an array of several dimensions is read as one list, in its order
 SELECT updated = sbf_empty() AS same, duplicates FROM sbf_check_add(sbf_empty(), '{}'::int[]);
 SELECT updated = sbf_empty() AS same, duplicates FROM sbf_check_add(sbf_empty(), '{NULL,NULL}'::int[]);
 SELECT duplicates FROM sbf_check_add(sbf_empty(), '[5:6][2:3]={{1,2},{2,1}}'::int[]);

@@ -1,5 +1,6 @@
 -- sbf_crawler: a crawler's frontier. Of a batch of links, one statement inserts those that were not seen before and
--- remembers all of them. The row lock on the filter makes workers take turns (test/tap/009_crawler.pl has two of them).
+-- remembers all of them. The row lock on the filter makes workers take turns (test/tap/010_two_crawlers.pl has two of
+-- them).
 
 CREATE TABLE seen (crawl text PRIMARY KEY, urls sbf NOT NULL);
 CREATE TABLE frontier (url text NOT NULL, found_on text);
@@ -23,7 +24,7 @@ EXECUTE add_links('/c', '{/d,/c,/b,/a,/,NULL}');
 SELECT url, found_on FROM frontier ORDER BY url;
 SELECT item_kind, items FROM seen, sbf_info(urls);
 
--- a crawl of many pages: each link once, but for what was forgotten; few are lost
+-- a crawl of many pages: each link is inserted once, except those that were forgotten; few are lost
 DO $$
 BEGIN
 	FOR page IN 1 .. 300 LOOP

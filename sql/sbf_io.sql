@@ -30,7 +30,7 @@ SELECT bf_empty(10)::bytea::sbf;
 SELECT ibf_empty(64)::bytea::sbf;
 SELECT sbf(set_byte(f::bytea, 3, 2)) FROM filter WHERE name = 'text';
 SELECT sbf(f::bytea || '\x00'::bytea) FROM filter WHERE name = 'text';
--- cells that nothing can have set: without an item, more than the items, behind the last cell
+-- cells that no items can have set: some in an empty filter, more than its items set, some behind the last cell
 SELECT sbf(f::bytea || '\x0001') FROM filter WHERE name = 'empty';
 SELECT sqlstate_of(format('SELECT sbf(%L::bytea)', substr(f::bytea, 1, 128) || decode(repeat('21', 70), 'hex'))) FROM filter WHERE name = 'integers';
 SELECT sbf(set_byte(f::bytea, 63 + 128, 255)) FROM (SELECT sbf_add_all(sbf_empty(64, cell_bits => 5, evictions => 0), ARRAY(SELECT generate_series(1, 100))) AS f) s;

@@ -4,7 +4,7 @@ CREATE TEMP TABLE filter AS SELECT g, sbf_agg(i, 4096, 0.1 ORDER BY i) AS f FROM
 SELECT bool_and(a.f | b.f @> i) AS all_last_ones FROM filter a, filter b, generate_series(0, 99) n, LATERAL (VALUES (130000 - n), (230000 - n)) v (i) WHERE a.g = 1 AND b.g = 2;
 SELECT a.f | b.f = b.f | a.f AS commutes, a.f | a.f = a.f AS itself, (sbf_info(a.f | b.f)).items, (sbf_info(a.f | b.f)).zeros < (sbf_info(a.f)).zeros AS fuller,
 	abs((sbf_info(a.f | b.f)).zeros - (sbf_info(a.f)).zeros * (sbf_info(b.f)).zeros) < 0.02 AS the_product FROM filter a, filter b WHERE a.g = 1 AND b.g = 2;
--- that heals in the same steps
+-- the union comes back to the stable point by further steps
 SELECT abs(zeros - stable_zeros) < 0.02 AS stable FROM filter a, filter b, sbf_info(sbf_add_all(a.f | b.f, ARRAY(SELECT generate_series(500001, 520000)))) WHERE a.g = 1 AND b.g = 2;
 -- many; the order makes no difference; nulls are skipped
 SELECT sbf_union_agg(f) = (SELECT a.f | b.f | c.f FROM filter a, filter b, filter c WHERE a.g = 1 AND b.g = 2 AND c.g = 3) AS same, sbf_union_agg(f ORDER BY g) = sbf_union_agg(f ORDER BY g DESC) AS any_order,

@@ -4,7 +4,7 @@ SET timezone = 'UTC';
 -- undecayed: one by one, all at once and as an aggregate are the same
 SELECT tbf_add(tbf_add(tbf_add(e, 1), 2), 1) = tbf_add_all(e, '{1,2,1}'::int[]) AS same, tbf_add_all(e, '{1,2,1}'::int[]) = tbf_add_all(tbf_add_all(e, '{1,1}'::int[]), '{2}'::int[]) AS same,
 	tbf_add(e, 1, now(), 5) = tbf_add_all(e, '{1,1,1,1,1}'::int[]) AS weight, tbf_add_all(e, '{1,2}'::int[], now(), 3) = tbf_add(tbf_add(e, 2, now(), 3), 1, now(), 3) AS weight FROM tbf_empty(100, 0.01, NULL) e;
--- no elements, or none but nulls, or no weight: the same filter (but for its kind)
+-- no elements, or only nulls, or weight 0: the same filter (except its kind)
 SELECT tbf_add_all(f, '{}'::int[]) = f AS empty, tbf_add_all(f, '{NULL}'::int[]) = f AS nulls, tbf_add(f, 1, now(), 0) = f AS no_weight, tbf_add_all(f, '{7,8}'::int[], now(), 0) = f AS no_weight
 FROM (VALUES (tbf_add(tbf_empty(10, 0.01, '1 day'), 1, '2024-01-01')), (tbf_add(tbf_empty(10, 0.01, NULL), 1))) v (f);
 SELECT tbf_add_all(e, '{}'::int[]) = e AS empty, tbf_add_all(e, '{NULL}'::text[]) = e AS nulls FROM tbf_empty() e;

@@ -44,15 +44,17 @@ SELECT g, f = (SELECT f FROM grouped s WHERE s.g = r.g) AS same_group, f = (SELE
 -- as good as adding one by one, where nothing is rounded
 SELECT tbf_agg(item, at, NULL, 1, 100, 0.01) = tbf_add_all(tbf_empty(100, 0.01, NULL), array_agg(item)) AS same FROM hit;
 
--- told how many: the size follows from that; not told: exact, or from 65,537 items on a power of two of counters
+-- with an expected number of items the size follows from it; without it: exact, or from 65,537 items on a power of
+-- two of counters
 SELECT (tbf_info(f)).cells = (tbf_info(tbf_empty(1000))).cells AS as_told, (tbf_info(f)).expected_items FROM (SELECT tbf_agg(item, at, interval '7 days', 1, 1000, 0.01) AS f FROM hit) s;
 SELECT n, layout, cells, expected_items, current_false_positive_rate <= 0.013 AS rate_holds FROM unnest('{1,10,1000,65536,65537,150000}'::int[]) n, LATERAL (SELECT tbf_agg(i, now()) AS f FROM generate_series(1, n) i) s, tbf_info(f) ORDER BY n;
 
--- every hit of a set, also of sets that grow just at the end
+-- the hits of sets of every size, also those that have to grow for the last item
 SELECT bool_and(f -> i BETWEEN 1 AND 1e300) AS all_found FROM (SELECT n, tbf_agg(i, now(), NULL::interval) AS f FROM generate_series(1, 150) n, generate_series(1, n) i GROUP BY n) s, generate_series(1, n) i;
 SELECT bool_and(f -> i BETWEEN 1 AND 1e300) AS all_found FROM (SELECT n, tbf_agg(i, now(), NULL, 1, 20, 0.01) AS f FROM generate_series(1, 150) n, generate_series(1, n) i GROUP BY n) s, generate_series(1, n) i;
 
--- a state that goes over from items to counters while its last hits are let in: the same as two halves added
+-- a state that goes over from items to counters while its last batch of hits is added: the same as the sum of two
+-- halves
 SELECT count(*) AS counts, bool_and(whole = halves) AS same
 FROM generate_series(2540, 2600) n, LATERAL (SELECT tbf_agg(i, now(), NULL, 1, 1000, 0.01) AS whole, tbf_agg(i, now(), NULL, 1, 1000, 0.01) FILTER (WHERE i % 2 = 0) + tbf_agg(i, now(), NULL, 1, 1000, 0.01) FILTER (WHERE i % 2 = 1) AS halves FROM generate_series(1, n) i) s;
 

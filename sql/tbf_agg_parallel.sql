@@ -55,7 +55,7 @@ SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, interval ''1 day'',
 -- many items, as a set
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, ''7 days'', weight)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i::text, old, interval ''1 day'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
--- told how many: counters from the beginning, or soon
+-- with an expected number of items: counters from the beginning, or soon
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, interval ''1 day'', weight, 10, 0.1)::bytea) FROM tbf_agg_parallel');
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, old, interval ''1 day'', weight, 10000, 0.01)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, NULL, 1, 100000, 0.01, NULL, ''2024-01-02'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');

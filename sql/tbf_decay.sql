@@ -33,7 +33,8 @@ FROM filter, (SELECT n, tbf_decay(f, at) AS decayed FROM filter, later) d, exact
 -- nor before: a decayed filter cannot know what was there, and says more
 SELECT bool_and(tbf_count(tbf_decay(f, '2024-01-09'), item, at) BETWEEN exact AND 1e300) AS never_below FROM filter, exact WHERE n % 10 = 0 AND n < 24;
 
--- it forgets what is below half a unit, into slack; an item never seen has then at most half a unit more
+-- it drops counts below half a unit, and adds what it drops to the slack; so the count of an item never seen rises by
+-- at most half a unit
 SELECT before.fill > after.fill AS forgets, before.slack < after.slack AS slack_grows, after.slack <= before.slack / 64 + 0.0625 / 2 + 0.001 AS by_half_a_unit, tbf_count(tbf_decay(f, '2024-01-06'), 1000, '2024-01-06') BETWEEN 0.01 AND 0.04 AS a_little,
 	before.total / 64 BETWEEN after.total - 0.001 AND after.total AS total_decays, after.base - before.base AS moved
 FROM filter, tbf_info(f) before, tbf_info(tbf_decay(f, '2024-01-06')) after;

@@ -33,7 +33,8 @@ SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT tbf_merge_agg(fading) FROM tbf_exact_hour;
 SELECT tbf_merge_agg(fading) = (SELECT tbf_merge_agg(fading) FROM hour) AS workers_are_nothing, tbf_merge_agg(hits) = (SELECT tbf_merge_agg(hits) FROM hour) AS workers_are_nothing FROM tbf_exact_hour;
 
--- up to 65,536 items; past that there are counters, with room for four times as many when filters were merged, and they never turn back
+-- up to 65,536 items; with more there are counters, with room for four times as many if filters were merged, and the
+-- filter never becomes exact again
 CREATE TABLE tbf_exact_part AS SELECT p, tbf_agg(i, NULL, NULL) AS f FROM generate_series(0, 65537) i, LATERAL (SELECT CASE WHEN i < 65535 THEN i % 5 WHEN i = 65535 THEN 5 ELSE 6 END) s (p) GROUP BY p;
 ALTER TABLE tbf_exact_part SET (parallel_workers = 2);
 SELECT layout, cells, cardinality FROM tbf_info((SELECT tbf_merge_agg(f) FROM tbf_exact_part WHERE p < 6));
@@ -77,12 +78,12 @@ SELECT tbf_inner_product(f, f) FROM tbf_add(tbf_empty(100, half_life => NULL, mi
 SELECT tbf_estimate(tbf_add(tbf_empty(100, half_life => NULL, recurring_minimum => true), 7), 7);
 SELECT layout, cells, (tbf_info(tbf_layout(f, 'flat'))).layout AS flat, bool_and(tbf_layout(f, 'flat') -> page >= hits) AS never_below FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s, tbf_info(tbf_layout(f, 'extensible')), truth GROUP BY 1, 2, 3;
 SELECT f = g AS different_forms_differ, f * 2 = f + f AS twice, (f * 0.5) -> 'page 1' = (f -> 'page 1') / 2 AS half FROM (SELECT tbf_merge_agg(hits) AS f, tbf_layout(tbf_merge_agg(hits), 'extensible') AS g FROM hour) s;
--- counters that became too few are warned of, once a statement, and not where there is nothing to warn of
+-- a warning if the counters became too few, once per statement, and no warning without this reason
 SELECT count(tbf_merge(f, few)) AS merged FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) FROM generate_series(1, 10) i) a (f), (SELECT tbf_agg(i, NULL, NULL) FROM generate_series(1, 500) i) b (few), generate_series(1, 3);
 SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 60) i GROUP BY i / 6) s));
 SELECT f + f = f * 2 AS not_lifted FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 100) i) s;
 SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 100, 0.01) AS f FROM generate_series(1, 100) i GROUP BY i / 6) s));
--- nor by workers, whose filters were as full before
+-- no warning either if workers merge filters that were as full before
 CREATE TABLE tbf_exact_full AS SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 100) i, generate_series(1, 200) part GROUP BY part;
 ALTER TABLE tbf_exact_full SET (parallel_workers = 2);
 SET parallel_leader_participation = off;

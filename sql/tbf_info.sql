@@ -18,10 +18,10 @@ SELECT name, minimum_increase, recurring_minimum, top FROM (VALUES ('plain', tbf
 -- measures agree with each other
 SELECT name, flat.bytes = 128 + flat.cells * flat.cell_bits / 8 AS flat_bytes, i.bytes = length(f::bytea) AS bytes, i.bytes <= flat.bytes AS no_larger, abs(i.cardinality - n) <= 0.05 * n + 0.25 AS sane, abs(i.current_false_positive_rate - coalesce(power(i.fill, i.hashes), 0)) < 1e-12 AS rate, i.current_false_positive_rate <= 1.15 * i.false_positive_rate AS rate_holds FROM filter, tbf_info(f) i, tbf_info(tbf_layout(f, 'flat')) flat ORDER BY name;
 SELECT fill, current_false_positive_rate, cardinality FROM filter, tbf_info(f) WHERE name = 'empty';
--- the current rate is what absent items meet
+-- the current rate is that at which absent items are found
 SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
 FROM filter, tbf_info(f), LATERAL (SELECT count(*) FILTER (WHERE f @> i) / 20000.0 AS measured FROM generate_series(1000001, 1020000) i) s WHERE item_kind IN ('integer', 'none') ORDER BY name;
--- every counter is zero: no items; none is: endless many
+-- if every counter is zero: no items; if none is: infinitely many
 SELECT cardinality, fill, current_false_positive_rate FROM (SELECT tbf_agg(i, now(), NULL, 1, 1, 0.5) AS f FROM generate_series(1, 1000) i) s, tbf_info(f);
 
 -- the histogram counts every counter once (of an exact filter: every item); its buckets are powers of two of units, the first is zero

@@ -33,7 +33,7 @@ SELECT tbf_empty() = tbf_empty(10000, 0.01, '7 days', NULL), tbf_empty() = tbf_e
 SELECT bool_and(cells >= before) AS grows_with_items FROM (SELECT (tbf_info(tbf_empty(n))).cells, lag((tbf_info(tbf_empty(n))).cells) OVER (ORDER BY n) AS before FROM unnest('{1,10,100,1000,10000,100000,1000000}'::int[]) n) s;
 SELECT bool_and(cells > before) AS grows_with_accuracy FROM (SELECT cells, lag(cells) OVER (ORDER BY p DESC) AS before FROM unnest('{0.5,0.1,0.01,0.001,0.0001,0.00001,0.000001}'::float8[]) p, tbf_info(tbf_empty(10000, p))) s;
 
--- NULL gives NULL, but for half_life, epoch and not_after
+-- NULL gives NULL, except as half_life, epoch and not_after
 SELECT tbf_empty(NULL) = tbf_empty(NULL) AS sizes_itself, tbf_empty(10, NULL), tbf_add(NULL, 1), tbf_add(tbf_empty(), NULL::int), tbf_add(tbf_empty(), 1, NULL), tbf_add(tbf_empty(), 1, now(), NULL),
 	tbf_add_all(NULL, '{1}'::int[]), tbf_add_all(tbf_empty(), NULL::int[]), tbf_add_all(tbf_empty(), '{1}'::int[], NULL), tbf_add_all(tbf_empty(), '{1}'::int[], now(), NULL);
 SELECT tbf_count(NULL, 1), tbf_count(tbf_empty(), NULL::int), tbf_count(tbf_empty(), 1, NULL), NULL::tbf -> 1, tbf_empty() -> NULL::int, tbf_rate(NULL, 1), tbf_rate(tbf_empty(), NULL::int), tbf_rate(tbf_empty(), 1, NULL);

@@ -32,7 +32,7 @@ END $$;
 SELECT bool_and(f = (SELECT tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i) FROM hit WHERE i <= w.i)) AS frames_agree
 FROM (SELECT i, tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true)) OVER (ORDER BY i) AS f FROM hit WHERE i <= 2000) w WHERE i % 250 = 0;
 
--- weights, whole and broken
+-- weights, whole ones and fractions
 SELECT bool_and(f -> item >= weight) AS none_below, bool_and(f -> item <= weight + 0.0625 + 0.001) AS exact
 FROM (SELECT tbf_agg_in_order(i, NULL, tbf_empty(1000, 0.000001, NULL, recurring_minimum => true), i * 0.37) AS f FROM generate_series(1, 300) i) s, LATERAL (SELECT i AS item, i * 0.37 AS weight FROM generate_series(1, 300) i) t;
 SELECT bool_and(f -> item BETWEEN 1e9 * item AND 1e300) AS none_below FROM (SELECT tbf_agg_in_order(i % 50, NULL, tbf_empty(20, 0.1, NULL, recurring_minimum => true), 1e9 * (i % 50) / 6) AS f FROM generate_series(1, 300) i) s, generate_series(0, 49) item;
@@ -59,7 +59,7 @@ END $$;
 SELECT bool_and(apart::bytea::tbf = apart AND apart::text::tbf = apart) AS same FROM built;
 SELECT tbf_decay(apart, '2030-01-01') = apart AS never_fades FROM built WHERE n = 300;
 
--- what a table cannot be: entries that do not ascend, or are no hits, or are no whole ones, or are cut
+-- tables that are refused: entries that do not ascend, that have no hits or fractions of hits, or that are cut
 CREATE TEMP TABLE bytes AS SELECT bytea(apart) AS b, length(bytea(apart)) AS n FROM built WHERE n = 300;
 SELECT sqlstate_of(format('SELECT %L::bytea::tbf', substring(b FROM 1 FOR n - 32) || substring(b FROM n - 15) || substring(b FROM n - 31 FOR 16))) AS descending,
 	sqlstate_of(format('SELECT %L::bytea::tbf', substring(b FROM 1 FOR n - 16) || substring(b FROM n - 31 FOR 16))) AS twice,
@@ -72,7 +72,7 @@ SELECT sqlstate_of(format('SELECT %L::bytea::tbf', substring(b FROM 1 FOR n - 32
 	sqlstate_of(format('SELECT %L::bytea::tbf', b)) AS as_it_is
 FROM bytes;
 
--- neither decay, nor the other ways, nor merging, removing, or workers
+-- what such a filter cannot have: decay, other options, merging, removing, workers
 SELECT tbf_empty(recurring_minimum => true);
 SELECT tbf_empty(half_life => NULL, minimum_increase => true, recurring_minimum => true);
 SELECT sqlstate_of('SELECT tbf_empty(half_life => NULL, top => 10, recurring_minimum => true)');

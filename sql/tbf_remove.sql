@@ -1,4 +1,4 @@
--- tbf_remove: hits taken out again
+-- tbf_remove: hits are removed again
 
 SET timezone = 'UTC';
 
