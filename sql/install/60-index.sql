@@ -10,8 +10,8 @@ COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access m
 CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
 COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages, which say that a range does not hold a value';
 
--- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)). Each function has another
--- default of the rate, for columns where neither the column nor the index gives one.
+-- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)). The functions differ in the
+-- default of the rate, which holds if neither the column nor the index gives a rate.
 
 CREATE FUNCTION bf_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_class_options(internal) IS 'options of an operator class of the index access method bf: false_positive_rate, 0.001 if nothing is said';

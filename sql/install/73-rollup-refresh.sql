@@ -44,8 +44,8 @@ DECLARE
 	groups text;
 	counted double precision;
 	-- In UTC every day has 24 hours, so date_bin() finds the start of a bucket of up to a week. For each row it costs
-	-- far less than date_trunc(). It counts the buckets from this origin, the first day of timestamptz. This day is a
-	-- Monday, on which weeks begin.
+	-- far less than date_trunc(). date_bin() counts the buckets from this origin. It is the first day of timestamptz,
+	-- and a Monday, on which weeks begin.
 	origin CONSTANT timestamptz := '4714-11-24 00:00 UTC BC';
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
@@ -186,10 +186,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
--- Replaces rows of from_tier that start from lo to before hi by one row for each group, from lo to hi. to_tier: the
--- tier of the new rows, which is the next one or the same. If it is the same, only groups with a row that is not
--- closed are replaced. pieces: only the pieces of the open bucket that starts at lo are replaced. The new rows have
--- exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
+-- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to
+-- hi. to_tier: the tier of the new rows, which is the next one or the same. If it is the same, only groups with a row
+-- that is not closed are replaced. pieces: only the pieces of the open bucket that starts at lo are replaced. The new
+-- rows have exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
 CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE

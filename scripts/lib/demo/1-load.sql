@@ -80,7 +80,7 @@ SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
 \echo
 \echo :verdict
 
--- Never misses: ask the filters for everything that was added to them.
+-- No item is missed: asks the filters for everything that was added to them.
 SELECT demo.verdict(missed = 0, format('the filters of the partitions miss %s of the %s hosts and pages that came', missed, demo.number(asked))) AS verdict
 FROM (
 	SELECT count(*) AS asked, count(*) FILTER (WHERE NOT CASE WHEN is_host THEN c.hosts @> item ELSE c.pages @> item END) AS missed

@@ -1,6 +1,6 @@
 -- 4-days-of-a-host.sql: a query that reads only the partitions whose filter says that they may hold a host.
 
--- A host that came on a few days: of those the one with the most hits.
+-- Of the hosts that came on 2 to 12 days, the one with the most hits.
 SELECT host, count(*) AS hits FROM access_log GROUP BY host
 ORDER BY count(DISTINCT at::date) BETWEEN 2 AND 12 DESC, count(*) DESC, host
 LIMIT 1 \gset
