@@ -2,8 +2,9 @@
  * values.cpp: random histories of filters, compared with models that share no code with the core.
  *
  * sbf and ibf are simulated cell by cell, as the papers (Deng, Rafiei 2006; Bhoraskar et al. 2013) and docs/format.md
- * describe a step. After every batch of steps the flags, the cells, the generator and the whole value must be the
- * same, byte by byte. A bf is compared with the set of its items.
+ * describe a step. After every batch of steps these must be the same: the answers (duplicate or not), the bytes of the
+ * cells, the numbers of items and steps, and, while any cell is not zero, the generator. The core must accept the whole
+ * value. A bf is compared with the set of its items.
  *
  * STREAMBLOOM_SEED chooses the histories. STREAMBLOOM_SECONDS is how long the histories of this file, of
  * values_tbf.cpp and of values_abf.cpp run together (3 if not set). A run that has compared too little has failed.

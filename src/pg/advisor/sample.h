@@ -41,8 +41,8 @@ typedef struct KeptValue
 } KeptValue;
 
 /*
- * Returns whether a hash ends with `zeros` zero bits. Only such values and keys are kept; one more zero bit halves
- * their number.
+ * Returns whether a hash ends with `zeros` zero bits. Only values and keys with such a hash are kept, and besides them
+ * keys that have many rows (sample_keys.c). One more zero bit halves the number of the former.
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)

@@ -26,7 +26,10 @@ typedef enum ChunkReason
 	/* it is read */
 	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
 	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
-	/* only in plain queries: its plan does not show what is searched for, or the keys of a join were not collected */
+	/*
+	 * only in plain queries: the plan of the chunk does not show what is searched for, or the keys of a join were not
+	 * collected
+	 */
 	CHUNK_IS_NOT_ASKED,
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
 	CHUNK_SUMMARY_SAYS_MAYBE,	/* and no index was asked */
