@@ -212,8 +212,8 @@ COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, 
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-	-- This runs with the caller's search_path, in which the names of weight are looked up. So every name here has its
-	-- schema.
+	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
+	-- `weight` are looked up there. So every name here has its schema.
 	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;

@@ -258,7 +258,7 @@ SQL
 
 # ------------------------------------------------------------- many tenants
 
-# Some thousand groups in a bucket are counted, with late rows, and folded.
+# Buckets with up to 2,000 groups are counted, get late rows, and are moved to the next tier.
 subtest 'tenants' => sub
 {
 	$db->sql(<<"SQL");

@@ -33,7 +33,7 @@ static Tbf random_filter(Random &random, uint32_t cells, int64_t base = 100)
 		if (random() % 4 == 0)
 			value = 0;
 		if (i == 0)
-			value = UINT64_C(1) << (bits - 2);
+			value = UINT64_C(1) << (bits - 3);
 		value %= SB_TBF_MAX_CELL;
 		for (size_t byte = 0; byte < static_cast<size_t>(bits / 8); byte++)
 			filter.cells[i * static_cast<size_t>(bits / 8) + byte] = static_cast<unsigned char>(value >> (8 * byte));

@@ -18,15 +18,16 @@
  *     2                  counters that are not zero: the codes of level 1
  *     L                  for each level, bits of a code: 1 .. 32
  *     2 (L - 1)          for each level from the second on, number of codes
- *     2 (cells/512 - 1)  rank samples: how many counters before counter 512, 1024, ... are not zero
+ *     2 (cells/512 - 1)  if cells > 512, rank samples: how many counters before counter 512, 1024, ... are not zero
  *     cells / 8          the bitmap
  *     each level         its codes, packed; then, except in the last level, a bit for each code: does it go on?
  *
  * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
  * long as there are any. To find the code of level i + 1 that belongs to a code of level i, count the go-on bits
- * before that code. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first byte. The
- * widths are those that make the block smallest (choose_levels() in tbf_packed.cpp), so equal counters give equal
- * bytes.
+ * before that code that are set. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first
+ * byte. The widths are those of the least cost by the rule of choose_levels() in tbf_packed.cpp; the block is nearly
+ * always, but not always, the smallest possible. The rule is part of the format: equal counters give equal bytes, and
+ * other widths are refused.
  */
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"

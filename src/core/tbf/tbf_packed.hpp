@@ -74,7 +74,7 @@ void scatter(const gathered *block, uint32_t cells, uint64_t *counters);
  */
 void add_widths(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width);
 
-/* Returns the levels for which the block takes the fewest bytes. */
+/* Returns the levels with which the block is stored: those of the least cost (choose_levels()). */
 levels levels_of(const gathered *block);
 levels levels_of(const uint64_t *counters, uint32_t cells);
 
