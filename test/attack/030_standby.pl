@@ -19,18 +19,19 @@ use DifferParties;
 use DifferQueries;
 use DifferRun;
 use DifferSchema;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
+OwnCluster::start();
 # All resource managers except heap and heap2, whose check gives a false alarm even without this extension (README.md
 # has the statements). A transaction inserts a row, and deletes it in a savepoint that is rolled back; the flag
 # HEAP_COMBOCID stays in the row. SELECT ... FOR UPDATE keeps the flag on the primary, but its replay clears it. After
 # VACUUM (FREEZE) the check compares the flag. The extension writes no heap pages.
 my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
-StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
+OwnCluster::restart(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
 	wal_consistency_checking => $checked, max_locks_per_transaction => 512, synchronous_commit => 'off');
 
 my $seconds = $ENV{STREAMBLOOM_SECONDS} // 30;
@@ -41,7 +42,7 @@ srand($seed);
 
 my $run = DifferRun->new(database => $db->name, name => '030', seed => $seed);
 # Readers on the standby are cancelled when replay has waited for them for two seconds.
-my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '2s', max_standby_archive_delay => '2s', autovacuum => 'off');
+my $port = OwnCluster::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '2s', max_standby_archive_delay => '2s', autovacuum => 'off');
 my @kinds = ('plain', 'plain', 'partitioned', 'partitioned', 'sub-partitioned', 'sub-partitioned', 'inherited', 'materialized');
 
 sub pick { return $_[rand @_]; }
@@ -136,10 +137,10 @@ sub one_schema
 		$run->act($one, 'no key', "DROP INDEX IF EXISTS $relation->{name}_key");
 		$run->count("relations: $relation->{kind}");
 	}
-	$db->catch_up;
+	OwnCluster::catch_up();
 	DifferParties::together($run, $schema, $length, "reader1:$port" => \&standby_reader, "reader2:$port" => \&standby_reader, writer => \&DifferParties::writer, changer => \&DifferParties::changer);
 	return if $run->failures;
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $two = $run->session('quiet', port => $port);
 	$two->sql("SET search_path = $schema->{name}, public");
 	$run->compare($two, map({ DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}), map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 25);
@@ -175,9 +176,9 @@ subtest 'it becomes the primary' => sub {
 	# A transaction that inserts rows is prepared before the promotion, and committed after it.
 	my ($relation) = @{$schema->{relations}};
 	$run->act($one, 'prepare', join ";\n", 'BEGIN', DifferSchema::insert($relation, 50, one => 1), "PREPARE TRANSACTION 'over'");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $indexes = $db->sql($check_all);
-	StreambloomTap::promote_standby();
+	OwnCluster::promote_standby();
 	is(standby_sql($check_all), $indexes, 'all its indexes are whole');
 	my $two = $run->session('promoted', port => $port);
 	$two->sql("SET search_path = $schema->{name}, public");
@@ -196,7 +197,7 @@ subtest 'it becomes the primary' => sub {
 
 my $counts = $run->counts;
 ok(!$run->failures, "each answer is the one without an index (seed $seed)") or diag('failures: ' . $run->failures . join '', map { "\n" . substr $_, 0, 300 } $run->failures);
-my $logs = StreambloomTap::own_log() . StreambloomTap::standby_log();
+my $logs = OwnCluster::server_log() . OwnCluster::standby_log();
 unlike($logs, qr/terminated by signal|PANIC|TRAP:|inconsistent page/, 'no server process crashed, no page differed from the primary\'s');
 diag("$number schemas, " . ($counts->{comparisons} // 0) . ' comparisons, ' . ($counts->{'comparisons with rows'} // 0) . " with rows; $records records of the extension");
 if ($ENV{STREAMBLOOM_SECONDS})

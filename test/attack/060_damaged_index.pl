@@ -13,7 +13,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
 use Attack;
+BEGIN { Attack::limit_memory(3 * 1024); }
 use DamagedIndex;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -22,7 +24,6 @@ my $tables = 20; # tables in a round
 my $page = 8192;
 
 StreambloomTap::require_cluster();
-Attack::limit_memory(3 * 1024);
 DamagedIndex::prepare();
 
 my $db = StreambloomTap->new('060');
@@ -135,7 +136,7 @@ sub round
 	my @names = map { $large + $_ } 0 .. $tables - 1;
 	$db->sql(join '', map { $is_large && $_ == $large ? make_large($_) : DamagedIndex::make_table($_) } @names);
 	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } @names);
-	DamagedIndex::stop();
+	OwnCluster::stop();
 	my @what;
 	foreach my $i (0 .. $#names)
 	{
@@ -148,7 +149,7 @@ sub round
 		push @what, [$way, $text, $is_cores];
 		StreambloomTap::write_file(DamagedIndex::data() . "/$paths[$i]", join '', @pages);
 	}
-	StreambloomTap::restart_own_cluster();
+	OwnCluster::restart();
 	foreach my $i (0 .. $#names)
 	{
 		last if Attack::seconds_left($short + 15) < 0;
@@ -163,7 +164,7 @@ sub round
 		diag($failures[-1]);
 		# The server may have crashed.
 		my ($code) = StreambloomTap::psql($db->name, 'SELECT 1');
-		StreambloomTap::restart_own_cluster() if $code != 0;
+		OwnCluster::restart() if $code != 0;
 	}
 	$db->sql('DROP TABLE ' . join ', ', map { "t$_" } @names);
 }
@@ -177,5 +178,5 @@ $noticed += $_ foreach values %noticed;
 is(scalar @failures, 0, 'right rows or XX002, and REINDEX mends it (seed ' . Attack::seed() . ')');
 diag('seed ' . Attack::seed() . ": $times damaged indexes, $noticed of them noticed: " . join ', ', map { "$_ " . ($noticed{$_} // 0) . "/$times{$_}" } sort keys %times);
 cmp_ok($noticed, '>=', $times / 3, 'many were noticed');
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 done_testing();

@@ -8,12 +8,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
 use Attack;
+BEGIN { Attack::limit_memory(5 * 1024); }
 use Calls::Arguments;
 use Calls::Caller;
 use Calls::Catalogue;
 use Calls::Forms;
 use Calls::Mutations;
 use List::Util;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -30,10 +32,8 @@ our $nesting = 0.15; # the probability that an argument is itself a call
 our $enough = 3; # failures after which a callable is no longer called; 20 times as many if they are errors of class XX, which are quick; in the short mode one is enough if it ignores the timeout
 
 StreambloomTap::require_cluster();
-Attack::limit_memory(5 * 1024);
-StreambloomTap::start_own_cluster();
 # The test makes errors on purpose, so the log does not have them; it has the crashes.
-StreambloomTap::restart_own_cluster(log_min_messages => 'log', log_min_error_statement => 'panic', restart_after_crash => 'on', max_parallel_workers_per_gather => 2,
+OwnCluster::start(log_min_messages => 'log', log_min_error_statement => 'panic', restart_after_crash => 'on', max_parallel_workers_per_gather => 2,
 	wal_level => 'minimal', max_wal_senders => 0);
 
 subtest 'a planted fault of each kind is found' => \&self_check;

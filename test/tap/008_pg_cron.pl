@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -15,10 +16,10 @@ plan skip_all => 'pg_cron is not installed (postgresql-NN-cron of Debian and Ubu
 
 # As the manual says: first the database exists, then the library is preloaded and told the database's name, then comes
 # CREATE EXTENSION. By default jobs connect to localhost. Here, as in many places, the server listens only on a socket.
-StreambloomTap::start_own_cluster();
+OwnCluster::start();
 my $db = StreambloomTap->new('008');
 my $other = StreambloomTap->new('008_other');
-StreambloomTap::restart_own_cluster(
+OwnCluster::restart(
 	shared_preload_libraries => 'pg_cron', 'cron.database_name' => $db->name, 'cron.host' => $ENV{PGHOST});
 $db->sql('CREATE EXTENSION pg_cron');
 
@@ -43,7 +44,7 @@ sub wait_for_runs
 	eval { $db->wait_until('SELECT ' . runs($job, @which) . " >= $runs", "$runs runs of $job"); 1 } or do
 	{
 		diag($db->sql('SELECT name, d.status, d.return_message, d.start_time FROM cron.job_run_details d JOIN jobs USING (jobid) ORDER BY runid DESC LIMIT 20'));
-		diag(substr(StreambloomTap::own_log(), -3000));
+		diag(substr(OwnCluster::server_log(), -3000));
 		die "waited in vain for $job\n";
 	};
 }
@@ -249,7 +250,7 @@ schedule('fade at the start', '@reboot', $decay);
 schedule('fade elsewhere at the start', '@reboot', $decay, database => $other->name);
 $db->sql("INSERT INTO log SELECT now() - i * interval '1 minute', '/later' FROM generate_series(0, 100) i");
 schedule('keep at the start', '@reboot', "CALL tbf_rollup_refresh('kept')");
-StreambloomTap::restart_own_cluster('cron.use_background_workers' => 'on', 'cron.host' => 'nowhere.invalid');
+OwnCluster::restart('cron.use_background_workers' => 'on', 'cron.host' => 'nowhere.invalid');
 wait_for_runs(1, $_, 'succeeded') foreach 'fade at the start', 'fade elsewhere at the start', 'keep at the start';
 unschedule_all();
 
@@ -263,6 +264,6 @@ subtest 'cron.use_background_workers needs no connection' => sub {
 	}
 };
 
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

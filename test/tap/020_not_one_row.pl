@@ -12,6 +12,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use NotOneRow;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -25,8 +26,7 @@ my %settings = (max_prepared_transactions => 20, deadlock_timeout => '300ms', au
 
 if (!$ENV{STREAMBLOOM_HERE})
 {
-	StreambloomTap::start_own_cluster();
-	StreambloomTap::restart_own_cluster(%settings);
+	OwnCluster::start(%settings);
 }
 my $db = StreambloomTap->new('020', bare => $method ne 'bf');
 diag("seed $seed");
@@ -53,6 +53,6 @@ subtest 'it was a test of something' => sub {
 	my ($read, $all) = map { $_ // -1 } @$counts{'pages read for an absent value', 'pages of t'};
 	ok($read >= 0 && $all > 100 && $read < $all / ($method eq 'bf' ? 4 : 1), 'the index skips most of the table') or diag("$read of $all pages");
 };
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

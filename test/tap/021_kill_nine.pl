@@ -11,14 +11,14 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(
+OwnCluster::start(
 	autovacuum => 'off', shared_buffers => '1MB', wal_buffers => '128kB', wal_writer_delay => '500ms', max_wal_size => '64MB',
 	deadlock_timeout => '100ms', jit => 'off', restart_after_crash => 'off');
 
@@ -136,9 +136,9 @@ foreach my $round (1 .. $kills)
 SELECT DISTINCT upper(split_part(btrim(query), ' ', 1)) || CASE WHEN query ~ '_summar|summarize' THEN ' summarize' WHEN query ~ 'build|INDEX' THEN ' build' ELSE '' END
 FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 SQL
-	StreambloomTap::kill_own_cluster();
+	OwnCluster::kill_all();
 	$_->close foreach @sessions;
-	StreambloomTap::recover_own_cluster();
+	OwnCluster::recover();
 
 	my $check = eval { $db->sql(<<'SQL') };
 SET enable_seqscan = off;
@@ -168,6 +168,6 @@ cmp_ok($in_the_middle{'CALL summarize'} // 0, '>', 0, 'somebody was summarizing'
 cmp_ok($in_the_middle{'CALL build'} // 0, '>', 0, 'somebody was building');
 diag("killed during $_: $in_the_middle{$_}") foreach $ENV{STREAMBLOOM_KILLS} ? sort keys %in_the_middle : ();
 diag("$indexes indexes and $rows rows checked") if $ENV{STREAMBLOOM_KILLS};
-unlike(StreambloomTap::own_log(), qr/PANIC|TRAP:/, 'no server process panicked');
+unlike(OwnCluster::server_log(), qr/PANIC|TRAP:/, 'no server process panicked');
 
 done_testing();

@@ -6,13 +6,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use NotOneRow;
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, deadlock_timeout => '300ms', max_connections => 60, max_worker_processes => 16,
+OwnCluster::start(max_prepared_transactions => 20, deadlock_timeout => '300ms', max_connections => 60, max_worker_processes => 16,
 	jit => 'off', autovacuum => 'off', wal_keep_size => '256MB', wal_level => 'logical');
 
 my $seconds = $ENV{STREAMBLOOM_SECONDS} // 15;
@@ -34,7 +34,7 @@ SQL
 # The replication slot keeps the dead rows of catalogs, and only these. If they were pruned, the standby would not
 # replay this before its old snapshots end.
 $db->sql("SELECT pg_create_logical_replication_slot('catalogs', 'pgoutput')");
-my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
+my $port = OwnCluster::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 
 sub standby_sql
 {
@@ -77,7 +77,7 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');
 	cmp_ok($db->sql("SELECT bf_summarize_new_values('old_a')"), '>', 50, 'and summarizes anew');
 	is(pages(sub { $db->sql(@_) }, 'a = 1500'), 0, 'without what is dead');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(standby_sql("SELECT count(*) FROM pg_stat_database_conflicts WHERE datname = '" . $db->name . "' AND confl_snapshot > 0"), 0, 'the standby has replayed it, and nobody was in its way');
 	my ($with, $without) = both($old);
 	is($with, $without, 'the old snapshot finds what it sees');
@@ -90,13 +90,13 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 
 subtest 'the same on level 1' => sub {
 	is($db->sql("SELECT bf_summarize_range('old_a', 0, 1)"), 1, 'a range of level 1 has the whole table');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $old = PsqlSession->new($db->name, port => $port);
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (170, 171, 1998); UPDATE old SET a = a + 1 WHERE id IN (3, 4, 1997)");
 	$db->sql("SELECT bf_desummarize_range('old_a', 0, 1), bf_summarize_range('old_a', 0, 1)");
 	is(pages(sub { $db->sql(@_) }, 'a = 1'), 0, 'the primary skips the table');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $query = 'SELECT count(*), sum(id) FROM old WHERE a = ANY (ARRAY[1700, 1710, 19980, 30, 40, 19970]::bigint[])';
 	is($old->sql("$indexed $query"), $old->sql("$plain $query"), 'an old snapshot finds what it sees');
 	is($old->sql($query), '6|' . (170 + 171 + 1998 + 3 + 4 + 1997), 'rows that are gone for everybody else');
@@ -109,7 +109,7 @@ subtest 'what never committed needs no horizon' => sub {
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	$db->sql("BEGIN; INSERT INTO aborted SELECT i, -i, 0, 'never' FROM generate_series(501, 700) i; ROLLBACK");
 	$db->sql("SELECT count(bf_desummarize_range('aborted_a', b)) FROM generate_series(0, 200) b; SELECT bf_summarize_new_values('aborted_a')");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is($old->sql("$indexed SELECT count(*) FROM aborted WHERE a = -600; SELECT count(*) FROM aborted WHERE a = 4000"), "0\n1", 'an old snapshot has its answers');
 	$old->close;
 };
@@ -138,14 +138,14 @@ SQL
 	$db->wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'advisory')", 'the builder to stand still');
 	$db->sql('SET enable_seqscan = off; UPDATE built SET a = -1 WHERE id = 1');
 	is($db->sql("SELECT split_part(ctid::text, ',', 1) FROM built WHERE id = 1"), '(0', 'a row on a page that was read already');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $old = PsqlSession->new($db->name, port => $port);
 	is($old->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class WHERE relname = 'built'"), 1, 'a snapshot that sees it');
 	$db->sql('SET enable_seqscan = off; DELETE FROM built WHERE id = 1');
 	$gate->sql('SELECT pg_advisory_unlock(1)');
 	my ($answer, $state, $message) = $builder->answer;
 	is($state, '00000', 'it is deleted, and the index finished') or diag($message);
-	$db->catch_up;
+	OwnCluster::catch_up();
 	like($old->sql("$indexed EXPLAIN (COSTS OFF) SELECT id FROM built WHERE a = -1"), qr/built_a/, 'the snapshot gets the index');
 	is($old->sql("$indexed SELECT id FROM built WHERE a = -1"), 1, 'and its row');
 	my $new = sub { standby_sql(@_) };
@@ -173,14 +173,14 @@ SQL
 	$db->wait_until("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = '$toast'::regclass)", 'the builder to stand still');
 	$db->sql('SET enable_seqscan = off; UPDATE checked SET a = -1 WHERE id = 1');
 	is($db->sql("SELECT split_part(ctid::text, ',', 1) FROM checked WHERE id = 1"), '(0', 'a row on a page that was read already');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $old = PsqlSession->new($db->name, port => $port);
 	is($old->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class WHERE relname = 'checked'"), 1, 'a snapshot that sees it');
 	$db->sql('SET enable_seqscan = off; DELETE FROM checked WHERE id = 1');
 	$gate->sql('COMMIT');
 	my ($answer, $state, $message) = $builder->answer;
 	is($state, '00000', 'it is deleted, and the index finished') or diag($message);
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is($old->sql("$indexed SELECT id FROM checked WHERE a = -1"), 1, 'the snapshot has its row');
 	my $rows = eval { standby_sql("SELECT bf_index_check('checked_bf')") };
 	cmp_ok($rows // 0, '>=', 1999, 'the index is in order') or diag($@);
@@ -195,7 +195,7 @@ CREATE TABLE stirred (id int, a bigint) WITH (autovacuum_enabled = off);
 INSERT INTO stirred VALUES (1, 10000), (2, 20), (3, 30);
 CREATE INDEX stirred_a ON stirred USING bf (gated(a)) WITH (pages_per_range = 1);
 SQL
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $gate = PsqlSession->new($db->name, port => $port);
 	$gate->sql('SELECT pg_advisory_lock(1)');
 	my $checker = PsqlSession->new($db->name, port => $port);
@@ -205,7 +205,7 @@ SQL
 		$db->wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'advisory')", 'the check to stand still');
 	}
 	$db->sql("DELETE FROM stirred WHERE id = 2; SELECT bf_desummarize_range('stirred_a', 0), bf_summarize_range('stirred_a', 0)");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	$gate->sql('SELECT pg_advisory_unlock(1)');
 	my ($answer, $state, $message) = $checker->answer;
 	is($state, '00000', 'no error') or diag($message);
@@ -224,14 +224,14 @@ sub exports_whole_snapshots
 	$db->sql("CREATE TABLE deleted (id int); INSERT INTO deleted VALUES (1); BEGIN; DELETE FROM deleted; PREPARE TRANSACTION 'deleter'");
 	$writer->sql('BEGIN; CREATE TABLE others (id int); ' . 'SAVEPOINT s; INSERT INTO others VALUES (1); ' x 70);
 	$db->sql('CREATE TABLE later ()');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $snapshot = $exporter->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()');
 	is($importer->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot'; SELECT count(*) FROM deleted"), 1, 'a row is deleted, but not yet for everybody');
 	$_->close foreach $exporter, $importer;
 	$db->sql("COMMIT PREPARED 'deleter'");
 	$writer->sql('ROLLBACK');
 	$writer->close;
-	$db->catch_up;
+	OwnCluster::catch_up();
 	return standby_sql('SELECT count(*) FROM deleted') == 0;
 }
 
@@ -240,7 +240,7 @@ subtest 'at random' => sub {
 	my $exports = exports_whole_snapshots();
 	diag('this PostgreSQL exports snapshots from a standby without the transactions that run: left out') if !$exports;
 	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port, exports => $exports,
-		before_readers => sub { $db->catch_up });
+		before_readers => sub { OwnCluster::catch_up() });
 	is($report->{differences}, '', "no row was lost (seed $seed)");
 	is($report->{troubles}, '', 'and nothing else went wrong');
 	cmp_ok($report->{counts}{$_} // 0, '>', 0, $_) foreach 'comparisons with rows', 'plans with an index', 'keep: summarize', 'read: late';
@@ -255,7 +255,7 @@ SQL
 subtest 'the planner of a standby asks the index' => sub {
 	$db->sql("CREATE TABLE asked (tags text[]) WITH (autovacuum_enabled = off); INSERT INTO asked SELECT ARRAY['request ' || i, 'host ' || i % 100] FROM generate_series(1, 20000) i;"
 		  . "ALTER TABLE asked ALTER tags SET STATISTICS 0; CREATE INDEX asked_tags ON asked USING bf (tags) WITH (pages_per_range = 4); VACUUM ANALYZE asked");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my %plan;
 	foreach my $tag ('request 7777', 'nobody', 'host 7')
 	{
@@ -267,16 +267,16 @@ subtest 'the planner of a standby asks the index' => sub {
 };
 
 subtest 'it becomes the primary' => sub {
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my $indexes = $db->sql($check_all);
 	cmp_ok($indexes, '>=', 2, 'there are indexes');
 	is(standby_sql($check_all), $indexes, 'the indexes of the standby are whole');
-	StreambloomTap::promote_standby();
+	OwnCluster::promote_standby();
 	is(standby_sql($check_all), $indexes, 'and are when it is one no longer');
 	standby_sql("INSERT INTO old SELECT i, i * 10, 0, 'new' FROM generate_series(3001, 3200) i; SELECT bf_summarize_new_values('old_a')");
 	is(standby_sql("$indexed SELECT id FROM old WHERE a = 31000"), 3100, 'new rows are found');
 	is(standby_sql($check_all), $indexes, 'and covered');
 };
-unlike(StreambloomTap::own_log() . StreambloomTap::standby_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log() . OwnCluster::standby_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

@@ -5,12 +5,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(wal_level => 'logical', max_worker_processes => 16, max_logical_replication_workers => 8, jit => 'off');
+OwnCluster::start(wal_level => 'logical', max_worker_processes => 16, max_logical_replication_workers => 8, jit => 'off');
 
 my $here = StreambloomTap->new('023');
 my $there = StreambloomTap->new('023_there');
@@ -119,6 +119,6 @@ foreach my $way (['plain', 'psql'], ['custom', 'pg_restore'])
 		is($restored->sql("$indexed SELECT count(*) FROM kinds WHERE small = 4000 AND word = 'word 4000' AND amount = 4000 / 7.0 AND doc = '{\"i\": 4000}'"), 1, 'a row is found');
 	};
 }
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use DamagedIndex;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -66,9 +67,9 @@ sub damage
 subtest 'each word of a small index' => sub {
 	$db->sql(join '', map { DamagedIndex::make_table($_) } 0 .. $#cases);
 	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } 0 .. $#cases);
-	DamagedIndex::stop();
+	OwnCluster::stop();
 	damage($paths[$_], $cases[$_]) foreach 0 .. $#cases;
-	StreambloomTap::restart_own_cluster();
+	OwnCluster::restart();
 	my ($bad, $noticed) = (0, 0);
 	foreach my $i (0 .. $#cases)
 	{
@@ -86,10 +87,10 @@ subtest 'each word of a small index' => sub {
 subtest 'errors leave no memory behind' => sub {
 	$db->sql(DamagedIndex::make_table('m'));
 	my ($path) = DamagedIndex::paths($db, 'tm_bf');
-	DamagedIndex::stop();
+	OwnCluster::stop();
 	# the number of groups in an entry
 	damage($path, ['groups', 24 + $entries + 4, 0, 100]);
-	StreambloomTap::restart_own_cluster();
+	OwnCluster::restart();
 	my $grown = $db->sql(<<'SQL');
 SELECT ends('SELECT * FROM bf_index_stats(''tm_bf'')') FROM generate_series(1, 100) \g /dev/null
 SELECT sum(total_bytes) AS before FROM pg_backend_memory_contexts \gset
@@ -123,7 +124,7 @@ SQL
 	{
 		my ($where, $offset, $value) = @$case;
 		my ($path) = DamagedIndex::paths($db, 'large_bf');
-		DamagedIndex::stop();
+		OwnCluster::stop();
 		if ($where eq 'directory')
 		{
 			open(my $file, '<:raw', "$data/$path") or die "cannot open $path: $!";
@@ -133,7 +134,7 @@ SQL
 			$offset += 8192 * unpack('L', $word);
 		}
 		damage($path, ['', $offset, 0, $value]);
-		StreambloomTap::restart_own_cluster();
+		OwnCluster::restart();
 		my ($errors, @wrong) = DamagedIndex::wrongs($db, 'large', 0, 1, 3800);
 		next if !@wrong;
 		$bad++;
@@ -142,6 +143,6 @@ SQL
 	}
 	is($bad, 0, scalar(@large) . ' damaged words: right rows or XX002, and REINDEX mends them');
 };
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

@@ -5,15 +5,15 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(autovacuum => 'off');
+OwnCluster::start(autovacuum => 'off');
 
 my $db = StreambloomTap->new('025');
-my $data = StreambloomTap::scratch() . '/data';
+my $data = OwnCluster::data_dir();
 my $segment = 1 << 30;
 
 $db->sql(<<'SQL');
@@ -38,7 +38,7 @@ sub lengthen
 {
 	my ($bytes) = @_;
 	my $path = "$data/" . $db->sql("CHECKPOINT;\nSELECT pg_relation_filepath('vast')");
-	StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', $data, '-w', '-m', 'fast', 'stop');
+	OwnCluster::stop();
 	foreach my $number (0 .. int(($bytes - 1) / $segment))
 	{
 		my $file = $number ? "$path.$number" : $path;
@@ -47,7 +47,7 @@ sub lengthen
 		truncate($handle, $left > $segment ? $segment : $left) or die "cannot lengthen $file: $!";
 		close $handle;
 	}
-	StreambloomTap::restart_own_cluster();
+	OwnCluster::restart();
 }
 
 # Rows at the end. Empty pages are not in the free space map, so the rows are written to the last page and to new ones.

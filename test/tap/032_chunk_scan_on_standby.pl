@@ -5,13 +5,13 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(autovacuum => 'off');
+OwnCluster::start(autovacuum => 'off');
 my $db = StreambloomTap->new('032');
 $db->sql(<<'SQL');
 CREATE TABLE t (k int, a int) PARTITION BY LIST (k);
@@ -25,24 +25,24 @@ CREATE TABLE s AS SELECT 'u'::regclass AS chunk, bf_agg(a) AS a FROM u;
 SQL
 # The primary keeps the rows that the standby's snapshots see. Otherwise it could prune old rows of the catalogue at
 # any time, and the replay would wait.
-my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
+my $port = OwnCluster::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 
-$db->catch_up;
+OwnCluster::catch_up();
 my $scan = "SELECT count(*) FROM chunk_scan(NULL::t, 'a', 7);";
 my @old = map { PsqlSession->new($db->name, port => $port) } 1 .. 2;
 $_->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1') foreach @old;
 $db->sql('GRANT SELECT ON t, t_1 TO PUBLIC; DELETE FROM t WHERE k = 2');
-$db->catch_up;
+OwnCluster::catch_up();
 is(($old[0]->ask($scan))[0], 20, 'the rows of the snapshot');
 $old[0]->ask('COMMIT');
 $db->sql('BEGIN; TRUNCATE t_1; INSERT INTO t SELECT 1, 7 FROM generate_series(1, 3); COMMIT');
-$db->catch_up;
+OwnCluster::catch_up();
 is(($old[1]->ask($scan))[1], '40001', 'a partition that was truncated since');
 is(($old[0]->ask($scan))[0], 3, 'a new snapshot');
 $old[0]->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 $db->sql('ALTER TABLE t DETACH PARTITION t_1');
-$db->catch_up;
+OwnCluster::catch_up();
 is(($old[0]->ask($scan))[1], '40001', 'a partition that was detached since');
 
 {

@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -13,8 +14,7 @@ StreambloomTap::require_cluster();
 my (undef, $version) = StreambloomTap::psql('postgres', "SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb'");
 plan skip_all => 'TimescaleDB is not installed (postgresql-NN-timescaledb of Debian and Ubuntu)' if $version eq '';
 
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(shared_preload_libraries => 'timescaledb,streambloom', 'timescaledb.telemetry_level' => 'off',
+OwnCluster::start(shared_preload_libraries => 'timescaledb,streambloom', 'timescaledb.telemetry_level' => 'off',
 	max_worker_processes => 20);
 my $db = StreambloomTap->new('031');
 $db->sql('CREATE EXTENSION timescaledb');
@@ -145,6 +145,6 @@ if ($db->sqlstate("ALTER TABLE hyper SET (timescaledb.compress); SELECT compress
 	$db->fails_like("SELECT * FROM chunk_scan(NULL::hyper, 'uid', 42)", '0A000', qr/timescaledb/, 'with compressed chunks it is refused');
 }
 
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

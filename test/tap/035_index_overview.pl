@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use DamagedIndex;
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -30,7 +31,7 @@ $db->sql('CREATE UNLOGGED TABLE unlogged (a int); INSERT INTO unlogged SELECT ge
 my ($empty, $gone, $no_table) = ($#damage + 1, $#damage + 2, $#damage + 3);
 my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } 0 .. $gone);
 my ($table_path) = DamagedIndex::paths($db, "t$no_table");
-DamagedIndex::stop();
+OwnCluster::stop();
 foreach my $i (grep { defined $damage[$_] } 0 .. $#damage)
 {
 	open(my $file, '+<:raw', "$data/$paths[$i]") or die "cannot open $paths[$i]: $!";
@@ -45,7 +46,7 @@ foreach my $i (grep { defined $damage[$_] } 0 .. $#damage)
 truncate("$data/$paths[$empty]", 0) or die "cannot cut $paths[$empty]: $!";
 unlink("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
 unlink("$data/$table_path") or die "cannot remove $table_path: $!";
-StreambloomTap::restart_own_cluster();
+OwnCluster::restart();
 
 sub advice
 {
@@ -75,12 +76,12 @@ $db->sql("DROP TABLE t$gone, t$no_table");
 
 # a standby
 $db->sql('CREATE TABLE late (a int); CREATE INDEX late_a ON late USING bf (a); INSERT INTO late SELECT generate_series(1, 10000)');
-my $port = StreambloomTap::start_standby();
+my $port = OwnCluster::start_standby();
 $db->sql("CREATE TABLE web (at timestamptz, url text); SELECT tbf_rollup_create('heat', 'web', 'url', 'at')");
 my $shown = 'SELECT index, bytes, ranges, summarized FROM bf_indexes WHERE bytes IS NOT NULL AND index <> \'unlogged_a\'::regclass ORDER BY index::text';
 my $on_primary = $db->sql($shown);
 {
-	$db->catch_up;
+	OwnCluster::catch_up();
 	local $ENV{PGPORT} = $port;
 	is($db->sql($shown), $on_primary, 'a standby shows the same');
 	is($db->sql("SELECT bytes IS NULL, advice FROM bf_indexes WHERE index = 'unlogged_a'::regclass"), 't|unlogged: standbys have nothing of it', 'but of unlogged indexes');
@@ -91,6 +92,6 @@ my $on_primary = $db->sql($shown);
 	$db->fails_like("SELECT tbf_rollup_create('heat2', 'web', 'url', 'at')", '25006', qr/read-only transaction/, 'no roll-up is made there');
 }
 
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 
 done_testing();

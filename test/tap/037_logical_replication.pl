@@ -6,12 +6,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(wal_level => 'logical', max_replication_slots => 10, max_worker_processes => 16);
+OwnCluster::start(wal_level => 'logical', max_replication_slots => 10, max_worker_processes => 16);
 my $publisher = StreambloomTap->new('037_publisher');
 my $subscriber = StreambloomTap->new('037_subscriber');
 my @identities = ('whole_rows', 'by_key');
@@ -45,7 +45,7 @@ sub arrives
 	foreach (1 .. 600)
 	{
 		last if $publisher->sql("SELECT confirmed_flush_lsn >= '$written' FROM pg_replication_slots WHERE slot_name = 'filters'") eq 't';
-		last if StreambloomTap::own_log() =~ /ERROR:.*(?:equality operator|could not)/;
+		last if OwnCluster::server_log() =~ /ERROR:.*(?:equality operator|could not)/;
 		select(undef, undef, undef, 0.2);
 	}
 	foreach my $table (@identities)
@@ -75,7 +75,7 @@ arrives('UPDATE');
 $publisher->sql("DELETE FROM $_ WHERE id % 5 = 0 OR id > 20") foreach @identities;
 arrives('DELETE');
 is($subscriber->sql("SELECT count(*) FROM $_"), 16, "$_ has its rows") foreach @identities;
-unlike(StreambloomTap::own_log(), qr/ERROR:/, 'nothing failed meanwhile');
+unlike(OwnCluster::server_log(), qr/ERROR:/, 'nothing failed meanwhile');
 
 $subscriber->sql('ALTER SUBSCRIPTION filters DISABLE; ALTER SUBSCRIPTION filters SET (slot_name = NONE); DROP SUBSCRIPTION filters');
 $publisher->wait_until("SELECT NOT active FROM pg_replication_slots WHERE slot_name = 'filters'", 'the worker to end');

@@ -5,13 +5,13 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(autovacuum => 'off', session_preload_libraries => 'streambloom');
+OwnCluster::start(autovacuum => 'off', session_preload_libraries => 'streambloom');
 my $db = StreambloomTap->new('040');
 $db->sql(<<'SQL');
 CREATE TABLE facts (id int NOT NULL, host text, status int, filler text DEFAULT repeat('x', 300)) PARTITION BY RANGE (id);
@@ -26,7 +26,7 @@ CREATE TABLE states AS SELECT 0 AS status;
 VACUUM ANALYZE;
 SQL
 # The primary keeps the rows that the standby's snapshots see.
-my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
+my $port = OwnCluster::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
 $db->wait_until('SELECT backend_xmin IS NOT NULL FROM pg_stat_replication', 'the standby to tell the primary of its snapshots');
 
 my %joins = (
@@ -64,7 +64,7 @@ my $primary = begin($ENV{PGPORT});
 sub compare
 {
 	my ($when) = @_;
-	$db->catch_up;
+	OwnCluster::catch_up();
 	my %with = rows_of($new, 'on');
 	is_deeply(\%with, {rows_of($new, 'off')}, "the rows of the standby, $when");
 	is_deeply(\%with, {rows_of($primary, 'off')}, "those of the primary, $when");
@@ -133,7 +133,7 @@ compare('an index that was made');
 cmp_ok(pages_skipped($_), '>=', 90, "$_ still skips pages on the standby") foreach sort keys %joins;
 
 $_->close foreach $old, $primary;
-StreambloomTap::promote_standby();
+OwnCluster::promote_standby();
 is($new->sql('SELECT pg_is_in_recovery()'), 'f', 'the standby was promoted');
 $new->sql(q{INSERT INTO facts SELECT 3000 + i, 'h12', 0 FROM generate_series(0, 9) i; DELETE FROM whole WHERE id < 80; VACUUM whole});
 is_deeply({rows_of($new, 'on')}, {rows_of($new, 'off')}, 'its rows, after it was promoted');

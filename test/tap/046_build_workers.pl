@@ -8,13 +8,13 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(max_worker_processes => 8, autovacuum => 'off', wal_level => 'logical');
+OwnCluster::start(max_worker_processes => 8, autovacuum => 'off', wal_level => 'logical');
 my $db = StreambloomTap->new('046');
 
 # SQL that allows a build this many workers, whatever the size of its table.
@@ -308,5 +308,5 @@ foreach my $limit ('0', '64kB', '300kB', '2MB')
 my @tuples = split /\|/, $db->sql(workers(2) . "DROP INDEX built; ANALYZE log; CREATE INDEX built ON log USING bf (id); SELECT (SELECT reltuples FROM pg_class WHERE relname = 'log'), count(*) FROM log");
 is($tuples[0], $tuples[1], 'all rows are counted');
 
-unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 done_testing();

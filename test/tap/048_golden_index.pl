@@ -8,11 +8,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
+OwnCluster::start();
 
 my $db = StreambloomTap->new('048');
 my $golden = StreambloomTap::read_file("$FindBin::Bin/golden/index.txt");
@@ -73,10 +74,9 @@ foreach (@lines)
 	my ($at, $piece) = split / /;
 	substr($old, hex $at, 32, pack('H*', $piece));
 }
-my ($code, $out, $err) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', StreambloomTap::scratch() . '/data', '-w', '-m', 'fast', 'stop');
-is($code, 0, 'the server stops') or diag($err);
+OwnCluster::stop();
 StreambloomTap::write_file($path, $old);
-StreambloomTap::restart_own_cluster(ignore_checksum_failure => 'on');
+OwnCluster::restart(ignore_checksum_failure => 'on');
 is($db->sql("SELECT bf_index_check('t_bf')"), 900, 'the old index has every row');
 my $ask = 'SET enable_seqscan = off; SET enable_indexonlyscan = off;';
 foreach (["a = 234", 1], ["b = 'item 7'", 12], ['b IS NULL', 60], ["c \@> '{x3}'", 86], ["b = 'late'", 300], ['a = -1', 0])

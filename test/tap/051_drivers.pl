@@ -8,6 +8,7 @@ use Cwd qw(abs_path getcwd);
 use FindBin;
 use IO::Socket::INET;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -56,11 +57,11 @@ plan skip_all => 'there is no driver (scripts/test drivers installs them)' if !@
 
 is(join(' ', sort keys %program), join(' ', sort keys %runner), 'each program of the page is tried');
 # JDBC cannot use Unix sockets, so the server listens on a port that was free a moment ago.
-StreambloomTap::start_own_cluster();
+OwnCluster::start();
 my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0) or die "no port: $!";
 my $port = $socket->sockport;
 close($socket);
-StreambloomTap::restart_own_cluster(listen_addresses => '127.0.0.1', port => $port);
+OwnCluster::restart(listen_addresses => '127.0.0.1', port => $port);
 $ENV{PGPORT} = $port;
 my $folder = StreambloomTap::scratch() . '/programs';
 mkdir $folder or die "$folder: $!";

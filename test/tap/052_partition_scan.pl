@@ -6,13 +6,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use ProtocolSession;
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(autovacuum => 'off', session_preload_libraries => 'streambloom', max_locks_per_transaction => '2000');
+OwnCluster::start(autovacuum => 'off', session_preload_libraries => 'streambloom', max_locks_per_transaction => '2000');
 my $db = StreambloomTap->new('052');
 $db->sql(<<'SQL');
 CREATE TABLE log (day int, uid int, host text) PARTITION BY RANGE (day);
@@ -53,25 +53,25 @@ foreach my $plan ('force_generic_plan', 'force_custom_plan')
 }
 
 # A hot standby.
-my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
-$db->catch_up;
+my $port = OwnCluster::start_standby(max_standby_streaming_delay => '-1', hot_standby_feedback => 'on', wal_receiver_status_interval => '1s');
+OwnCluster::catch_up();
 {
 	my $reader = PsqlSession->new($db->name, port => $port);
 	$reader->ask($on);
 	like(($reader->ask('EXPLAIN SELECT host FROM log WHERE uid = 700'))[0], qr/PartitionScan/, 'the node on a standby');
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'h0', 'its row');
 	$db->sql("UPDATE log SET host = 'changed' WHERE uid = 700; INSERT INTO log VALUES (299, 700, 'more')");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], "changed\nmore", 'what the primary has written since');
 	$db->sql("BEGIN; TRUNCATE log_17; INSERT INTO log VALUES (17, 700, 'after truncate'); COMMIT");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], "after truncate\nmore", 'and after TRUNCATE');
 	$db->sql('VACUUM FULL log_17; REINDEX TABLE log_299; ALTER TABLE log DETACH PARTITION log_17');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700 ORDER BY 1'))[0], 'more', 'after VACUUM FULL, REINDEX and DETACH');
 	$reader->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	$db->sql("UPDATE log SET host = 'new' WHERE uid = 700");
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'more', 'an older snapshot');
 	$reader->ask('COMMIT');
 	is(($reader->ask('SELECT host FROM log WHERE uid = 700'))[0], 'new', 'and a new one');

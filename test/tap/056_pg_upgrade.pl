@@ -10,6 +10,7 @@ use warnings;
 use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
@@ -20,9 +21,8 @@ plan skip_all => 'there is no pg_upgrade' if !-x "$new_programs/pg_upgrade";
 my $new_path = $ENV{PATH};
 $ENV{PATH} = "$old_programs:$new_path";
 
-my %setting = (listen_addresses => '', port => 5432, fsync => 'off', timezone => 'UTC', autovacuum => 'off');
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(%setting);
+OwnCluster::start(autovacuum => 'off');
+my $data = OwnCluster::data_dir();
 my $scratch = StreambloomTap::scratch();
 my $db = StreambloomTap->new('056');
 my $old_version = $db->sql('SHOW server_version');
@@ -83,7 +83,7 @@ sub run_ok
 	my ($name, @command) = @_;
 	my ($code, $out, $err) = StreambloomTap::run_program('', @command);
 	ok($code == 0, $name) and return 1;
-	diag("$out\n$err", map { "$_:\n" . substr(StreambloomTap::read_file($_), -3000) } glob "$scratch/data/pg_upgrade_output.d/*/log/pg_upgrade_{dump_*,server,internal}.log");
+	diag("$out\n$err", map { "$_:\n" . substr(StreambloomTap::read_file($_), -3000) } glob "$data/pg_upgrade_output.d/*/log/pg_upgrade_{dump_*,server,internal}.log");
 	return 0;
 }
 
@@ -91,17 +91,18 @@ sub run_ok
 # major versions, refuse it when pg_upgrade restores the schema, with or without streambloom.
 StreambloomTap::read_file("$new_programs/postgres") =~ /pg_attver/
 	or $db->sql("UPDATE pg_attribute SET attoptions = nullif(ARRAY(SELECT o FROM unnest(attoptions) o WHERE o !~ '^pg_attver='), '{}') WHERE attoptions::text ~ 'pg_attver='");
-run_ok('the old cluster stops', "$old_programs/pg_ctl", '-D', "$scratch/data", '-m', 'fast', '-w', 'stop');
-rename "$scratch/data", "$scratch/old" or die "rename: $!";
+OwnCluster::stop();
+rename $data, "$scratch/old" or die "rename: $!";
 my ($version) = (StreambloomTap::run_program('', "$new_programs/postgres", '--version'))[1] =~ /(\d+)/;
 # From PostgreSQL 18 on checksums are the default. Both clusters must have the same setting.
-run_ok('the new cluster is made', "$new_programs/initdb", '-D', "$scratch/data", '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync',
+run_ok('the new cluster is made', "$new_programs/initdb", '-D', $data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync',
 	$version >= 18 && $old_version !~ /^(?:1[89]|[2-9]\d)/ ? '--no-data-checksums' : ());
 chdir $scratch or die "chdir: $!";
-run_ok("pg_upgrade from $old_version to $version", "$new_programs/pg_upgrade", '-b', $old_programs, '-B', $new_programs, '-d', "$scratch/old", '-D', "$scratch/data",
+run_ok("pg_upgrade from $old_version to $version", "$new_programs/pg_upgrade", '-b', $old_programs, '-B', $new_programs, '-d', "$scratch/old", '-D', $data,
 	'-U', 'postgres', '-s', $scratch) or BAIL_OUT('nothing to compare');
 $ENV{PATH} = $new_path;
-StreambloomTap::restart_own_cluster(%setting, unix_socket_directories => $scratch);
+OwnCluster::restart(listen_addresses => '', unix_socket_directories => $ENV{PGHOST}, port => $ENV{PGPORT}, fsync => 'off', timezone => 'UTC',
+	autovacuum => 'off');
 
 # ------------------------------------------------------------ what is there
 

@@ -7,14 +7,14 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use List::Util qw(max min);
+use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
-StreambloomTap::restart_own_cluster(autovacuum => 'off', jit => 'off', wal_keep_size => '512MB', max_connections => 40, restart_after_crash => 'off');
+OwnCluster::start(autovacuum => 'off', jit => 'off', wal_keep_size => '512MB', max_connections => 40, restart_after_crash => 'off');
 
 my $db = StreambloomTap->new('058');
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
@@ -285,18 +285,18 @@ SQL
 
 subtest 'on a standby' => sub {
 	$db->sql("CALL make('copied')");
-	my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
-	$db->catch_up;
+	my $port = OwnCluster::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
+	OwnCluster::catch_up();
 	my $reader = begin_session('copied', port => $port);
 	$db->sql('DELETE FROM copied WHERE i % 20 <> 0');
 	vacuum('copied');
 	$db->sql('INSERT INTO copied SELECT 100000 + i, tags(100000 + i) FROM generate_series(1, 300) i');
-	$db->catch_up;
+	OwnCluster::catch_up();
 	is(missed($reader, @new), 0, 'a session that knows the old group finds the rows of the new one');
 	is(missed($reader, @kept), 0, 'and those that were there before');
 	$reader->sql('COMMIT');
 	vacuum('copied', 2);
-	$db->catch_up;
+	OwnCluster::catch_up();
 	local $ENV{PGPORT} = $port;
 	is_right('copied', 'there');
 	is($db->sql("SELECT size('copied_bf') <= pages('copied_bf') + 3"), 't', 'the file is as short as on the primary');
@@ -316,9 +316,9 @@ subtest 'the server is killed in the middle' => sub {
 		$vacuum->send('VACUUM killed; VACUUM killed; VACUUM killed');
 		$writer->send(join '', map { "INSERT INTO killed SELECT i, tags(i) FROM generate_series($_, $_ + 99) i;\n" } map { $least + 100 * $_ } 0 .. 49);
 		sleep(rand(0.4));
-		StreambloomTap::kill_own_cluster();
+		OwnCluster::kill_all();
 		$_->close foreach $vacuum, $writer;
-		StreambloomTap::recover_own_cluster();
+		OwnCluster::recover();
 		my $found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, pages('killed_bf') < $before") } // $@;
 		$wrong .= "round $round: $found\n" if $found !~ /^0\|t\|([tf])$/;
 		$seen{$1}++ if $found =~ /([tf])$/;
@@ -332,6 +332,6 @@ subtest 'the server is killed in the middle' => sub {
 	is($wrong, '', "after each recovery no row is lost, and VACUUM goes on (seed $seed)");
 	diag("killed with the old group $seen{f} times, with the new one $seen{t} times") if $ENV{STREAMBLOOM_KILLS};
 };
-unlike(StreambloomTap::own_log(), qr/PANIC|TRAP:/, 'no server process panicked');
+unlike(OwnCluster::server_log(), qr/PANIC|TRAP:/, 'no server process panicked');
 
 done_testing();

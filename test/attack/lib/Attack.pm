@@ -48,7 +48,7 @@ sub chance { return rand() < $_[0]; }
 
 # Limits the memory of each process that this test starts, and switches core files off. So a function that would take
 # all memory gets an error (53200), and the machine goes on. Processes inherit the limit, so the test starts itself
-# anew with it.
+# anew with it. To be called by a BEGIN block, before PostgreSQL's modules (OwnCluster.pm) take over the output.
 sub limit_memory
 {
 	my ($megabytes) = @_;

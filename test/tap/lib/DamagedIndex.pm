@@ -6,22 +6,23 @@
 #   DamagedIndex::install($db);
 #   $db->sql(DamagedIndex::make_table(7));                     # the table t7 with the index t7_bf
 #   my ($path) = DamagedIndex::paths($db, 't7_bf');
-#   DamagedIndex::stop(); ...; StreambloomTap::restart_own_cluster();
+#   OwnCluster::stop(); ...; OwnCluster::restart();
 #   my ($errors, @wrong) = DamagedIndex::wrongs($db, 't7', $is_cores, 1, 20);
 package DamagedIndex;
 
 use strict;
 use warnings;
 
+use OwnCluster;
 use StreambloomTap;
 
-sub data { return StreambloomTap::scratch() . '/data'; }
+sub data { return OwnCluster::data_dir(); }
 
 sub prepare
 {
-	StreambloomTap::start_own_cluster();
+	OwnCluster::start();
 	# If pages have checksums, the server would notice every damage by these, and raise XX001.
-	StreambloomTap::restart_own_cluster(autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
+	OwnCluster::restart(autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
 }
 
 # ends(): how a command ends: 'ok' or its SQLSTATE. finds(): whether an index finds the rows that are there.
@@ -108,13 +109,6 @@ CREATE INDEX t${i}_bf ON t$i USING bf (v, w) WITH (pages_per_range = 1);
 INSERT INTO t$i SELECT i, i, repeat('x', 5000) FROM generate_series(9, 20) i;
 SELECT bf_summarize_new_values('t${i}_bf') \\g /dev/null
 SQL
-}
-
-# Stops the server after all changed pages were written.
-sub stop
-{
-	my ($code, $out, $err) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', data(), '-w', '-m', 'fast', 'stop');
-	die "cannot stop the server: $err" if $code != 0;
 }
 
 # Runs all calls on a table several times. Returns how many errors there were, and what was wrong. XX001 is wrong,

@@ -6,6 +6,9 @@
 #
 # The text that is sent may hold any number of statements and psql commands, also COPY with its data. Only one question
 # can be unanswered at a time. If the server goes away, the state is 'lost' for all further questions.
+#
+# PostgreSQL's BackgroundPsql does less: it waits for the answer of what it sends, and knows no SQLSTATE. It also reads
+# psql's output through IPC::Run, which takes longer; the tests in test/attack ask some thousand questions each.
 package PsqlSession;
 
 use strict;

@@ -2,8 +2,8 @@
 #
 # Tests run in an existing cluster (PGHOST, PGPORT, and PGUSER, a superuser) in which streambloom is installed. A test
 # makes a database with StreambloomTap->new('name') and talks to it through psql; each call is a session of its own.
-# All databases and roles that were made are dropped when the test ends. If a test needs settings that the server takes
-# only at its start, it calls start_own_cluster(). From then on it uses that cluster.
+# All databases and roles that were made are dropped when the test ends. A test that needs settings which the server
+# takes only at its start makes a cluster of its own (OwnCluster.pm).
 package StreambloomTap;
 
 use strict;
@@ -13,7 +13,6 @@ use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use POSIX qw(_exit);
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my @databases;
 my @roles;
@@ -116,97 +115,6 @@ sub server_program
 	return $found // client_program($name);
 }
 
-# Starts a cluster of the test's own, beside the existing one, with its own socket directory, so that two tests can do
-# this at the same time. The cluster is stopped at the end, also if the test is ended early by a signal.
-my $own_cluster;
-
-sub start_own_cluster
-{
-	my $folder = $scratch;
-	my $port = 5432;
-
-	plan skip_all => 'root cannot start a second cluster' if $> == 0;
-	plan skip_all => "no place for a second cluster: $folder is too long for a socket" if length $folder > 90;
-	$own_cluster = "$scratch/data";
-	$SIG{$_} = sub { exit(1) } foreach 'INT', 'TERM', 'HUP';
-	my ($code, $out, $err) = run_program('', server_program('initdb'), '-D', $own_cluster, '-U', 'postgres', '-A', 'trust',
-		'-E', 'UTF8', '--locale=C.UTF-8', '--no-sync');
-	BAIL_OUT("initdb failed: $err") if $code != 0;
-	@ENV{'PGHOST', 'PGPORT', 'PGUSER'} = ($folder, $port, 'postgres');
-	restart_own_cluster(
-		listen_addresses => '', unix_socket_directories => $folder, port => $port, fsync => 'off', shared_buffers => '64MB',
-		dynamic_shared_memory_type => 'mmap', timezone => 'UTC', log_timezone => 'UTC');
-}
-
-# Restarts the test's own cluster with further settings.
-sub restart_own_cluster
-{
-	my (%setting) = @_;
-	my $way = -e "$own_cluster/postmaster.pid" ? 'restart' : 'start';
-
-	open(my $file, '>>', "$own_cluster/postgresql.conf") or die "cannot write postgresql.conf: $!";
-	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
-	close($file) or die "cannot write postgresql.conf: $!";
-	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-m', 'fast',
-		'-l', "$own_cluster/server.log", $way);
-	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
-}
-
-# Kills all processes of that cluster at once, as if the machine had failed.
-sub kill_own_cluster
-{
-	my (undef, $pids) = psql('postgres', 'SELECT pid FROM pg_stat_activity');
-	my ($postmaster) = read_file("$own_cluster/postmaster.pid") =~ /^(\d+)/;
-
-	kill 'KILL', $postmaster, split /\n/, $pids;
-	sleep(0.1);
-}
-
-# Starts that cluster after it was killed.
-sub recover_own_cluster
-{
-	# A killed process holds the shared memory until it is really gone.
-	foreach (1 .. 50)
-	{
-		my ($code) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-l', "$own_cluster/server.log", 'start');
-		return if $code == 0;
-		sleep(0.2);
-	}
-	BAIL_OUT('the server does not start again: ' . substr(own_log(), -3000));
-}
-
-# Starts a standby of that cluster on the next port, and returns the port. It streams from the primary, and is stopped
-# at the end too.
-my ($standby, $standby_port);
-
-sub start_standby
-{
-	my (%setting) = @_;
-	$standby_port = $ENV{PGPORT} + 1;
-	$standby = "$scratch/standby";
-	my ($code, $out, $err) = run_program('', server_program('pg_basebackup'), '-D', $standby, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
-	BAIL_OUT("pg_basebackup failed: $err") if $code != 0;
-	open(my $file, '>>', "$standby/postgresql.conf") or die "cannot write postgresql.conf: $!";
-	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
-	print $file "port = '$standby_port'\n";
-	close($file) or die "cannot write postgresql.conf: $!";
-	($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', '-l', "$standby/server.log", 'start');
-	BAIL_OUT("cannot start a standby: $err" . read_file("$standby/server.log")) if $code != 0;
-	return $standby_port;
-}
-
-# Promotes the standby.
-sub promote_standby
-{
-	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', 'promote');
-	BAIL_OUT("cannot promote the standby: $err") if $code != 0;
-}
-
-sub standby_log { return $standby && -e "$standby/server.log" ? read_file("$standby/server.log") : ''; }
-
-# The log of that cluster.
-sub own_log { return $own_cluster && -e "$own_cluster/server.log" ? read_file("$own_cluster/server.log") : ''; }
-
 # Waits for other processes: asks again until the answer is 't', and dies after five minutes.
 sub wait_until
 {
@@ -218,17 +126,6 @@ sub wait_until
 	}
 	diag("waited in vain: $what");
 	die "waited in vain\n";
-}
-
-# Waits until the standby has replayed what the primary has written so far.
-sub catch_up
-{
-	my ($self) = @_;
-	my $lsn = $self->sql('SELECT pg_current_wal_insert_lsn()');
-	local $ENV{PGPORT} = $standby_port;
-	return if eval { $self->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn"); 1 };
-	diag("the standby does not come to $lsn; the end of its log:\n" . substr(standby_log(), -3000));
-	die "no standby\n";
 }
 
 # Makes a new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
@@ -358,7 +255,6 @@ END
 	{
 		psql('postgres', "DROP DATABASE IF EXISTS $_ WITH (FORCE)") foreach @databases;
 		psql('postgres', "DROP ROLE IF EXISTS $_") foreach @roles;
-		run_program('', server_program('pg_ctl'), '-D', $_, '-m', 'immediate', 'stop') foreach grep { $_ } $standby, $own_cluster;
 	}
 	$? = $status;
 }
