@@ -194,5 +194,55 @@ SELECT node('SELECT * FROM log WHERE uid = 5000');
 -- a plain EXPLAIN of a parameter without a value
 SELECT node('SELECT * FROM log WHERE uid = (SELECT 5000 FROM pg_sleep(0))');
 
+-- An operator that is not strict can be true for NULL. Then no index can answer it, although it is in the operator class.
+CREATE TYPE lax_int;
+CREATE FUNCTION lax_in(cstring) RETURNS lax_int LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION lax_out(lax_int) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE lax_int (INPUT = lax_in, OUTPUT = lax_out, LIKE = int4);
+CREATE FUNCTION same(lax_int, lax_int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1::text IS NOT DISTINCT FROM $2::text; END';
+CREATE OPERATOR === (LEFTARG = lax_int, RIGHTARG = lax_int, FUNCTION = same, COMMUTATOR = ===, HASHES);
+CREATE FUNCTION lax_hash(lax_int) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint4';
+CREATE FUNCTION lax_hash(lax_int, int8) RETURNS int8 LANGUAGE internal IMMUTABLE STRICT AS 'hashint4extended';
+CREATE OPERATOR CLASS lax_hash_ops DEFAULT FOR TYPE lax_int USING hash AS OPERATOR 1 ===, FUNCTION 1 lax_hash(lax_int), FUNCTION 2 lax_hash(lax_int, int8);
+CREATE OPERATOR CLASS lax_ops DEFAULT FOR TYPE lax_int USING bf AS OPERATOR 1 ===;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'lax_ops';
+CREATE TABLE lax (k int, a lax_int) PARTITION BY LIST (k);
+CREATE TABLE lax_1 PARTITION OF lax FOR VALUES IN (1);
+CREATE TABLE lax_2 PARTITION OF lax FOR VALUES IN (2);
+INSERT INTO lax SELECT i % 2 + 1, NULLIF(i % 100, 0)::text::lax_int FROM generate_series(1, 20000) i;
+CREATE INDEX ON lax USING bf (a);
+CREATE TABLE lax_whole AS SELECT * FROM lax;
+CREATE INDEX ON lax_whole USING bf (a);
+CREATE TABLE lax_keys AS SELECT NULL::lax_int AS a;
+VACUUM ANALYZE lax, lax_whole, lax_keys;
+SET enable_bitmapscan = off;
+SET enable_nestloop = off;
+SET streambloom.min_partition_scan_partitions = 2;
+CREATE FUNCTION nodes_and_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	rows bigint;
+	nodes text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		nodes := nodes || coalesce(substring(line FROM '(ChunkSkip|PartitionScan|JoinSkip)') || ', ', '');
+	END LOOP;
+	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO rows;
+	RETURN nodes || rows || ' rows';
+END
+$$;
+CREATE VIEW queries AS SELECT query FROM unnest(ARRAY[
+	'SELECT * FROM lax WHERE a === NULL',
+	'SELECT * FROM lax WHERE NULL === a',
+	'SELECT * FROM lax WHERE a IS NULL',
+	'SELECT lax.* FROM lax JOIN lax_keys ON lax.a === lax_keys.a',
+	'SELECT l.* FROM lax_whole l JOIN lax_keys ON l.a === lax_keys.a']) query;
+SELECT query, nodes_and_rows(query) FROM queries;
+SET streambloom.enable_partition_scan = always;
+SELECT query, nodes_and_rows(query) FROM queries;
+RESET streambloom.enable_partition_scan;
+RESET enable_bitmapscan;
+RESET enable_nestloop;
+
 DROP SCHEMA chunk_skip_aside CASCADE;
 DROP ROLE regress_skip_reader;

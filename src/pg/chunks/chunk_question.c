@@ -137,7 +137,8 @@ is_argument(Node *node)
 /*
  * Can this column of an index answer the operator under this collation? The operator must be in the column's operator
  * family, and the collation must be the column's, if the column has one. The operator's function must be immutable:
- * with another one the executor could find other rows than the index.
+ * with another one the executor could find other rows than the index. And it must be strict: whoever asks takes it for
+ * granted that no row matches a value that is NULL, and no NULL in the column matches any value.
  */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
@@ -156,8 +157,8 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 		if (op_in_opfamily(operator, family))
 			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
 		known->function = get_opcode(operator);
-		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE ?
-			strategy : InvalidStrategy;
+		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE &&
+			func_strict(known->function) ? strategy : InvalidStrategy;
 	}
 	return known->strategy != InvalidStrategy;
 }

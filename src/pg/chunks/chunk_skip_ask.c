@@ -68,7 +68,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && !argument->known && !all)
 				continue;
 			if (argument != NULL && argument->isnull)
-				set->impossible = true; /* an operator of an operator class is strict */
+				set->impossible = true; /* only strict operators give keys */
 			else
 				chunk_set_scan_key(&set->entries[set->entry_count++], &set->keys[k],
 								   argument != NULL ? argument->value : (Datum) 0);

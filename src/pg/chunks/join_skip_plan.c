@@ -480,7 +480,7 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	{
 		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
 
-		if (op_strict(key.clause->opno) && !contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
+		if (!contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
 			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
 	}
 	if (source.parameter < 0)

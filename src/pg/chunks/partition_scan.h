@@ -167,8 +167,7 @@ extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const
  * Returns the clause as column = value or column = ANY (value), with a column of the relation on the left side; `=`
  * stands for any operator here. Returns NULL
  * - if the clause cannot be written so;
- * - if the value has a column of the relation, a volatile function or a sub-plan;
- * - if the operator is not strict: a value that is NULL must find no row.
+ * - if the value has a column of the relation, a volatile function or a sub-plan.
  */
 extern Expr *partition_scan_comparison(Expr *clause, Index relid);
 

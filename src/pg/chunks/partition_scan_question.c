@@ -37,7 +37,6 @@ Expr *
 partition_scan_comparison(Expr *clause, Index relid)
 {
 	List	   *sides;
-	Oid			operator;
 
 	if (IsA(clause, OpExpr) && list_length(((OpExpr *) clause)->args) == 2)
 	{
@@ -49,17 +48,13 @@ partition_scan_comparison(Expr *clause, Index relid)
 			CommuteOpExpr((OpExpr *) clause);
 		}
 		sides = ((OpExpr *) clause)->args;
-		operator = ((OpExpr *) clause)->opno;
 	}
 	else if (IsA(clause, ScalarArrayOpExpr) && ((ScalarArrayOpExpr *) clause)->useOr)
-	{
 		sides = ((ScalarArrayOpExpr *) clause)->args;
-		operator = ((ScalarArrayOpExpr *) clause)->opno;
-	}
 	else
 		return NULL;
 	if (!is_column(linitial(sides), relid) || bms_is_member(relid, pull_varnos(NULL, lsecond(sides))) ||
-		contain_volatile_functions(lsecond(sides)) || contain_subplans(lsecond(sides)) || !op_strict(operator))
+		contain_volatile_functions(lsecond(sides)) || contain_subplans(lsecond(sides)))
 		return NULL;
 	return clause;
 }

@@ -286,6 +286,9 @@ check_class_operators(CheckedClass *class)
 		if (!is_good_operator(class, member))
 			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
 						   NameStr(class->form->opcname), format_operator(member->amopopr), member->amopstrategy);
+		else if (!op_strict(member->amopopr))
+			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s, which is not strict",
+						   NameStr(class->form->opcname), format_operator(member->amopopr));
 		if (!class->has_keys && member->amopstrategy == BF_EQUAL_STRATEGY && member->amoplefttype == type &&
 			member->amoprighttype == type)
 			found = is_hashed_equality(member->amopopr, type);
