@@ -249,7 +249,15 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 {
 	ScanState  *scan = scan_below(state);
 
-	/* a scan that is synchronized with others cannot be limited, so one is begun that is not */
+	/*
+	 * A scan that may be synchronized with others cannot be limited, so one is begun that may not. The scan node has
+	 * begun one of the first kind if an earlier scan read all pages.
+	 */
+	if (scan->ss_currentScanDesc != NULL && (scan->ss_currentScanDesc->rs_flags & SO_ALLOW_SYNC) != 0)
+	{
+		table_endscan(scan->ss_currentScanDesc);
+		scan->ss_currentScanDesc = NULL;
+	}
 	if (scan->ss_currentScanDesc == NULL)
 		scan->ss_currentScanDesc = table_beginscan_strat(scan->ss_currentRelation, scan->ps.state->es_snapshot, 0, NULL,
 														 true, false);
