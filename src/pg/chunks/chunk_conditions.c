@@ -46,6 +46,45 @@ fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExt
 	return result;
 }
 
+static bool
+prepare_parameters(Node *node, ChunkConditions *of_node)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+	{
+		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
+
+		parameter->param = (Param *) node;
+		parameter->expression = ExecInitExpr((Expr *) node, of_node->node);
+		of_node->parameters = lappend(of_node->parameters, parameter);
+	}
+	return expression_tree_walker(node, prepare_parameters, of_node);
+}
+
+void
+chunk_conditions_begin(ChunkConditions *of_node, List *conditions, List *columns, PlanState *node)
+{
+	of_node->conditions = conditions;
+	of_node->columns = columns;
+	of_node->node = node;
+	of_node->parameters = NIL;
+	(void) prepare_parameters((Node *) conditions, of_node);
+}
+
+/* Returns the number of a Param of the conditions in the chunks' queries. */
+static int
+number_of_parameter(const ChunkConditions *of_node, const Param *param)
+{
+	ListCell   *cell;
+
+	foreach(cell, of_node->parameters)
+		if (((ConditionParameter *) lfirst(cell))->param == param)
+			return foreach_current_index(cell) + 1;
+	elog(ERROR, "a parameter is not in the conditions of the node");
+	return 0;
+}
+
 Node *
 chunk_adapt_condition(Node *node, ChunkConditions *of_node)
 {
@@ -56,6 +95,7 @@ chunk_adapt_condition(Node *node, ChunkConditions *of_node)
 		int			number = list_nth_int(of_node->columns, ((Var *) node)->varattno - 1);
 		Form_pg_attribute column;
 
+		Assert(number > 0 || number == TableOidAttributeNumber);
 		if (number == TableOidAttributeNumber)
 			return (Node *) makeVar(1, number, OIDOID, -1, InvalidOid, 0);
 		column = TupleDescAttr(RelationGetDescr(of_node->parent), number - 1);
@@ -63,14 +103,10 @@ chunk_adapt_condition(Node *node, ChunkConditions *of_node)
 	}
 	if (IsA(node, Param))
 	{
-		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
 		Param	   *param = copyObject((Param *) node);
 
-		parameter->param = (Param *) node;
-		parameter->expression = ExecInitExpr((Expr *) node, of_node->node);
-		of_node->parameters = lappend(of_node->parameters, parameter);
 		param->paramkind = PARAM_EXTERN;
-		param->paramid = list_length(of_node->parameters);
+		param->paramid = number_of_parameter(of_node, (Param *) node);
 		return (Node *) param;
 	}
 	return expression_tree_mutator(node, chunk_adapt_condition, of_node);
@@ -80,12 +116,9 @@ List *
 chunk_conditions_adapt(void *argument, ParamListInfo *parameters)
 {
 	ChunkConditions *of_node = argument;
-	List	   *conditions;
-	int			count;
+	List	   *conditions = (List *) chunk_adapt_condition((Node *) of_node->conditions, of_node);
+	int			count = list_length(of_node->parameters);
 
-	of_node->parameters = NIL;
-	conditions = (List *) chunk_adapt_condition((Node *) of_node->conditions, of_node);
-	count = list_length(of_node->parameters);
 	if (count > 0)
 	{
 		*parameters = makeParamList(count);

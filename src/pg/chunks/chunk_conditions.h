@@ -16,22 +16,27 @@ typedef struct ChunkConditions
 	List	   *conditions;		/* their Vars refer to the node's tuples */
 	List	   *columns;		/* for each column of the node's tuples, the number of the parent's column */
 	PlanState  *node;			/* the plan node, which evaluates the conditions' Params */
+	List	   *parameters;		/* the Params, in the order of their numbers in the chunks' queries */
 
 	/* to be set before each scan */
 	Relation	parent;
 	MemoryContext context;		/* for the values of Params */
-
-	List	   *parameters;		/* the Params, in the order of their numbers in the chunks' queries */
 } ChunkConditions;
 
 /*
- * Returns an expression on the node's tuples as one on the parent, with varno 1. Each Param in it becomes a parameter
- * of the chunks' queries (PARAM_EXTERN), with a number of its own.
+ * Sets *of_node when the execution of a node begins. The Params in the conditions are prepared once, for all scans:
+ * JIT compiles each preparation anew, and keeps its code in memory until the query ends.
+ */
+extern void chunk_conditions_begin(ChunkConditions *of_node, List *conditions, List *columns, PlanState *node);
+
+/*
+ * Returns an expression on the node's tuples as one on the parent, with varno 1. Params of the conditions become
+ * parameters of the chunks' queries (PARAM_EXTERN); other expressions must have none.
  */
 extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
 
 /*
- * Adapts all conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param is
+ * Adapts the conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param is
  * evaluated when its value is first needed. It may stand for a subquery that fails; if no row needs the value, the
  * subquery must not run.
  */

@@ -129,9 +129,8 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 	(void) eflags;
 	state->call = list_nth_node(FuncExpr, plan->custom_exprs, CHUNK_SCAN_CALL);
 	state->columns = list_nth(plan->custom_private, CHUNK_SCAN_COLUMNS);
-	state->conditions.conditions = list_nth(plan->custom_exprs, CHUNK_SCAN_CONDITIONS);
-	state->conditions.columns = state->columns;
-	state->conditions.node = &node->ss.ps;
+	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, CHUNK_SCAN_CONDITIONS), state->columns,
+						   &node->ss.ps);
 	state->any = linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_ANY));
 	state->rti = bms_singleton_member(plan->custom_relids);
 	require_execute(state->call->funcid);

@@ -161,9 +161,8 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
 	chunk_find_parameters((Node *) argument_of(state->comparison), &state->parameters);
 	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
-	state->conditions.conditions = list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS);
-	state->conditions.columns = list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS);
-	state->conditions.node = &node->ss.ps;
+	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS),
+						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
 	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
