@@ -162,6 +162,89 @@ SET enable_partition_pruning = off;
 SELECT compare('SELECT * FROM log WHERE uid = 1234 AND day = (SELECT 24)'), compare('SELECT * FROM log WHERE uid = 1234 AND day < 30');
 RESET enable_partition_pruning;
 
+-- Of conditions on the partition key, only the values that PostgreSQL's own pruning needs are evaluated: the query raises the errors
+-- that it raises without the node, and no others.
+CREATE TABLE by_hash (a int, b int, uid bigint) PARTITION BY HASH (a, b);
+CREATE TABLE by_range (a int, b int, uid bigint) PARTITION BY RANGE (a, b);
+DO $$
+BEGIN
+	FOR i IN 0..11 LOOP
+		EXECUTE format('CREATE TABLE by_hash_%s PARTITION OF by_hash FOR VALUES WITH (MODULUS 12, REMAINDER %s)', i, i);
+		EXECUTE format('CREATE TABLE by_range_%s PARTITION OF by_range FOR VALUES FROM (%s, %s) TO (%s, %s)', i, i / 3, i % 3, (i + 1) / 3, (i + 1) % 3);
+	END LOOP;
+END
+$$;
+INSERT INTO by_hash SELECT i / 3 % 4, i % 3, i FROM generate_series(0, 1199) i;
+INSERT INTO by_range SELECT * FROM by_hash;
+CREATE INDEX ON by_hash USING bf (uid);
+CREATE INDEX ON by_range USING bf (uid);
+VACUUM ANALYZE by_hash, by_range;
+CREATE FUNCTION errors(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	with_node text;
+	without text;
+BEGIN
+	SET LOCAL streambloom.enable_partition_scan = always;
+	with_node := error_of(query);
+	SET LOCAL streambloom.enable_partition_scan = off;
+	without := error_of(query);
+	RETURN CASE WHEN with_node = without THEN without ELSE format('DIFFERENT: %s, not %s', with_node, without) END;
+END
+$$;
+SELECT query, errors('SELECT * FROM ' || query) FROM unnest(ARRAY[
+	'log WHERE uid = -1 AND day < 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day + 0 < 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day <> 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day::int8 = 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND 1 / (SELECT 0) <= day',
+	'log WHERE uid = 1 / (SELECT 0) AND day = (SELECT NULL::int)',
+	'log WHERE uid = -1 AND day = (SELECT 100) AND kind = 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day = (SELECT 100) AND kind <> 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day = (SELECT 24) AND kind = 1 / (SELECT 0)',
+	'by_hash WHERE uid = -1 AND a = 1 / (SELECT 0)',
+	'by_hash WHERE uid = -1 AND a = 1 AND b = 1 / (SELECT 0)',
+	'by_hash WHERE uid = -1 AND a > 1 AND b = 1 / (SELECT 0)',
+	'by_range WHERE uid = -1 AND a > 1 / (SELECT 0)',
+	'by_range WHERE uid = -1 AND b = 1 / (SELECT 0)',
+	'by_range WHERE uid = -1 AND a = (SELECT 1) AND b = 1 / (SELECT 0)',
+	'by_range WHERE uid = -1 AND a > (SELECT 1) AND b = 1 / (SELECT 0)'
+	]) query;
+SET streambloom.enable_partition_scan = always;
+SELECT query, max(line), compare('SELECT * FROM ' || query) FROM unnest(ARRAY[
+	'by_hash WHERE uid IN (0, 5, 700) AND a = (SELECT 1) AND b = (SELECT 2)',
+	'by_hash WHERE uid IN (0, 5, 700) AND a = 1 AND b = (SELECT 2)',
+	'by_hash WHERE uid IN (0, 5, 700) AND a = (SELECT 1)',
+	'by_range WHERE uid IN (0, 5, 700) AND a = (SELECT 1)',
+	'by_range WHERE uid IN (0, 5, 700) AND a = (SELECT 1) AND b = (SELECT 2)',
+	'by_range WHERE uid IN (0, 5, 700) AND a > (SELECT 1) AND b = (SELECT 2)',
+	'by_range WHERE uid IN (0, 5, 700) AND (SELECT 2) = b'
+	]) query LEFT JOIN LATERAL plan('SELECT * FROM ' || query, true) line ON line LIKE '%Pruned%' GROUP BY query ORDER BY query;
+SET streambloom.enable_partition_scan = on;
+-- A whole row has no value before it is read.
+PREPARE whole_row (int) AS SELECT uid, host FROM log WHERE uid = 1234 AND (day = $1 OR log IS NULL);
+SET plan_cache_mode = force_generic_plan;
+SELECT * FROM plan('EXECUTE whole_row (24)', true) line WHERE line LIKE '%Partitions%';
+EXECUTE whole_row (24);
+RESET plan_cache_mode;
+DEALLOCATE whole_row;
+
+-- JIT compiles the expressions of the node once, not for each scan.
+CREATE FUNCTION compiled(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	SET LOCAL jit = on;
+	SET LOCAL jit_above_cost = 0;
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'JIT'->>'Functions';
+END
+$$;
+SELECT query, compiled(format(query, 2)) IS NOT DISTINCT FROM compiled(format(query, 9)) AS once FROM unnest(ARRAY[
+	'SELECT * FROM generate_series(1, %s) s, LATERAL (SELECT * FROM log WHERE uid = 370 AND v > s - 50 OFFSET 0) l',
+	'SELECT * FROM generate_series(1, %s) s, LATERAL (SELECT * FROM log WHERE uid = 370 AND day <> s AND day IN (7, s) OFFSET 0) l',
+	'SELECT * FROM generate_series(1, %s) s, LATERAL (SELECT * FROM chunk_scan(NULL::log, ''uid'', 370) WHERE v > s - 50 OFFSET 0) l'
+	]) query;
+
 -- the inner side of a nested loop: the partitions are asked for each row of the outer side
 CREATE TABLE wanted AS SELECT i * 370 AS u, i AS n FROM generate_series(1, 3) i;
 INSERT INTO wanted VALUES (NULL, 4), (-1, 5), (4751, 6), (370, 7);
@@ -194,9 +277,24 @@ BEGIN
 	RETURN (plan->0->'Plan'->>'Plan Rows') || ' rows of ' || (plan->0->'Plan'->>'Plan Width') || ' bytes';
 END
 $$;
+CREATE FUNCTION hosts(first int, count int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
+	$$SELECT array_agg('h' || i) FROM generate_series(first, first + count - 1) i$$;
 SELECT setting AS partition_scan, estimates('SELECT * FROM log WHERE uid = 1234'),
 	estimates('SELECT host FROM log WHERE uid IN (1, 2, 3) AND v > 50')
 	FROM (VALUES ('on'), ('off')) s (setting), LATERAL set_config('streambloom.enable_partition_scan', setting, false);
+-- Conditions on the partition key, which have ruled partitions out already, do not count twice.
+CREATE FUNCTION is_near(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	rows float8;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO rows;
+	RETURN split_part(estimates(query), ' ', 1)::float8 BETWEEN rows / 1.3 AND rows * 1.3;
+END
+$$;
+SET streambloom.enable_partition_scan = always;
+SELECT is_near('SELECT * FROM log WHERE host = ANY (hosts(0, 500))') AS all_partitions,
+	is_near('SELECT * FROM log WHERE host = ANY (hosts(0, 100)) AND day < 20') AS first_ones,
+	is_near('SELECT * FROM log WHERE host = ANY (hosts(0, 500)) AND day >= 60') AS last_ones;
 
 -- prepared statements: with plans for the value, and with one for all
 SET streambloom.enable_partition_scan = on;

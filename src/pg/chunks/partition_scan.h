@@ -6,6 +6,7 @@
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
+ *   partition_scan_prune.c      which conditions can prune partitions when the node is executed
  *   partition_scan_estimate.c   statistics of the table; how many partitions are expected to be read
  *   partition_scan_question.c   which conditions indexes can be asked about
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
@@ -49,7 +50,11 @@ enum PartitionScanExprs
 	 */
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
-	PARTITION_SCAN_PRUNING,		/* a list: conditions that can prune partitions once their values are known */
+	/*
+	 * A list: conditions that can prune partitions once their values are known. Each is an OpExpr with a column of a
+	 * partition key on the left side, and a value on the right side.
+	 */
+	PARTITION_SCAN_PRUNING,
 	PARTITION_SCAN_EXPRS_LENGTH
 };
 
@@ -76,7 +81,9 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
-	List	   *pruning;		/* conditions that can prune some of them once their values are known */
+	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with the conditions' own Vars */
+	List	   *ruled_out;		/* OIDs of some or all of the partitions that the values known in the plan rule out */
+	double		tuples;			/* how many rows are in `leaves` */
 	RelOptInfo *rel;			/* the parent's relation */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
 	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was */
@@ -123,20 +130,40 @@ extern int	partition_scan_count(Relation parent);
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
 
+/* Returns the value on the right side of a comparison, which is given by its number in the list, from 0. */
+typedef Const *(*PartitionScanValue) (void *argument, int number);
+
 /*
- * Returns the OIDs, sorted, of the partitions with rows that PostgreSQL's pruning rules out by these conditions on
- * the parent. Their Vars have varno 1. To be called while a query is executed, when the values in the conditions are
- * constants.
+ * Returns the OIDs, sorted, of the partitions with rows that PostgreSQL's pruning rules out by these comparisons on
+ * the parent (as in PARTITION_SCAN_PRUNING; their Vars have varno 1). To be called while a query is executed. Takes
+ * only those values that PostgreSQL's pruning would evaluate: none for partitions of a table that is ruled out itself.
  */
-extern List *partition_scan_ruled_out(Relation parent, List *conditions);
+extern List *partition_scan_ruled_out(Relation parent, List *comparisons, PartitionScanValue value_of, void *argument);
+
+/* partition_scan_prune.c */
+
+/*
+ * Returns the clause as a comparison with a value, one without columns, on the right side. Returns NULL if it cannot
+ * be written so, if it is volatile, or if it has a sub-plan.
+ */
+extern OpExpr *partition_scan_value_on_right(Expr *clause);
+
+/*
+ * Returns the positions of those of the clauses by which PostgreSQL can prune partitions of this table once their
+ * values are known. The Vars have the table's column numbers, and varno `relid`.
+ */
+extern Bitmapset *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 
 /* partition_scan_estimate.c */
 
 /*
- * Sets the relation's numbers of rows and pages to estimates for all partitions together, from the pg_class rows of
- * up to 16 of them. Sets the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts, from the pg_class rows of up to 16 partitions that are read and of
+ * up to 16 that are ruled out. Sets the columns' widths from the statistics of all partitions.
+ *
+ * rel->tuples is the number of rows in all partitions, also in those that are ruled out. The statistics are about all
+ * partitions too, and the selectivity of the conditions that have ruled partitions out is in rel->rows.
  */
-extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts);
+extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative

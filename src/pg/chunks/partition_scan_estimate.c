@@ -12,6 +12,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
@@ -60,31 +61,44 @@ width_of_column(Oid parent, AttrNumber column)
 	return width;
 }
 
-void
-partition_scan_set_size(RelOptInfo *rel, Oid parent, const PartitionScanParts *parts)
+/* Estimates the number of rows in partitions, and sets *pages to the number of their pages. */
+static double
+size_of_partitions(List *partitions, double *pages)
 {
-	int			count = list_length(parts->leaves);
+	int			count = list_length(partitions);
 	int			samples = Min(count, SIZES_LOOKED_UP);
 	double		rows = 0;
-	double		pages = 0;
 
+	*pages = 0;
+	if (samples == 0)
+		return 0;
 	for (int i = 0; i < samples; i++)
 	{
 		FormData_pg_class form;
 
-		if (!bf_index_class_form(sample(parts->leaves, i, samples), &form))
+		if (!bf_index_class_form(sample(partitions, i, samples), &form))
 			continue;
 		rows += Max(form.reltuples, 0);
-		pages += form.reltuples < 0 ? PAGES_OF_NEW_TABLE : form.relpages;
+		*pages += form.reltuples < 0 ? PAGES_OF_NEW_TABLE : form.relpages;
 	}
-	if (samples > 0)
-	{
-		rel->tuples = rows / samples * count;
-		rel->pages = (BlockNumber) Min(pages / samples * count, (double) MaxBlockNumber);
-	}
+	*pages = *pages / samples * count;
+	return rows / samples * count;
+}
+
+void
+partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
+{
+	double		pages;
+	double		pages_ruled_out;
+
+	parts->tuples = size_of_partitions(parts->leaves, &pages);
+	rel->tuples = parts->tuples + size_of_partitions(parts->ruled_out, &pages_ruled_out);
+	rel->pages = (BlockNumber) Min(pages, (double) MaxBlockNumber);
 	for (AttrNumber column = 1; column <= rel->max_attr; column++)
 		if (rel->attr_widths[column - rel->min_attr] == 0)
 			rel->attr_widths[column - rel->min_attr] = width_of_column(parent, column);
+	set_baserel_size_estimates(root, rel);
+	rel->rows = clamp_row_est(Min(rel->rows, parts->tuples));
 }
 
 /* ---------------------------------------------------------------------- partitions */
@@ -140,12 +154,19 @@ distinct_values(PlannerInfo *root, RelOptInfo *rel, Node *column, Oid operator)
 	return is_default || distinct < 1 ? -1 : distinct;
 }
 
+/* The share of the table's rows that is in the partitions which are left to read. */
+static double
+share_left(const RelOptInfo *rel, const PartitionScanParts *parts)
+{
+	return rel->tuples > 0 ? parts->tuples / rel->tuples : 1;
+}
+
 /*
- * Returns how many rows are expected to satisfy the comparison if its value is not known yet, or a negative number if
- * there are no statistics.
+ * Returns how many rows of the partitions that are left to read are expected to satisfy the comparison if its value is
+ * not known yet, or a negative number if there are no statistics.
  */
 static double
-rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
+rows_of_value(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison)
 {
 	bool		any = IsA(comparison, ScalarArrayOpExpr);
 	List	   *sides = any ? ((ScalarArrayOpExpr *) comparison)->args : ((OpExpr *) comparison)->args;
@@ -154,7 +175,8 @@ rows_of_value(PlannerInfo *root, RelOptInfo *rel, Expr *comparison)
 
 	if (distinct < 0)
 		return -1;
-	return rel->tuples / distinct * (any ? Max(sb_estimate_array_length(root, lsecond(sides)), 1) : 1);
+	return rel->tuples * share_left(rel, parts) / distinct *
+		(any ? Max(sb_estimate_array_length(root, lsecond(sides)), 1) : 1);
 }
 
 double
@@ -171,7 +193,7 @@ partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanP
 	if (*known)
 		return ((Const *) value)->constisnull ?
 			0 : count * share_to_read(root, rel, parts, comparison, (Const *) value);
-	rows = rows_of_value(root, rel, comparison);
+	rows = rows_of_value(root, rel, parts, comparison);
 	return Min(rows, count);
 }
 
@@ -269,7 +291,8 @@ partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionSc
 	while (IsA(column, RelabelType))
 		column = (Node *) ((RelabelType *) column)->arg;
 	rows = rel->tuples / distinct;
-	partitions = Min(rows, partitions_of_value(rte, parts, castNode(Var, column)->varattno, distinct));
+	partitions = Min(rows * share_left(rel, parts),
+					 partitions_of_value(rte, parts, castNode(Var, column)->varattno, distinct));
 	expectation->rows = clamp_row_est(Min(rows * keys, rel->tuples));
 	/* as if the partitions of each key were chosen at random */
 	expectation->read = count * (1 - pow(1 - 1 / count, partitions * keys));

@@ -18,8 +18,6 @@
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/array.h"
 #include "utils/datum.h"
@@ -41,7 +39,7 @@ typedef struct PartitionScanState
 	ExprState  *argument;		/* its right side; NULL if the node waits for the keys of a join */
 	List	   *keys;			/* where the keys come from, as in PARTITION_SCAN_KEYS */
 	List	   *pruning;		/* conditions by which partitions are pruned */
-	List	   *pruning_values; /* ExprStates of their right sides; NULL for a condition that has no value there */
+	List	   *pruning_values; /* ExprStates of their right sides */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	int			count;			/* how many partitions the plan has */
@@ -115,36 +113,18 @@ find_partitions(PartitionScanState *state, List *entries)
 		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
 }
 
-/* Is the condition a comparison whose right side has no columns? */
-static bool
-has_value(Node *condition)
-{
-	return IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 &&
-		!contain_var_clause(lsecond(((OpExpr *) condition)->args));
-}
-
 static void
 prepare_pruning(PartitionScanState *state, List *conditions)
 {
 	ListCell   *cell;
 
+	state->pruning = conditions;
 	foreach(cell, conditions)
 	{
-		Node	   *condition = lfirst(cell);
-		Expr	   *comparison = (Expr *) condition;
+		Expr	   *value = argument_of(lfirst(cell));
 
-		/* put the value on the right side */
-		if (IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 && !has_value(condition) &&
-			OidIsValid(get_commutator(((OpExpr *) condition)->opno)))
-		{
-			comparison = copyObject(comparison);
-			CommuteOpExpr((OpExpr *) comparison);
-		}
-		state->pruning = lappend(state->pruning, comparison);
-		state->pruning_values = lappend(state->pruning_values, !has_value((Node *) comparison) ? NULL :
-										ExecInitExpr(argument_of(comparison), &state->css.ss.ps));
-		if (has_value((Node *) comparison))
-			chunk_find_parameters((Node *) argument_of(comparison), &state->parameters);
+		state->pruning_values = lappend(state->pruning_values, ExecInitExpr(value, &state->css.ss.ps));
+		chunk_find_parameters((Node *) value, &state->parameters);
 	}
 }
 
@@ -195,24 +175,45 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 	return comparison;
 }
 
+/* Values of the conditions that prune partitions. They are evaluated when they are first needed. */
+typedef struct PruningValues
+{
+	PartitionScanState *state;
+	Const	  **values;
+} PruningValues;
+
+/* Returns the value of a condition by its number in state->pruning. (The type is PartitionScanValue.) */
+static Const *
+value_for_pruning(void *argument, int number)
+{
+	PruningValues *pruning = argument;
+
+	if (pruning->values[number] == NULL)
+		pruning->values[number] = evaluate(pruning->state, list_nth(pruning->state->pruning, number),
+										   list_nth(pruning->state->pruning_values, number));
+	return pruning->values[number];
+}
+
 /*
  * Puts the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the parameters in the
- * conditions on the partition key are set.
+ * conditions on the partition key are set, and the memory context is the scan's.
  */
 static int
 partitions_left(PartitionScanState *state, Oid *left)
 {
-	List	   *conditions = NIL;
+	PruningValues pruning = {state, palloc0(list_length(state->pruning) * sizeof(Const *))};
+	List	   *comparisons = copyObject(state->pruning);
 	List	   *ruled_out;
 	ListCell   *cell;
-	ListCell   *value;
 	int			count = 0;
 
-	forboth(cell, state->pruning, value, state->pruning_values)
-		conditions = lappend(conditions, lfirst(value) == NULL ?
-							 chunk_adapt_condition(copyObject(lfirst(cell)), &state->conditions) : (Node *)
-							 comparison_on_parent(state, lfirst(cell), evaluate(state, lfirst(cell), lfirst(value))));
-	ruled_out = partition_scan_ruled_out(state->conditions.parent, conditions);
+	foreach(cell, comparisons)
+	{
+		OpExpr	   *comparison = lfirst_node(OpExpr, cell);
+
+		linitial(comparison->args) = chunk_adapt_condition(linitial(comparison->args), &state->conditions);
+	}
+	ruled_out = partition_scan_ruled_out(state->conditions.parent, comparisons, value_for_pruning, &pruning);
 	for (int i = 0; i < state->count; i++)
 		if (!chunk_oids_contain(ruled_out, state->partitions[i]))
 			left[count++] = state->partitions[i];
@@ -251,23 +252,23 @@ find_value(PartitionScanState *state)
 	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
 }
 
-/* Finds the comparison's value, prunes, and begins a scan. */
+/* Prunes, finds the comparison's value unless no partition is left, and begins a scan. */
 static void
 begin_scan(PartitionScanState *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
 	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
-	Const	   *value = find_value(state);
+	Const	   *value;
 	Oid		   *left = state->partitions;
 	int			count = state->count;
 
 	state->conditions.parent = parent;
-	state->conditions.parameters = NIL;
 	if (state->pruning != NIL)
 	{
 		left = palloc(state->count * sizeof(Oid) + 1);
 		count = partitions_left(state, left);
 	}
+	value = count > 0 ? find_value(state) : NULL;
 	chunk_scan_begin_locked(&state->scan, parent,
 							value != NULL ? comparison_on_parent(state, state->comparison, value) : NULL, value, left,
 							count);

@@ -34,10 +34,14 @@ typedef struct Finding
 	PlannerInfo *root;
 	Index		relid;			/* the parent's number in the range table, and the varno of all Vars in clauses */
 	PartitionScanParts *parts;
-	Bitmapset  *on_key;			/* positions of the clauses that use a partition key */
-	bool		may_prune_later;	/* some of these clauses have values that are not known yet */
-	bool		is_executed;	/* this is partition_scan_ruled_out() */
-	List	   *ruled_out;		/* OIDs of the partitions with rows that are pruned */
+	Bitmapset  *prunable;		/* positions of the clauses that can prune once their values are known */
+	PartitionScanValue value_of;	/* an argument of partition_scan_ruled_out(); NULL in partition_scan_find() */
+	void	   *argument;		/* for value_of */
+	/*
+	 * OIDs of the partitions that are pruned. In partition_scan_ruled_out() these are all that have rows, otherwise
+	 * those of tables that are not pruned themselves.
+	 */
+	List	   *ruled_out;
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
 } Finding;
 
@@ -81,16 +85,36 @@ has_params(Node *node, void *nothing)
 	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
 }
 
+/* Returns the clauses by which the table's partitions can be pruned, with their values. */
+static List *
+clauses_with_values(const Finding *finding, Relation table, const List *clauses)
+{
+	Bitmapset  *prunable = partition_scan_prunable(table, finding->relid, clauses);
+	List	   *result = NIL;
+
+	for (int i = -1; (i = bms_next_member(prunable, i)) >= 0;)
+	{
+		OpExpr	   *comparison = copyObject(list_nth_node(OpExpr, clauses, i));
+
+		lsecond(comparison->args) = finding->value_of(finding->argument, i);
+		result = lappend(result, comparison);
+	}
+	return result;
+}
+
 /*
- * Returns those of the clauses (expressions) that use the table's partition key, and notes their positions. Clauses
- * that are volatile or have sub-plans are left out.
+ * Returns those of the clauses (expressions) that use the table's partition key. Clauses that are volatile or have
+ * sub-plans are left out. Notes which clauses may prune partitions once their values are known.
  */
 static List *
-clauses_on_key(Finding *finding, Relation table, List *clauses)
+clauses_on_key(Finding *finding, Relation table, const List *clauses)
 {
 	List	   *result = NIL;
 	ListCell   *cell;
 
+	if (finding->value_of != NULL)
+		return clauses_with_values(finding, table, clauses);
+	finding->prunable = bms_join(finding->prunable, partition_scan_prunable(table, finding->relid, clauses));
 	foreach(cell, clauses)
 	{
 		Bitmapset  *columns = NULL;
@@ -100,8 +124,6 @@ clauses_on_key(Finding *finding, Relation table, List *clauses)
 			contain_subplans(lfirst(cell)))
 			continue;
 		result = lappend(result, lfirst(cell));
-		finding->on_key = bms_add_member(finding->on_key, foreach_current_index(cell));
-		finding->may_prune_later |= has_params(lfirst(cell), NULL) || contain_mutable_functions(lfirst(cell));
 	}
 	return result;
 }
@@ -165,11 +187,13 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		Oid			oid = partitions->oids[i];
 		Relation	partition;
 
-		if (partitions->is_leaf[i] && rule_out)
+		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
+
+		if (rule_out && !is_searched)
 			finding->ruled_out = lappend_oid(finding->ruled_out, oid);
-		else if (partitions->is_leaf[i])
+		else if (!is_searched)
 			finding->parts->leaves = lappend_oid(finding->parts->leaves, oid);
-		if (partitions->is_leaf[i] || (rule_out && !finding->is_executed))
+		if (!is_searched)
 			continue;
 		partition = chunk_try_open(oid);
 		if (partition == NULL)
@@ -200,6 +224,24 @@ has_same_partitions(Finding *finding, Oid oid)
 	return result;
 }
 
+/* Notes the clauses that can prune partitions when the query is executed, if some of them have values not known yet. */
+static void
+note_pruning(const Finding *finding, const List *clauses)
+{
+	List	   *pruning = NIL;
+	bool		is_unknown = false;
+
+	for (int i = -1; (i = bms_next_member(finding->prunable, i)) >= 0;)
+	{
+		Node	   *clause = list_nth(clauses, i);
+
+		pruning = lappend(pruning, partition_scan_value_on_right((Expr *) clause));
+		is_unknown |= has_params(clause, NULL) || contain_mutable_functions(clause);
+	}
+	if (is_unknown)
+		finding->parts->pruning = pruning;
+}
+
 const char *
 partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, PartitionScanParts *parts)
 {
@@ -226,9 +268,8 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 	foreach(cell, parts->tables)
 		if (!has_same_partitions(&finding, lfirst_oid(cell)))
 			return "partitions are being detached or attached";
-	if (finding.may_prune_later)
-		for (int i = -1; (i = bms_next_member(finding.on_key, i)) >= 0;)
-			parts->pruning = lappend(parts->pruning, list_nth(clauses, i));
+	parts->ruled_out = finding.ruled_out;
+	note_pruning(&finding, clauses);
 	return NULL;
 }
 
@@ -258,13 +299,13 @@ make_planner(Oid table)
 }
 
 List *
-partition_scan_ruled_out(Relation parent, List *conditions)
+partition_scan_ruled_out(Relation parent, List *comparisons, PartitionScanValue value_of, void *argument)
 {
 	PartitionScanParts parts = {NIL};
 	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts,
-						   .is_executed = true};
+						   .value_of = value_of, .argument = argument};
 
-	add_partitions(&finding, parent, conditions, false);
+	add_partitions(&finding, parent, comparisons, false);
 	DestroyPartitionDirectory(finding.root->glob->partition_directory);
 	list_sort(finding.ruled_out, list_oid_cmp);
 	return finding.ruled_out;

@@ -153,7 +153,7 @@ partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable 
 			choice->looked_at * LOOK_COST + path->rows * (cpu_tuple_cost + quals.per_tuple);
 	}
 	else
-		path->total_cost += rel->pages * seq_page_cost + rel->tuples * (cpu_tuple_cost + quals.per_tuple);
+		path->total_cost += rel->pages * seq_page_cost + parts->tuples * (cpu_tuple_cost + quals.per_tuple);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make1(private);
 	custom->methods = &path_methods;
@@ -273,8 +273,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry 
 		return;
 	}
 	table->parts = lappend(table->parts, parts);
-	partition_scan_set_size(rel, rte->relid, parts);
-	set_baserel_size_estimates(root, rel);
+	partition_scan_set_size(root, rel, rte->relid, parts);
 	root->total_table_pages += rel->pages;
 	rel->consider_parallel = false;
 	rel->pathlist = NIL;
