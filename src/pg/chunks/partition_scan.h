@@ -94,8 +94,8 @@ typedef struct PartitionScanParts
 typedef struct PartitionScanTable
 {
 	Oid			parent;
-	bool		seen;			/* the planner has asked for its paths */
-	List	   *parts;			/* of PartitionScanParts: more than one if the planner plans min() or max() twice */
+	/* of PartitionScanParts: several if the planner plans min() or max() twice, or a CTE in each place that uses it */
+	List	   *parts;
 } PartitionScanTable;
 
 /* partition_scan_statement.c */
@@ -215,8 +215,11 @@ extern bool partition_scan_has_index(Relation parent);
 
 /* partition_scan_paths.c */
 
-/* Adds the node's paths for a table that was not expanded. */
-extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+/*
+ * Adds the node's paths for a table that was not expanded, and sets `inh` again in its entry. From then on the planner
+ * uses the extended statistics of all partitions together.
+ */
+extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* The condition that indexes are asked about, and how much it is expected to leave. */
 typedef struct PartitionScanChoice

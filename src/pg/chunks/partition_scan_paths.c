@@ -249,18 +249,20 @@ add_paths_of_joins(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table
 }
 
 void
-partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
+partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	PartitionScanTable *table = partition_scan_table_of(rte);
 	PartitionScanParts *parts;
 	PartitionScanChoice choice;
 	const char *why;
+	bool		is_empty;
 
 	if (table == NULL)
 		return;
-	table->seen = true;
 	/* Conditions that contradict each other: the relation stays empty. */
-	if (relation_excluded_by_constraints(root, rel, unconstify(RangeTblEntry *, rte)))
+	is_empty = relation_excluded_by_constraints(root, rel, rte);
+	rte->inh = true;			/* this entry was seen */
+	if (is_empty)
 		return;
 	why = find_obstacle(rel);
 	parts = palloc0(sizeof(PartitionScanParts));

@@ -7,7 +7,7 @@
  * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only that
  * file can tell whether the node can and should be used. The statement is planned again from a copy, without marks,
  * - if a marked table cannot or should not get the node;
- * - if the planner never asks for the paths of a marked table, which would lose all its rows in the plan;
+ * - if the planner never asks for the paths of a marked entry, which would lose all its rows in the plan;
  * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.
  */
 #include "chunks/partition_scan.h"
@@ -77,7 +77,8 @@ static Planning *planning = NULL;
 
 /*
  * A mark is put into `ctename`, which is not used in an entry for a table. The mark ends with the number of the table
- * in planning->tables.
+ * in planning->tables. The planner may copy a marked entry: a CTE is put into each place that refers to it. The copies
+ * have the mark, and `inh` says of each of them whether its paths were asked for.
  */
 #define MARK "streambloom partition scan "
 
@@ -319,10 +320,7 @@ finish(PlannedStmt *statement)
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
 
 		if (partition_scan_table_of(rte) != NULL)
-		{
 			rte->ctename = NULL;
-			rte->inh = true;
-		}
 	}
 	foreach(cell, planning->tables)
 	{
@@ -333,15 +331,23 @@ finish(PlannedStmt *statement)
 	}
 }
 
-/* Did the planner ask for the paths of all tables that were marked? */
+/*
+ * Did the planner ask for the paths of all marked entries that are in the plan? All tables of the query are in the
+ * range table of the statement, because PostgreSQL checks privileges by it. Only a CTE that nobody refers to is not
+ * planned, and is not there.
+ */
 static bool
-all_were_seen(void)
+all_were_seen(const PlannedStmt *statement)
 {
 	ListCell   *cell;
 
-	foreach(cell, planning->tables)
-		if (!((PartitionScanTable *) lfirst(cell))->seen)
+	foreach(cell, statement->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+
+		if (partition_scan_table_of(rte) != NULL && !rte->inh)
 			return false;
+	}
 	return true;
 }
 
@@ -417,7 +423,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 				mark(entries);
 				statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 				parse = copy;
-				if (!mine.refused && all_were_seen() && all_have_keys())
+				if (!mine.refused && all_were_seen(statement) && all_have_keys())
 				{
 					finish(statement);
 					partition_scan_keep_query(statement, copy);

@@ -1,0 +1,67 @@
+-- partition_scan_alike: beside its rows, a query with the node PartitionScan has the locks, the privileges, the errors and the
+-- estimates of the same query without it
+
+LOAD 'streambloom';
+CREATE SCHEMA partition_scan_alike;
+SET search_path = partition_scan_alike, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET streambloom.min_partition_scan_partitions = 10;
+SET streambloom.enable_partition_scan = on;
+
+CALL make_partitioned_log();
+INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3 FROM generate_series(0, 4799) i;
+INSERT INTO log SELECT day, -7, 'x', n, 0 FROM (VALUES (1, 100), (30, 20)) d (day, rows), generate_series(1, rows) n;
+CREATE INDEX ON log USING bf (uid, host);
+VACUUM ANALYZE log;
+CREATE TABLE other AS SELECT * FROM log LIMIT 1;
+
+-- Does the query get the node, and does it return the same rows as without it?
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan text := '';
+	line text;
+	with_node text[];
+	without text[];
+	gather text := format('SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
+BEGIN
+	SET LOCAL streambloom.enable_partition_scan = on;
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP plan := plan || line; END LOOP;
+	EXECUTE gather INTO with_node;
+	SET LOCAL streambloom.enable_partition_scan = off;
+	EXECUTE gather INTO without;
+	RETURN format('%s, %s rows%s', CASE WHEN with_node = without THEN 'the same' ELSE 'DIFFERENT' END, cardinality(with_node),
+		CASE WHEN plan ~ 'PartitionScan' THEN ', PartitionScan' END);
+END
+$$;
+
+-- The planner copies a CTE into each place that refers to it. Each copy must get the node, or none. A CTE that nobody refers to
+-- does not matter.
+SELECT query, compare(query) FROM unnest(ARRAY[
+	'WITH w AS NOT MATERIALIZED (SELECT * FROM log) SELECT x.uid FROM w JOIN (SELECT uid FROM w UNION ALL SELECT uid FROM w) x ON x.uid = w.uid + 1 WHERE w.uid = 1234',
+	'WITH w AS NOT MATERIALIZED (SELECT * FROM log) SELECT w.*, x.uid FROM w LEFT JOIN (SELECT uid FROM w UNION ALL SELECT uid FROM w) x ON x.uid = w.uid + 1 WHERE w.uid = 1234',
+	'WITH w AS NOT MATERIALIZED (SELECT * FROM log) SELECT * FROM w a JOIN w b ON b.uid = a.uid + 1 WHERE a.uid = 370 AND b.uid = 371',
+	'WITH w AS NOT MATERIALIZED (SELECT * FROM log) SELECT * FROM w a, w b WHERE a.uid = 370 AND b.uid = 371 AND b.uid IS NULL',
+	'WITH w AS NOT MATERIALIZED (SELECT * FROM log) SELECT uid, (SELECT count(*) FROM w b WHERE b.uid = a.uid + 1) FROM w a WHERE uid = 370',
+	'WITH w AS (SELECT * FROM log WHERE v = 3) SELECT * FROM log WHERE uid = 370',
+	'WITH w AS (SELECT * FROM log) SELECT * FROM w WHERE uid = 370'
+	]) query;
+
+-- extended statistics of the whole table
+CREATE FUNCTION estimate(query text) RETURNS float LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END
+$$;
+SET streambloom.enable_partition_scan = on;
+ANALYZE log;
+SELECT estimate($$SELECT * FROM log WHERE uid = -7 AND host = 'x'$$) > 50 AS knows_both;
+CREATE STATISTICS together (mcv) ON uid, host FROM log;
+ANALYZE log;
+SELECT estimate($$SELECT * FROM log WHERE uid = -7 AND host = 'x'$$) > 50 AS knows_both;
+
+DROP SCHEMA partition_scan_alike CASCADE;
