@@ -48,6 +48,58 @@ SELECT query, compare(query) FROM unnest(ARRAY[
 	'WITH w AS (SELECT * FROM log) SELECT * FROM w WHERE uid = 370'
 	]) query;
 
+-- A session cannot take rows away from its own query that runs.
+CREATE FUNCTION rows_beside(setting text, command text, query text DEFAULT 'SELECT * FROM log WHERE uid = -7') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	n int := 0;
+BEGIN
+	PERFORM set_config('streambloom.enable_partition_scan', setting, false);
+	FOR r IN EXECUTE query LOOP
+		n := n + 1;
+		IF n = 1 THEN EXECUTE command; END IF;
+	END LOOP;
+	RAISE '% rows', n USING ERRCODE = 'ZZ000';	-- undoes the command
+EXCEPTION WHEN OTHERS THEN
+	RETURN format('%s %s', nullif(SQLSTATE, 'ZZ000'), SQLERRM);
+END
+$$;
+CREATE INDEX log_30_day ON log_30 (day);
+SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unnest(ARRAY[
+	'TRUNCATE log_30',
+	'TRUNCATE log_2, log_30',
+	'DROP TABLE log_30',
+	'ALTER TABLE log_30 SET UNLOGGED',
+	'CLUSTER log_30 USING log_30_day',
+	'DELETE FROM log_30',
+	'ALTER TABLE log_30 RENAME TO log_thirty',
+	'ANALYZE log_30',
+	'DROP INDEX log_30_day',
+	'TRUNCATE partition_scan_alike.other'
+	]) command;
+-- partitions that the same transaction has created are truncated in place
+BEGIN;
+CREATE TABLE log_rest_77 PARTITION OF log_rest FOR VALUES IN (77);
+INSERT INTO log SELECT 200, -7, 'x', n, 77 FROM generate_series(1, 3) n;
+DO $$
+DECLARE
+	r record;
+	n int := 0;
+BEGIN
+	FOR r IN SELECT * FROM log WHERE uid = -7 LOOP
+		n := n + 1;
+		IF n = 1 THEN TRUNCATE log_rest_77; END IF;
+	END LOOP;
+	RAISE WARNING '% rows', n;
+END
+$$;
+ROLLBACK;
+-- partitions that are not in the plan, and after the query
+SELECT rows_beside('on', 'TRUNCATE log_30', 'SELECT * FROM log WHERE uid = -7 AND day < 30');
+SELECT count(*) FROM log WHERE uid = -7;
+TRUNCATE log_30;
+SELECT count(*) FROM log WHERE uid = -7;
+
 -- extended statistics of the whole table
 CREATE FUNCTION estimate(query text) RETURNS float LANGUAGE plpgsql AS $$
 DECLARE

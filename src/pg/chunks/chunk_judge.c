@@ -150,9 +150,10 @@ find_chunks(ChunkScan *scan)
 /*
  * Opens a chunk.
  *
- * - If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is necessary.
- *   Returns NULL for a relation that a query does not read: the temporary table of another session, or a partitioned
- *   table, which has no rows of its own.
+ * - If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is necessary. Since
+ *   then only the own transaction can have changed it; chunk_scan() raises an error if it has. Returns NULL for a
+ *   relation that a query does not read: the temporary table of another session, or a partitioned table, which has no
+ *   rows of its own.
  * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
  *   that the snapshot sees.
  */
@@ -163,7 +164,11 @@ open_chunk(ChunkScan *scan, Oid oid)
 
 	if (scan->stay_locked)
 	{
-		chunk = relation_open(oid, NoLock);
+		chunk = scan->locked_before ? relation_open(oid, NoLock) : try_relation_open(oid, NoLock);
+		if (chunk == NULL)
+			chunk_report_gone(scan->parent);
+		if (!scan->locked_before && scan->clause != NULL)
+			chunk_require_storage(chunk, GetActiveSnapshot());
 		if ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
 			chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 		{

@@ -144,6 +144,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS),
 						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
 	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
+	partition_scan_use_partitions(estate->es_query_cxt, state->partitions, state->count);
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
