@@ -100,6 +100,24 @@ SELECT count(*) FROM log WHERE uid = -7;
 TRUNCATE log_30;
 SELECT count(*) FROM log WHERE uid = -7;
 
+-- Planning asks no index about a column that the user may not read.
+CREATE ROLE partition_scan_alike_user;
+GRANT USAGE ON SCHEMA partition_scan_alike TO partition_scan_alike_user;
+CREATE VIEW view AS SELECT uid FROM log;
+GRANT SELECT ON view TO partition_scan_alike_user;
+SET client_min_messages = debug1;
+SELECT FROM log WHERE uid = ANY ('{0,100,200,300,400,500,600,700,800,900,1000}');
+SET ROLE partition_scan_alike_user;
+SELECT FROM log WHERE uid = ANY ('{0,100,200,300,400,500,600,700,800,900,1000}');
+SELECT FROM log WHERE uid = ANY ('{-11,-12,-13,-14,-15,-16,-17,-18,-19,-20,-21}');
+SELECT FROM view WHERE uid = ANY ('{0,100,200,300,400,500,600,700,800,900,1000}');
+RESET ROLE;
+GRANT SELECT (uid) ON log TO partition_scan_alike_user;
+SET ROLE partition_scan_alike_user;
+SELECT FROM log WHERE uid = ANY ('{0,100,200,300,400,500,600,700,800,900,1000}');
+RESET ROLE;
+SET client_min_messages = warning;
+
 -- extended statistics of the whole table
 CREATE FUNCTION estimate(query text) RETURNS float LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,3 +135,4 @@ ANALYZE log;
 SELECT estimate($$SELECT * FROM log WHERE uid = -7 AND host = 'x'$$) > 50 AS knows_both;
 
 DROP SCHEMA partition_scan_alike CASCADE;
+DROP ROLE partition_scan_alike_user;

@@ -1,10 +1,11 @@
 # The node PartitionScan: on a hot standby, in statements that are prepared by the protocol, for many clients at once
-# while DDL runs, and how much a session remembers of a thousand partitions.
+# while DDL runs, how much a session remembers of a thousand partitions, foreign partitions, and damaged indexes.
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use DamagedIndex;
 use ProtocolSession;
 use OwnCluster;
 use PsqlSession;
@@ -113,5 +114,39 @@ OwnCluster::catch_up();
 	my ($with, $without) = ($memory->($on), $memory->($off));
 	cmp_ok($with, '<', $without * 0.75, "memory: $with bytes, without the node $without");
 }
+
+# A foreign partition below a view is read as the owner of the view, who alone has a user mapping.
+SKIP: {
+	skip 'postgres_fdw is not installed', 2 if !$db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'");
+	$db->sql(<<"SQL");
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER here FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$ENV{PGHOST}', port '$ENV{PGPORT}', dbname '@{[$db->name]}');
+CREATE USER MAPPING FOR CURRENT_USER SERVER here OPTIONS (user 'postgres');
+CREATE TABLE far (day int, uid int, host text);
+INSERT INTO far VALUES (1000, 900, 'far');
+CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM (1000) TO (1001) SERVER here OPTIONS (table_name 'far');
+CREATE VIEW view AS SELECT * FROM log;
+SQL
+	$db->make_role('reader_052', '');
+	$db->sql('GRANT SELECT ON view TO reader_052');
+	is($db->sql("$on SET ROLE reader_052; SELECT host FROM view WHERE uid = 900 ORDER BY host"), "far\nh0", 'a foreign partition below a view');
+	is($db->sql("$off SET ROLE reader_052; SELECT host FROM view WHERE uid = 900 ORDER BY host"), "far\nh0", 'the same without the node');
+	$db->sql('DROP VIEW view; DROP EXTENSION postgres_fdw CASCADE; DROP TABLE far');
+}
+
+# A damaged index gives no estimate, but the planner raises no error.
+$db->sql('CREATE TABLE few AS SELECT i * 1000 AS uid FROM generate_series(1, 4) i; ANALYZE few');
+my ($path) = DamagedIndex::paths($db, 'log_0_uid_idx');
+OwnCluster::stop();
+open(my $file, '+<:raw', DamagedIndex::data() . "/$path") or die "cannot open $path: $!";
+seek($file, 24, 0);
+print $file pack('L', 0xffffffff);
+close($file) or die "cannot write $path: $!";
+OwnCluster::restart(ignore_checksum_failure => 'on');
+foreach my $query ('SELECT host FROM log WHERE uid = 700', 'SELECT * FROM log JOIN few USING (uid)', 'SELECT * FROM log_0 JOIN few USING (uid)')
+{
+	is($db->sqlstate("$on EXPLAIN $query"), '00000', "a damaged index, and EXPLAIN $query");
+}
+is($db->sqlstate("$on SELECT host FROM log WHERE uid = 700"), 'XX002', 'but the query fails');
 
 done_testing();

@@ -95,14 +95,17 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 			const QuestionKey *key = lfirst(inner);
 			Relation	index;
 			BfExpectation expected;
+			bool		is_expected;
 
 			if (found || key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY || !equal(key->argument, argument))
 				continue;
 			index = chunk_open_index(heap, question->index, bf_index_am_oid());
 			if (index == NULL)
 				continue;
-			expected = bf_index_expect(index, key->column, keys);
+			is_expected = bf_index_expect(index, key->column, keys, &expected);
 			relation_close(index, AccessShareLock);
+			if (!is_expected)
+				continue;
 			expectation->pages = table->pages;
 			expectation->left = Min(1, rows * Min(expected.pages_per_range, table->pages) / table->pages +
 									expected.in_vain);

@@ -114,6 +114,12 @@ extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
 /*
+ * Has the user the privilege to read this column? (A statement in which rows may be hidden from the user does not get
+ * the node.)
+ */
+extern bool partition_scan_may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column);
+
+/*
  * Returns why a table of an Append did not get a PartitionScan, for EXPLAIN (VERBOSE): a list of one string, or an
  * empty list if no reason was noted. `relids` are the Append's tables, as numbers in the statement's range table.
  */
@@ -169,7 +175,8 @@ extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid pare
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
  * number if this is not known. The column is on the left side. Sets *known to whether the value is known. If it is,
- * up to 64 partitions are asked about it. REQUIRES: the size of the relation is set.
+ * and if the user may read the column, up to 64 partitions are asked about it. REQUIRES: the size of the relation is
+ * set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);

@@ -25,6 +25,7 @@
 
 #include "chunks/chunk_question.h"
 #include "chunks/chunk_scan.h"
+#include "index/estimate.h"
 #include "index/functions.h"
 #include "index/handler.h"
 #include "index/scan.h"
@@ -103,13 +104,21 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 
 /* ---------------------------------------------------------------------- partitions */
 
-/* Asks some partitions about the value, and returns the share of them that would be read. */
-static double
-share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison, Const *value)
+/* A question to some partitions. */
+typedef struct Sampling
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "PartitionScan estimate", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	int			samples = Min(list_length(parts->leaves), PARTITIONS_ASKED);
+	Oid			parent;
+	const PartitionScanParts *parts;
+	Expr	   *comparison;		/* its Vars have varno 1 */
+	const Const *value;
+	double		share;			/* the share of the partitions that would be read */
+} Sampling;
+
+static void
+ask_sample(void *argument)
+{
+	Sampling   *sampling = argument;
+	int			samples = Min(list_length(sampling->parts->leaves), PARTITIONS_ASKED);
 	Oid			oids[PARTITIONS_ASKED];
 	ChunkScan	scan;
 	ChunkVerdict verdict;
@@ -117,11 +126,9 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 	int			read = 0;
 
 	for (int i = 0; i < samples; i++)
-		oids[i] = sample(parts->leaves, i, samples);
-	comparison = copyObject(comparison);
-	ChangeVarNodes((Node *) comparison, rel->relid, 1, 0);
-	chunk_scan_begin_locked(&scan, table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock), comparison, value,
-							oids, samples);
+		oids[i] = sample(sampling->parts->leaves, i, samples);
+	chunk_scan_begin_locked(&scan, table_open(sampling->parent, NoLock), sampling->comparison, sampling->value, oids,
+							samples);
 	scan.index_clause.asker.explain_only = true;
 	chunk_use_cache(&scan);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
@@ -130,9 +137,26 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 		chunk_leave(&scan, chunk, &verdict);
 	}
 	chunk_scan_end(&scan);
+	sampling->share = samples > 0 ? (double) read / samples : 0;
+}
+
+/*
+ * Asks some partitions about the value, and returns the share of them that would be read. Returns a negative number if
+ * they cannot be asked, for instance because an index is damaged.
+ */
+static double
+share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison, Const *value)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "PartitionScan estimate", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	Sampling	sampling = {planner_rt_fetch(rel->relid, root)->relid, parts, copyObject(comparison), value};
+
+	ChangeVarNodes((Node *) sampling.comparison, rel->relid, 1, 0);
+	if (!bf_index_try(ask_sample, &sampling))
+		sampling.share = -1;
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
-	return samples > 0 ? (double) read / samples : 0;
+	return sampling.share;
 }
 
 /*
@@ -179,6 +203,14 @@ rows_of_value(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 		(any ? Max(sb_estimate_array_length(root, lsecond(sides)), 1) : 1);
 }
 
+static bool
+may_read_column(PlannerInfo *root, RelOptInfo *rel, Node *column)
+{
+	while (IsA(column, RelabelType))
+		column = (Node *) ((RelabelType *) column)->arg;
+	return partition_scan_may_read(root, planner_rt_fetch(rel->relid, root), castNode(Var, column)->varattno);
+}
+
 double
 partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
 						bool *known)
@@ -189,10 +221,20 @@ partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanP
 	double		count = list_length(parts->leaves);
 	double		rows;
 
-	*known = IsA(value, Const) && ActiveSnapshotSet();
+	/*
+	 * Privileges are checked only when the plan is executed. Before that the user must not learn from the indexes what
+	 * the column holds.
+	 */
+	*known = IsA(value, Const) && ActiveSnapshotSet() && may_read_column(root, rel, linitial(sides));
+	if (*known && ((Const *) value)->constisnull)
+		return 0;
 	if (*known)
-		return ((Const *) value)->constisnull ?
-			0 : count * share_to_read(root, rel, parts, comparison, (Const *) value);
+	{
+		double		share = share_to_read(root, rel, parts, comparison, (Const *) value);
+
+		if (share >= 0)
+			return count * share;
+	}
 	rows = rows_of_value(root, rel, parts, comparison);
 	return Min(rows, count);
 }
@@ -267,7 +309,7 @@ share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionSc
 
 	if (index != NULL)
 	{
-		expected = bf_index_expect(index, column, keys);
+		(void) bf_index_expect(index, column, keys, &expected);
 		index_close(index, NoLock);
 	}
 	table_close(partition, NoLock);

@@ -444,9 +444,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	return statement;
 }
 
-/* Has the user the privilege to read this column? (A statement in which rows may be hidden does not get the node.) */
-static bool
-may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
+bool
+partition_scan_may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column)
 {
 #if PG_VERSION_NUM >= 160000
 	Oid			user = getRTEPermissionInfo(root->parse->rteperminfos, rte)->checkAsUser;
@@ -473,7 +472,7 @@ give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, Variab
 	variable->statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid), Int16GetDatum(column),
 										   BoolGetDatum(true));
 	variable->freefunc = ReleaseSysCache;
-	variable->acl_ok = may_read(root, rte, column);
+	variable->acl_ok = partition_scan_may_read(root, rte, column);
 	return true;
 }
 

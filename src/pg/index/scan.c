@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/estimate.h"
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/keys.h"
@@ -143,22 +144,34 @@ expected_in_vain(const BfGeometry *geometry, int column, double items)
 	return -expm1(items * log1p(-Min(rate, 0.999)));
 }
 
-BfExpectation
-bf_index_expect(Relation index, AttrNumber column, double items)
+static void
+read_geometry(void *index)
 {
-	const BfGeometry *geometry = bf_index_geometry(index);
-	const BfLevel *lowest = &geometry->level[0];
-	const BfLevel *highest = &geometry->level[Max(geometry->levels, 1) - 1];
-	BfExpectation expected;
+	(void) bf_index_geometry(index);
+}
 
-	expected.in_vain = expected_in_vain(geometry, column - 1, items);
-	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+bool
+bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *expected)
+{
+	const BfGeometry *geometry;
+	const BfLevel *lowest;
+	const BfLevel *highest;
+
+	/* no error can be raised for a geometry that was read before */
+	if (index->rd_amcache == NULL && !bf_index_try(read_geometry, index))
+		return false;
+	geometry = bf_index_geometry(index);
+	lowest = &geometry->level[0];
+	highest = &geometry->level[Max(geometry->levels, 1) - 1];
+	expected->in_vain = expected_in_vain(geometry, column - 1, items);
+	expected->pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range :
+		BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	/*
 	 * One page is the meta page. Each item is looked up in all groups of the highest level, and in about one group of
 	 * the levels below.
 	 */
-	expected.pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
-	return expected;
+	expected->pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
+	return true;
 }
 
 bool

@@ -137,7 +137,8 @@ typedef struct BfExpectation
 	BlockNumber pages_per_range;
 } BfExpectation;
 
-extern BfExpectation bf_index_expect(Relation index, AttrNumber column, double items);
+/* Sets *expected. Returns false, and leaves *expected alone, if the index is damaged. */
+extern bool bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *expected);
 
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared.
