@@ -100,6 +100,29 @@ SELECT count(*) FROM log WHERE uid = -7;
 TRUNCATE log_30;
 SELECT count(*) FROM log WHERE uid = -7;
 
+-- Partitions that pruning rules out are not locked.
+SET streambloom.min_partition_scan_partitions = 2;
+CREATE TABLE tree (k int, u int) PARTITION BY LIST (k);
+CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
+CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2) PARTITION BY LIST (u);
+CREATE TABLE tree_2_1 PARTITION OF tree_2 FOR VALUES IN (1);
+CREATE TABLE tree_2_2 PARTITION OF tree_2 FOR VALUES IN (2);
+CREATE FUNCTION locked(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE query;
+	RETURN QUERY SELECT relname::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation WHERE pid = pg_backend_pid() AND relname LIKE 'tree%' AND relkind IN ('r', 'p') ORDER BY 1;
+END
+$$;
+SELECT * FROM locked('SELECT FROM tree WHERE k = 1');
+SELECT * FROM locked('SELECT FROM tree WHERE k = 2 AND u = 1');
+CREATE INDEX ON tree_1 USING bf (u);
+SELECT * FROM locked('SELECT FROM tree WHERE k = 2 AND u = 1');
+CREATE INDEX ON tree USING bf (u);
+SELECT * FROM locked('SELECT FROM tree WHERE k = 1 AND u = 1');
+SELECT * FROM locked('SELECT FROM tree WHERE k = 2 AND u = 1');
+SELECT compare('SELECT * FROM tree WHERE u = 1');
+SET streambloom.min_partition_scan_partitions = 10;
+
 -- Planning asks no index about a column that the user may not read.
 CREATE ROLE partition_scan_alike_user;
 GRANT USAGE ON SCHEMA partition_scan_alike TO partition_scan_alike_user;

@@ -94,6 +94,9 @@ make_query(ChunkReader *reader)
 
 #if PG_VERSION_NUM >= 160000
 	query->rteperminfos = pstate->p_rteperminfos;
+	linitial_node(RTEPermissionInfo, query->rteperminfos)->checkAsUser = reader->user;
+#else
+	rte->checkAsUser = reader->user;
 #endif
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;

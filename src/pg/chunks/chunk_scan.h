@@ -147,6 +147,7 @@ typedef struct ChunkReader
 	 * tableoid.
 	 */
 	List	   *columns;
+	Oid			user;			/* whose user mapping foreign chunks are read with; InvalidOid: the current user's */
 
 	/*
 	 * A function that returns more conditions which the rows must satisfy: a list of expressions. Their Vars have

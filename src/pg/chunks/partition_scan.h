@@ -127,8 +127,12 @@ extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmaps
 
 /* partition_scan_parts.c */
 
-/* Returns how many partitions with rows (leaf partitions) the table has, at all levels. */
-extern int	partition_scan_count(Relation parent);
+/*
+ * Returns how many partitions with rows (leaf partitions) the table has, at all levels, or a number of at least
+ * `enough` if there are so many. Locks none of them: pruning may rule them out, and then the query must not wait for
+ * them.
+ */
+extern int	partition_scan_count(Relation parent, int enough);
 
 /*
  * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Locks those that are left, and adds
@@ -218,7 +222,10 @@ extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr 
  */
 extern Oid	partition_scan_index_of(Oid parent, Oid partition, Index relid, Expr *comparison, AttrNumber *column);
 
-/* Has the table, or the first of its partitions (on any level), a bf index? */
+/*
+ * Has the table, or a leaf partition that stands for all of them, a bf index? Locks no partition, as
+ * partition_scan_count().
+ */
 extern bool partition_scan_has_index(Relation parent);
 
 /* partition_scan_paths.c */

@@ -18,6 +18,7 @@
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "utils/array.h"
 #include "utils/datum.h"
@@ -42,6 +43,7 @@ typedef struct PartitionScanState
 	List	   *pruning_values; /* ExprStates of their right sides */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
+	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
 	int64		pruned;			/* how many partitions all scans together have pruned */
@@ -128,6 +130,19 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 	}
 }
 
+/* Returns as which user the statement reads the table; InvalidOid for the current user. */
+static Oid
+user_of(const EState *estate, const CustomScan *plan)
+{
+	RangeTblEntry *rte = rt_fetch(plan->scan.scanrelid, estate->es_range_table);
+
+#if PG_VERSION_NUM >= 160000
+	return rte->perminfoindex == 0 ? InvalidOid : getRTEPermissionInfo(estate->es_rteperminfos, rte)->checkAsUser;
+#else
+	return rte->checkAsUser;
+#endif
+}
+
 static void
 partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -144,6 +159,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS),
 						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
 	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
+	state->user = user_of(estate, plan);
 	partition_scan_use_partitions(estate->es_query_cxt, state->partitions, state->count);
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
@@ -279,6 +295,7 @@ begin_scan(PartitionScanState *state)
 	memset(&state->reader, 0, sizeof state->reader);
 	state->reader.scan = &state->scan;
 	state->reader.columns = state->conditions.columns;
+	state->reader.user = state->user;
 	if (state->conditions.conditions != NIL)
 	{
 		state->conditions.context = state->scan.query_context;

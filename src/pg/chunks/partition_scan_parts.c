@@ -14,6 +14,7 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -24,6 +25,7 @@
 #include "partitioning/partprune.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "chunks/chunk_question.h"
@@ -45,33 +47,39 @@ typedef struct Finding
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
 } Finding;
 
-int
-partition_scan_count(Relation parent)
+/* Like partition_scan_count(), for a partitioned table that is not locked. */
+static int
+count_below(Oid table, int enough)
 {
-	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
-	int			count = partitions->nparts;
-	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
-	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
+	List	   *partitions = find_inheritance_children(table, NoLock);
 	int			leaves = 0;
+	ListCell   *cell;
 
 	check_stack_depth();
-	for (int i = 0; i < count; i++)
+	foreach(cell, partitions)
 	{
-		Relation	partition;
-
-		if (is_leaf[i])
-		{
+		if (leaves >= enough)
+			break;
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
+			leaves += count_below(lfirst_oid(cell), enough - leaves);
+		else
 			leaves++;
-			continue;
-		}
-		partition = chunk_try_open(oids[i]);
-		if (partition == NULL)
-			continue;
-		leaves += partition_scan_count(partition);
-		relation_close(partition, NoLock);
 	}
-	pfree(oids);
-	pfree(is_leaf);
+	list_free(partitions);
+	return leaves;
+}
+
+int
+partition_scan_count(Relation parent, int enough)
+{
+	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+	int			leaves = 0;
+
+	for (int i = 0; i < partitions->nparts; i++)
+		leaves += partitions->is_leaf[i];
+	for (int i = 0; i < partitions->nparts && leaves < enough; i++)
+		if (!partitions->is_leaf[i])
+			leaves += count_below(partitions->oids[i], enough - leaves);
 	return leaves;
 }
 

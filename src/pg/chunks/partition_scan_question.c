@@ -5,12 +5,17 @@
 
 #include "access/attmap.h"
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -133,32 +138,45 @@ partition_scan_is_answered(Oid parent_oid, Oid first, Index relid, Expr *compari
 	return result || OidIsValid(partition_scan_index_of(parent_oid, first, relid, comparison, &column));
 }
 
+/* Has the table an index with this access method? The table need not be locked: pg_index is read. */
+static bool
+has_index(Oid table, Oid method)
+{
+	Relation	indexes = table_open(IndexRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		result = false;
+
+	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(table));
+	scan = systable_beginscan(indexes, IndexIndrelidIndexId, true, NULL, 1, &key);
+	while (!result && HeapTupleIsValid(tuple = systable_getnext(scan)))
+		result = chunk_has_method(((Form_pg_index) GETSTRUCT(tuple))->indexrelid, method);
+	systable_endscan(scan);
+	table_close(indexes, AccessShareLock);
+	return result;
+}
+
 bool
 partition_scan_has_index(Relation parent)
 {
 	Oid			method = bf_index_am_oid();
-	PartitionDesc partitions;
-	List	   *indexes;
+	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+	List	   *below = partitions->nparts > 0 ? list_make1_oid(partitions->oids[0]) : NIL;
 	ListCell   *cell;
+	Oid			leaf = InvalidOid;
 
 	if (!OidIsValid(method))
 		return false;
-	indexes = RelationGetIndexList(parent);
-	foreach(cell, indexes)
+	foreach(cell, RelationGetIndexList(parent))
 		if (chunk_has_method(lfirst_oid(cell), method))
 			return true;
-	if (parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		return false;
-	partitions = RelationGetPartitionDesc(parent, true);
-	if (partitions->nparts > 0)
+	/* on each level, the first partition that is listed */
+	while (below != NIL)
 	{
-		Relation	first = chunk_try_open(partitions->oids[0]);
-		bool		result = first != NULL && partition_scan_has_index(first);
-
-		if (first != NULL)
-			table_close(first, NoLock);
-		return result;
+		leaf = linitial_oid(below);
+		below = get_rel_relkind(leaf) == RELKIND_PARTITIONED_TABLE ? find_inheritance_children(leaf, NoLock) : NIL;
 	}
-	return false;
+	return OidIsValid(leaf) && has_index(leaf, method);
 }
 

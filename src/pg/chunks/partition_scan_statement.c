@@ -196,8 +196,8 @@ obstacle_of_table(const RangeTblEntry *rte)
 	if (rte->tablesample != NULL)
 		return "TABLESAMPLE";
 	parent = table_open(rte->relid, NoLock);
-	count = partition_scan_count(parent);
-	if (count < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
+	count = partition_scan_use == PARTITION_SCAN_ALWAYS ? INT_MAX : partition_scan_count(parent, partition_scan_fewest);
+	if (count < partition_scan_fewest)
 		why = psprintf("%d partitions, fewer than streambloom.min_partition_scan_partitions", count);
 	else if (!partition_scan_has_index(parent))
 		why = "no bf index";
@@ -274,7 +274,7 @@ mark(List *entries)
 
 /*
  * Makes an entry of the range table for a partition. It exists for the lock that is taken when the plan is used
- * again.
+ * again. What kind of relation a leaf is makes no difference to that, so `relkind` says "table" for foreign tables too.
  */
 static RangeTblEntry *
 make_entry(Oid partition, char relkind, Alias *name)
@@ -305,6 +305,10 @@ add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
 		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_RELATION, name));
 	foreach(cell, parts->tables)
 		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_PARTITIONED_TABLE, name));
+#if PG_VERSION_NUM >= 180000
+	/* Entries that are not in this set may be left unlocked, because pruning at run time may rule them out. */
+	statement->unprunableRelids = bms_add_range(statement->unprunableRelids, first, list_length(statement->rtable));
+#endif
 	statement->relationOids = list_concat(list_concat(statement->relationOids, parts->leaves), parts->tables);
 	lfirst(list_nth_cell(parts->node->custom_private, PARTITION_SCAN_ENTRIES)) =
 		list_make3_int(first, list_length(parts->leaves), list_length(parts->tables));
