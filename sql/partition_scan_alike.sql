@@ -141,6 +141,20 @@ SELECT FROM log WHERE uid = ANY ('{0,100,200,300,400,500,600,700,800,900,1000}')
 RESET ROLE;
 SET client_min_messages = warning;
 
+-- min() and max(), which are planned twice, with a value that is not known
+SET plan_cache_mode = force_generic_plan;
+CREATE INDEX ON log (day);
+PREPARE last (bigint) AS SELECT max(day), min(day) FROM log WHERE uid = $1;
+PREPARE first (bigint) AS SELECT day FROM log WHERE uid = $1 ORDER BY day LIMIT 1;
+SELECT line FROM plan_lines('EXECUTE last (1)') line WHERE line LIKE '%PartitionScan%';
+EXECUTE last (1234);
+EXECUTE last (-7);
+EXECUTE last (-1);
+SELECT line FROM plan_lines('EXECUTE first (1)') line WHERE line LIKE '%PartitionScan%';
+EXECUTE first (1234);
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
 -- extended statistics of the whole table
 CREATE FUNCTION estimate(query text) RETURNS float LANGUAGE plpgsql AS $$
 DECLARE

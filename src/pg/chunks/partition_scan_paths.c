@@ -16,6 +16,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 
 /*
  * The costs of a question about one value, of each further value in it, of a look at the few pages that an index has
@@ -73,6 +74,21 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
+ * Is this the query that PostgreSQL makes of min() or max(), with ORDER BY and LIMIT 1? It is planned from a copy of
+ * the query, so the relation has the same number in both. PostgreSQL then compares the two plans.
+ */
+static bool
+is_of_min_or_max(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	const PlannerInfo *outer = root->parent_root;
+
+	return outer != NULL && outer->parse->hasAggs && !root->parse->hasAggs &&
+		list_length(root->parse->rtable) == list_length(outer->parse->rtable) &&
+		partition_scan_table_of(rt_fetch(rel->relid, outer->parse->rtable)) ==
+		partition_scan_table_of(rt_fetch(rel->relid, root->parse->rtable));
+}
+
+/*
  * Of the conditions that indexes can answer, returns the one for which the fewest partitions are expected to be read.
  * If none of them is good enough, the result has no condition, and *why is set. If indexes can answer none, the result
  * has no condition either, and *why is left alone.
@@ -106,7 +122,8 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 			*why = "the value is not known yet, and there are no statistics about the column";
 		else if (expected > most)
 			*why = psprintf("about %.0f of %d partitions are expected to have rows", expected, list_length(parts->leaves));
-		else if (!known && (root->parse->limitCount != NULL || root->parse->sortClause != NIL))
+		else if (!known && (root->parse->limitCount != NULL || root->parse->sortClause != NIL) &&
+				 !is_of_min_or_max(root, rel))
 			*why = "the value is not known yet, and the rows are sorted or limited";
 		else if (best.condition == NULL || expected < best.read)
 			best = (PartitionScanChoice) {condition, comparison, .keys = 1, .read = expected, .rows = -1};
