@@ -265,4 +265,15 @@ END
 $$;
 SELECT count(*) FROM suspects;
 
+-- A statement of a function that runs in a parallel worker: the keys are collected there, too.
+CREATE FUNCTION asked() RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$
+BEGIN
+	RETURN (SELECT string_agg(line, ' ') FROM plan('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid)', true) line WHERE line ~ 'Partitions (Skipped|Read):');
+END
+$$;
+SET max_parallel_workers_per_gather = 1;
+SELECT set_config(CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END, 'on', false);
+EXPLAIN (COSTS OFF) SELECT asked();
+SELECT asked();
+
 DROP SCHEMA partition_scan_joins CASCADE;

@@ -4,12 +4,13 @@
  */
 #include "chunks/chunk_skip_state.h"
 
-#include "access/parallel.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+
+#include "chunks/finished_plan.h"
 
 static Node *chunk_skip_create(CustomScan *plan);
 static void chunk_skip_begin(CustomScanState *node, EState *estate, int eflags);
@@ -97,7 +98,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 
-	state->stands_aside = !chunk_skip_enabled || estate->es_epq_active != NULL || IsParallelWorker() ||
+	state->stands_aside = !chunk_skip_enabled || estate->es_epq_active != NULL || finished_is_sent_by_leader(estate) ||
 		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
 	if (state->stands_aside)
 	{

@@ -1,12 +1,20 @@
 /* finished_plan.c: what ChunkSkip and JoinSkip share when they put nodes into finished plans (see finished_plan.h). */
 #include "chunks/finished_plan.h"
 
+#include "access/parallel.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+
+bool
+finished_is_sent_by_leader(const EState *estate)
+{
+	/* The leader sends no OIDs of relations, because a worker cannot plan again (ExecSerializePlan()). */
+	return IsParallelWorker() && estate->es_plannedstmt->relationOids == NIL;
+}
 
 /* ------------------------------------------------------------------- a new node */
 

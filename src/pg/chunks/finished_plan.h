@@ -7,6 +7,7 @@
 
 #include "base/compat.h"
 
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
@@ -20,6 +21,12 @@ typedef struct FinishedStatement
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
 	Bitmapset  *by_leader;		/* plan_ids of those sub-plans met so far that the leader alone runs */
 } FinishedStatement;
+
+/*
+ * Is this the execution of a plan that a parallel worker got from its leader? A worker also executes statements of
+ * functions, which it has planned itself.
+ */
+extern bool finished_is_sent_by_leader(const EState *estate);
 
 /*
  * Makes a node above the plan `below`. The node passes the rows of this plan on as they are, and does whatever its

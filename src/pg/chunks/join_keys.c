@@ -6,7 +6,6 @@
 #include "chunks/join_skip.h"
 
 #include "access/detoast.h"
-#include "access/parallel.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -24,6 +23,7 @@
 #include "base/call.h"
 #include "base/item.h"
 #include "base/memory.h"
+#include "chunks/finished_plan.h"
 #include "chunks/join_keys.h"
 
 /* A set begins with room for this many keys. */
@@ -312,7 +312,7 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(outerPlanState(node), &node->ss.ps.resultopsfixed);
 
-	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || IsParallelWorker() ||
+	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || finished_is_sent_by_leader(estate) ||
 		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
 	if (state->stands_aside)
 		return;
