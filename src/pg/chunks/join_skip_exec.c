@@ -8,7 +8,6 @@
 #include "chunks/join_skip.h"
 
 #include "access/heapam.h"
-#include "access/parallel.h"
 #include "access/tableam.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -24,6 +23,7 @@
 
 #include "base/item.h"
 #include "chunks/ask.h"
+#include "chunks/finished_plan.h"
 #include "chunks/join_keys.h"
 
 /* A set of keys, and what an index of the table said about it. */
@@ -370,7 +370,7 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(outerPlanState(node), &node->ss.ps.resultopsfixed);
 
-	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || IsParallelWorker() ||
+	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || finished_is_sent_by_leader(estate) ||
 		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
 	if (state->stands_aside)
 		return;
