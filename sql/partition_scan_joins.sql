@@ -160,7 +160,7 @@ SELECT query, compare(query) FROM unnest(ARRAY[
 -- several batches, and too many keys for the node
 SET work_mem = '64kB';
 SELECT query, compare(query, 'always') FROM unnest(ARRAY[
-	'SELECT l.v, m.filler FROM log l JOIN (SELECT 1000 + uid % 3 AS uid, filler FROM many WHERE n < 40) m USING (uid)',
+	'SELECT l.v, m.filler FROM log l JOIN (SELECT 1000 + uid % 3 AS uid, filler || '''' AS filler FROM many WHERE n < 40 OFFSET 0) m USING (uid)',
 	'SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM log l JOIN (SELECT o.uid + uid % 3 AS uid, filler FROM many WHERE n < 20 OFFSET 0) m USING (uid) OFFSET 0) c'
 	]) query;
 RESET work_mem;
