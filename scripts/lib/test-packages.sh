@@ -68,14 +68,18 @@ page_block() {
 		<$file> =~ /<!-- newcomer: \Q$name\E -->\n\n```\n(.*?)```/s ? print $1 : die "$page has no commands \"$name\"\n"' "$repository/docs/$1" "$2"
 }
 
-# installs ROOT: installs the package with the commands of docs/operations.md. The system has no lists of packages yet,
-# like an image of a container.
+# installs ROOT SUITE: installs the package with the commands of docs/operations.md. The system has no lists of packages
+# yet, like an image of a container, and apt does not prefer experimental, as it does not on a reader's machine.
 installs() {
-	local root=$1 commands
-	commands=$(page_block operations.md package) || return
+	local root=$1 name=package commands preferences=$1/etc/apt/preferences.d/postgresql status=0
+	[[ $2 != experimental ]] || name='package from experimental'
+	commands=$(page_block operations.md "$name") || return
 	find "$root/var/lib/apt/lists" -type f -delete
 	printf 'APT::Get::Assume-Yes "true";\n' >"$root/etc/apt/apt.conf.d/99yes"
-	in_system "$root" sh -euc "${commands//postgresql-15-/postgresql-*-}"
+	[[ ! -e $preferences ]] || mv "$preferences" "$root/root/preferences" || return
+	in_system "$root" sh -euc "${commands//postgresql-15-/postgresql-*-}" || status=$?
+	[[ ! -e $root/root/preferences ]] || mv "$root/root/preferences" "$preferences" || return
+	return "$status"
 }
 
 # Succeeds if every link between pages of a package leads to a file of that package.
@@ -185,7 +189,7 @@ one_suite() {
 	cp -r "$build/packages" "$clean/packages"
 	# All checks from here on need the package.
 	local began=$SECONDS
-	verdict "$name: the package installs in a clean system" installs "$clean"
+	verdict "$name: the package installs in a clean system" installs "$clean" "$name"
 	verdict "$name: a new user loads a log in JSON lines as docs/logs.md says, and gets answers" types_json "$clean"
 	printf '      | %s: from the clean system to the answers in %d s\n' "$name" $((SECONDS - began))
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
