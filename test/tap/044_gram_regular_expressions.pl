@@ -41,7 +41,8 @@ sub literals
 }
 
 my @literals = map { "'$_'" } '(ab)*c', '(?:abcd)+?ef', 'abc(?=def)', 'abc(?<!x)def', 'a{,3}', 'abc{1,2}def', '[[:<:]]abcd[[:>:]]', '[^[:space:]]+abcd', '\\Aabcd\\Z', '(a)(b)\\2', 'ab\\cdef', '\\u0061bcd', 'abc\\Bdef', '[a\\]bc]def', '[]a]bcd',
-	'a|abcd|', 'abcd(|e)fgh', '((a|b)cd(e|f))', 'abcd.*?efgh$', '^abcd', '(^abcd|efgh$)', 'abc\\_def', '[[.hyphen.]]abcd', '[[=a=]]bcd', 'x{0}abcd', '(?#comment)abcd', 'ab c d', 'a\\b';
+	'a|abcd|', 'abcd(|e)fgh', '((a|b)cd(e|f))', 'abcd.*?efgh$', '^abcd', '(^abcd|efgh$)', 'abc\\_def', '[[.hyphen.]]abcd', '[[=a=]]bcd', 'x{0}abcd', '(?#comment)abcd', 'ab c d', 'a\\b',
+	'[\\c]]abcdefgh', '[\\c\\|x]abcdefgh', '[\\c[:]|x:]y]abcdefgh', '[a\\c]bcdefgh';
 if ($source eq '') { diag('STREAMBLOOM_PG_SOURCE is not set: PostgreSQL\'s own tests are left out'); }
 else
 {
@@ -109,6 +110,8 @@ $db->sql(<<'SQL');
 CREATE TABLE lines (id serial, line text) WITH (fillfactor = 10, autovacuum_enabled = off);
 INSERT INTO lines (line) SELECT t FROM (SELECT pattern AS t, id FROM patterns UNION ALL SELECT 'x' || pattern || 'yz', id FROM patterns UNION ALL SELECT upper(pattern) || E'\n' || pattern, id FROM patterns) texts ORDER BY id;
 INSERT INTO lines (line) SELECT repeat(t, n) FROM unnest(ARRAY['abcd', 'abc', 'abcdefgh', 'ABCD', 'aab', 'ef gh', 'abcdabcdef']) t, generate_series(1, 3) n;
+-- \c] in a set is the character 29, \c\ is 28, and \c[ is 27.
+INSERT INTO lines (line) SELECT chr(c) || t FROM generate_series(27, 29) c, unnest(ARRAY['', 'abcdefgh', 'bcdefgh']) t;
 CREATE INDEX ON lines USING bf (line gram_ops (n = 3, false_positive_rate = 0.001)) WITH (pages_per_range = 1);
 ANALYZE lines;
 SQL

@@ -4,7 +4,7 @@
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
  * nothing is required. These parts are not understood: a backward reference; an escape for a character other than \t,
- * \n, \r, \f and \v, such as \x41; an option that changes the syntax or the meaning of a newline; the option i if the
+ * \n, \r, \f and \v, such as \x41, outside a set, and \c in a set; an option that changes the syntax or the meaning of a newline; the option i if the
  * grams are not folded; more than 100 parentheses inside each other; a count above 255; and most of what PostgreSQL
  * refuses as an error. The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
@@ -429,7 +429,8 @@ private:
 			if (*at_ == '\\')
 			{
 				at_++;
-				if (at_ == end_)
+				/* Any character can follow \c, also the ] that would end the set. */
+				if (at_ == end_ || *at_ == 'c')
 					return false;
 			}
 			else if (*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':'))
