@@ -234,5 +234,14 @@ WITH RECURSIVE deep(depth, query) AS (
 	SELECT depth + 1, format('SELECT host FROM (%s OFFSET 0) q WHERE host <> %L', query, depth) FROM deep WHERE depth < 40)
 SELECT skips(format('SELECT l.id FROM big l JOIN (%s) s USING (host)', query)) FROM deep WHERE depth = 40;
 
+-- A table without pages: no index is asked, and no scan begins. SERIALIZABLE needs a lock all the same.
+CREATE TABLE nothing_yet (host text);
+CREATE INDEX ON nothing_yet USING bf (host);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT plan_of('SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host)');
+SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host);
+SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'nothing_yet'::regclass AND pid = pg_backend_pid();
+COMMIT;
+
 DROP SCHEMA join_skip CASCADE;
 DROP ROLE join_skip_reader;

@@ -4,9 +4,9 @@
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
  * nothing is required. These parts are not understood: a backward reference; an escape for a character other than \t,
- * \n, \r, \f and \v, such as \x41, outside a set, and \c in a set; an option that changes the syntax or the meaning of a newline; the option i if the
- * grams are not folded; more than 100 parentheses inside each other; a count above 255; and most of what PostgreSQL
- * refuses as an error. The rest is read like this:
+ * \n, \r, \f and \v, such as \x41, outside a set, and \c in a set; an option that changes the syntax or the meaning of
+ * a newline; the option i if the grams are not folded; more than 100 parentheses inside each other; a count above 255;
+ * and most of what PostgreSQL refuses as an error. The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.

@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -200,6 +201,8 @@ decide(JoinSkipState *state)
 	state->spans.count = state->spans.pages = 0;
 	if (pages > 0)
 		bf_index_add_span(&state->spans, 0, pages);
+	else
+		PredicateLockRelation(heap, estate->es_snapshot);	/* no index is asked, and no scan begins */
 	for (int i = 0; i < state->count && state->spans.count > 0; i++)
 	{
 		KeyQuestion *question = &state->questions[i];
