@@ -243,5 +243,12 @@ SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host);
 SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'nothing_yet'::regclass AND pid = pg_backend_pid();
 COMMIT;
 
+-- A key that PostgreSQL does not evaluate where the key before it is NULL is not evaluated by the node either.
+CREATE TABLE doubtful (host text, z int);
+INSERT INTO doubtful VALUES ('h40', 2), (NULL, 0);
+ANALYZE doubtful;
+SELECT count(*) FROM big l JOIN doubtful s ON l.host = s.host AND l.n = 80 / s.z;
+SELECT skips('SELECT l.id FROM big l JOIN doubtful s ON l.host = s.host AND l.n = 80 / s.z');
+
 DROP SCHEMA join_skip CASCADE;
 DROP ROLE join_skip_reader;

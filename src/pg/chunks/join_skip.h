@@ -39,6 +39,13 @@ extern bool join_skip_enabled;
 #define JOIN_MOST_VALUE_BYTES (1024 * 1024)
 
 /*
+ * May the inner side of a hash join's clause be collected? `number` counts the clauses of the join from 0. Of a row
+ * with a key that is NULL, PostgreSQL does not evaluate the keys after it. So all but the first key must be such that
+ * evaluating them cannot raise an error: columns, constants and parameters.
+ */
+extern bool join_skip_may_collect(const Node *key, int number);
+
+/*
  * In the CustomScan JoinKeys, lefttree is the input of Hash, custom_exprs has the expressions of the keys, and
  * custom_private has these lists:
  */

@@ -480,13 +480,22 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	{
 		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
 
-		if (!contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
+		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) &&
+			!contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
 			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
 	}
 	if (source.parameter < 0)
 		return;
 	add_join_keys(innerPlan(join), &source);
 	let_hash_go_first(join);
+}
+
+bool
+join_skip_may_collect(const Node *key, int number)
+{
+	while (IsA(key, RelabelType))
+		key = (const Node *) ((const RelabelType *) key)->arg;
+	return number == 0 || IsA(key, Var) || IsA(key, Const) || IsA(key, Param);
 }
 
 static bool

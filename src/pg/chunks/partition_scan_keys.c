@@ -202,7 +202,7 @@ choose_clause(PlannerInfo *root, PartitionScanTable *table, PartitionScanParts *
 		PartitionScanChoice choice = {clause};
 		const char *why;
 
-		if (comparison == NULL ||
+		if (comparison == NULL || !join_skip_may_collect(inner, foreach_current_index(cell)) ||
 			!partition_scan_is_answered(table->parent, linitial_oid(parts->leaves), parts->rel->relid, comparison))
 			continue;
 		if (!expect(root, parts, comparison, estimate_num_groups(root, list_make1(inner), inner_rows, NULL, NULL),
