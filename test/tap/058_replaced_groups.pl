@@ -80,6 +80,45 @@ subtest 'rows were deleted' => sub {
 	cmp_ok($after, '<=', 1.3 * $db->sql("SELECT pages('gone_bf')"), 'the new group is about as large as one that is built');
 };
 
+# The server is in parallel mode while such a VACUUM cleans up indexes, and may then assign no transaction id.
+subtest 'VACUUM with parallel workers' => sub {
+	my $vacuum = 'SET min_parallel_index_scan_size = 0; VACUUM (VERBOSE, PARALLEL 2) wide';
+
+	$db->sql("CALL make('wide'); CREATE INDEX ON wide (i); CREATE INDEX ON wide (i); DELETE FROM wide WHERE i % 20 <> 0");
+	foreach my $round (1 .. 4)
+	{
+		my ($code, undef, $err) = $db->try($vacuum);
+		is($code, 0, "VACUUM $round ends without an error") or diag($err);
+		like($err, qr/launched \d+ parallel vacuum worker/, 'it was a parallel one');
+	}
+	is_right('wide', 'after parallel VACUUMs');
+	my $used = $db->sql("SELECT pages('wide_bf') + 3");
+	cmp_ok($db->sql("SELECT size('wide_bf')"), '>', $used, 'the groups were moved, and free pages are at the end of the file');
+	$db->sql('VACUUM (PARALLEL 0) wide');
+	cmp_ok($db->sql("SELECT size('wide_bf')"), '<=', $used, 'a VACUUM that is not parallel gives them back');
+
+	# Up to PostgreSQL 17, no subtransaction can begin in parallel mode.
+	$db->sql(<<'SQL');
+CREATE FUNCTION with_subtransaction(i integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN i;
+EXCEPTION WHEN division_by_zero THEN
+	RETURN NULL;
+END $$;
+CREATE INDEX wide_expression ON wide USING bf (with_subtransaction(i));
+SELECT bf_desummarize_range('wide_expression', 0);
+SQL
+	my ($code, undef, $err) = $db->try($vacuum);
+	if ($code != 0)
+	{
+		like($err, qr/during a parallel operation/, 'an expression that begins a subtransaction fails');
+		like($err, qr/VACUUM \(PARALLEL 0\)/, 'and the error says which VACUUM works');
+		unlike($err, qr/DROP INDEX/, 'not that the index is to be dropped');
+		$db->sql('VACUUM (PARALLEL 0) wide');
+	}
+	is($db->sql("SELECT bool_and(summarized > 0) FROM bf_index_stats('wide_expression')"), 't', 'the range is summarized');
+};
+
 subtest 'the first ranges were fuller than all others' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE uneven (i integer, tags integer[]) WITH (autovacuum_enabled = off);

@@ -267,7 +267,9 @@ add_error_context(void *argument)
 	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
 			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
 			   RelationGetRelationName(reader->heap), reader->index_name);
-	if (reader->drop_command != NULL && is_failure(geterrcode()))
+	if (reader->drop_command != NULL && IsInParallelMode() && geterrcode() == ERRCODE_INVALID_TRANSACTION_STATE)
+		errcontext("an expression or predicate of this index does what is not allowed while VACUUM has parallel workers; VACUUM (PARALLEL 0) has none");
+	else if (reader->drop_command != NULL && is_failure(geterrcode()))
 		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
 				   reader->drop_command);
 }

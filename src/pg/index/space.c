@@ -9,6 +9,7 @@
  */
 #include "index/space.h"
 
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/storage.h"
 #include "storage/lmgr.h"
@@ -155,6 +156,12 @@ bf_index_cut_off(Relation index)
 	BlockNumber end = bf_index_current_geometry(index)->end_block;
 	BlockNumber blocks = RelationGetNumberOfBlocks(index);
 
+	/*
+	 * An AccessExclusiveLock is logged with the transaction id of its holder. While VACUUM has parallel workers, no
+	 * transaction id can be assigned, so the pages are left to a VACUUM without workers.
+	 */
+	if (IsInParallelMode())
+		return;
 	if (blocks <= end || blocks - end < Max(LEAST_PAGES, blocks * LEAST_SHARE) ||
 		!ConditionalLockRelation(index, AccessExclusiveLock))
 		return;
