@@ -112,16 +112,19 @@ RESET streambloom_test.fails;
 DROP TABLE "odd schema".fails;
 DROP SCHEMA "odd schema";
 
--- an expression that calls a function which summarizes
+-- an expression that calls a function which summarizes, or one which makes the range unsummarized again
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF current_setting('streambloom_test.nested', true) = 'on' THEN PERFORM public.bf_summarize_new_values('public.t_bf'); END IF;
+	IF current_setting('streambloom_test.nested', true) = 'desummarize' THEN PERFORM public.bf_desummarize_range('public.nested_bf', 0); END IF;
 	RETURN $1;
 END $$;
 CREATE INDEX nested_bf ON nested USING bf (from_within(v)) WITH (pages_per_range = 1);
 INSERT INTO nested VALUES (1);
 SET streambloom_test.nested = on;
+SELECT error_of('SELECT bf_summarize_new_values(''nested_bf'')');
+SET streambloom_test.nested = desummarize;
 SELECT error_of('SELECT bf_summarize_new_values(''nested_bf'')');
 RESET streambloom_test.nested;
 SELECT bf_summarize_new_values('nested_bf');
@@ -138,3 +141,31 @@ CREATE INDEX rates_short ON rates USING bf (v) WITH (fpr = 0.1);
 CREATE INDEX rates_class ON rates USING bf (v int4_ops (fpr = 0.1));
 SELECT i, (SELECT false_positive_rate FROM bf_index_stats(i) LIMIT 1), pg_relation_size(i) = pg_relation_size('rates_long') AS same_size FROM unnest('{rates_long,rates_short,rates_class}'::regclass[]) i;
 DROP TABLE rates;
+
+-- VACUUM finds an index whose CREATE INDEX CONCURRENTLY failed at its end. Expressions of other indexes keep their search_path. (From
+-- PostgreSQL 17 on VACUUM itself runs them with another one.)
+CREATE TABLE left_over (i integer) WITH (autovacuum_enabled = off);
+INSERT INTO left_over SELECT generate_series(1, 5000);
+CREATE FUNCTION with_path(i integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_setting('server_version_num')::integer < 170000 AND current_setting('search_path') !~ 'public' THEN RAISE 'search_path is %', current_setting('search_path'); END IF;
+	RETURN i;
+END $$;
+CREATE FUNCTION fails_at_the_end(i integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('public.left_over_bf') AND indisready) THEN RAISE 'this row is not entered'; END IF;
+	RETURN i;
+END $$;
+CREATE INDEX left_over_brin ON left_over USING brin (with_path(i)) WITH (pages_per_range = 1);
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY left_over_bf ON left_over USING bf (fails_at_the_end(i));
+\set VERBOSITY default
+SELECT indisready, indisvalid FROM pg_index WHERE indexrelid = 'left_over_bf'::regclass;
+CREATE OR REPLACE FUNCTION fails_at_the_end(i integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT i';
+SET search_path = public, pg_temp;
+INSERT INTO left_over SELECT generate_series(1, 5000);
+DELETE FROM left_over WHERE i % 2 = 0;
+VACUUM (INDEX_CLEANUP on) left_over;
+RESET search_path;
+DROP TABLE left_over;
+DROP FUNCTION with_path, fails_at_the_end;

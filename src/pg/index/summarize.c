@@ -377,6 +377,15 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 	BfGroupLines lines;
 	uint32		range;
 
+	/*
+	 * A session that summarizes holds the lock which keeps other summarizers away, and so could take it again. It
+	 * would mark the range as summarized although rows were written meanwhile that were not added to it.
+	 */
+	if (summarizing)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot make ranges of index \"%s\" unsummarized from within an index expression",
+						RelationGetRelationName(index))));
 	if (pages_per_range == 0 || block / pages_per_range >= geometry->level[level].covered)
 		return false;
 	bf_index_find_group(geometry, level, block / pages_per_range, &group);

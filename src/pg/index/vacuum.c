@@ -9,6 +9,7 @@
 #include "access/transam.h"
 #include "catalog/index.h"
 #include "commands/vacuum.h"
+#include "storage/proc.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 
@@ -28,11 +29,16 @@
  * commands wait for all snapshots that see such rows, but not for those of standbys. So the standby horizon is raised
  * to the next transaction id. The transactions that deleted these rows have smaller ids, so a snapshot of a standby
  * whose xmin is the horizon or greater does not see these rows.
+ *
+ * If such a command fails while it validates, its index stays ready and not valid. VACUUM calls this function for it
+ * as for any index.
  */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
-	if (info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
+	const bool	in_vacuum = (MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+
+	if (!in_vacuum && info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
 	{
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
