@@ -185,6 +185,18 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 			}
 }
 
+TEST(Sizes, TheLastGroupOfTheLargestTableEndsWithTheLastRange)
+{
+	/* with one page for each range, a heap has up to UINT32_MAX ranges; their number must fit into 32 bits */
+	EXPECT_EQ(bf_index_group_to_grow(0, 4294967250, 44), 45u);
+	for (uint32_t first = UINT32_MAX - 300; first < UINT32_MAX; first++)
+	{
+		const uint32_t size = bf_index_group_to_grow(0, first, 1);
+		EXPECT_GE(size, 1u);
+		EXPECT_LE(uint64_t{first} + size, UINT32_MAX) << first;
+	}
+}
+
 TEST(Sizes, AtMostHalfOfALevelWaitsForRangesToCome)
 {
 	for (uint32_t at_once : {1u, 2u, 5u, 20u})

@@ -426,8 +426,8 @@ fills_pages(uint32_t ranges)
 	return 6 * BF_POSITIONS(ranges) * ranges * SB_BF_LINE >= 5 * BF_PAGE_SPACE;
 }
 
-uint32_t
-bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
+static uint32_t
+size_of_group_to_grow(int level, uint32_t first, uint32_t available)
 {
 	const uint32_t *ends = level == 0 ? ends_on_level_0 : ends_above;
 	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
@@ -447,4 +447,13 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))
 			size = ends[i] - inside;
 	return size;
+}
+
+uint32_t
+bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
+{
+	const uint32_t size = size_of_group_to_grow(level, first, available);
+
+	/* With one page for each range, the largest heap has UINT32_MAX ranges. Their number must not become greater. */
+	return LESSER(size, UINT32_MAX - first);
 }

@@ -187,7 +187,7 @@ extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_coun
  * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
  * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
  * level's ranges are still to come. On the other levels they have 2, 6, 15, 40 and 62. If more ranges are available
- * at once, they get larger groups.
+ * at once, they get larger groups. REQUIRES: first < UINT32_MAX. The group ends at UINT32_MAX at the latest.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
 
