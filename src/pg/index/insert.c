@@ -126,16 +126,32 @@ is_still_wanted(const Pages *all, const BfPageAdditions *one)
 		is_wanted(all, (BfFilterPage *) PageGetContents(page), one);
 }
 
-/* Adds the items to the pages that have been collected, and begins to collect anew. */
+/*
+ * Locks pages exclusively, from page `first` on. Returns the end of those that are locked (exclusive): the first page
+ * that another session has locked, but not before first + 1.
+ *
+ * It waits for the first page only, while no other page is locked. The others may belong to the directory by now, and
+ * who changes that locks its pages in an order of their own. If both sessions waited, each could wait for the other.
+ */
+static int
+lock_pages(const Pages *all, int first)
+{
+	int			end = first + 1;
+
+	LockBuffer(all->pages[first].buffer, BUFFER_LOCK_EXCLUSIVE);
+	while (end < all->count && ConditionalLockBuffer(all->pages[end].buffer))
+		end++;
+	return end;
+}
+
+/* Adds the items to the pages from `first` to `end` (exclusive), which are locked, and gives these pages back. */
 static void
-add_to_pages(Relation index, Pages *all)
+add_to_locked_pages(Relation index, const Pages *all, int first, int end)
 {
 	BfPageAdditions wanted[MAX_GENERIC_XLOG_PAGES];
 	int			count = 0;
 
-	for (int i = 0; i < all->count; i++)
-		LockBuffer(all->pages[i].buffer, BUFFER_LOCK_EXCLUSIVE);
-	for (int i = 0; i < all->count; i++)
+	for (int i = first; i < end; i++)
 		if (is_still_wanted(all, &all->pages[i]))
 			wanted[count++] = all->pages[i];
 	if (count > 0)
@@ -144,8 +160,19 @@ add_to_pages(Relation index, Pages *all)
 		bf_index_see_additions(all->seen, number_of(all, &wanted[i]),
 								(BfFilterPage *) PageGetContents(BufferGetPage(wanted[i].buffer)), all->range,
 								wanted[i].additions, wanted[i].count);
-	for (int i = 0; i < all->count; i++)
+	for (int i = first; i < end; i++)
 		UnlockReleaseBuffer(all->pages[i].buffer);
+}
+
+/* Adds the items to the pages that have been collected, and begins to collect anew. */
+static void
+add_to_pages(Relation index, Pages *all)
+{
+	for (int first = 0, end; first < all->count; first = end)
+	{
+		end = lock_pages(all, first);
+		add_to_locked_pages(index, all, first, end);
+	}
 	all->count = 0;
 }
 
