@@ -89,6 +89,7 @@ SELECT tbf_rollup_drop('w');
 SELECT error_of($$UPDATE tbf_rollup SET tiers = '{day,week,month}'$$), error_of($$UPDATE tbf_rollup SET zone = 'Europe/Berlin'$$), error_of($$UPDATE tbf_rollup SET group_columns = '{n}'$$);
 SELECT error_of($$UPDATE tbf_rollup SET keep = '{2 days,1 day,null}'$$), error_of($$UPDATE tbf_rollup SET lateness = '-1 day'$$), error_of($$UPDATE tbf_rollup SET top = 0$$);
 SELECT error_of($$UPDATE tbf_rollup SET folded = '{}'$$);
+SELECT error_of($$UPDATE tbf_rollup SET folded = array_fill(timestamptz '294276-12-31', '{3}')$$), error_of($$UPDATE tbf_rollup SET counted_to = 'infinity'$$);
 CREATE VIEW no_table AS SELECT 1;
 SELECT error_of($$INSERT INTO tbf_rollup SELECT (jsonb_populate_record(r, '{"rollup": "no_table"}')).* FROM tbf_rollup r$$);
 DROP VIEW no_table;
@@ -127,7 +128,7 @@ CALL tbf_rollup_refresh('r');
 ALTER TABLE log ALTER url TYPE text;
 DROP TABLE log;
 CALL tbf_rollup_refresh('r');
-SELECT next_step FROM tbf_rollups;
+SELECT source, next_step FROM tbf_rollups;
 SELECT item, hits_from FROM tbf_rollup_top('r', weight => '1');
 SELECT tbf_rollup_drop('r');
 -- a roll-up whose table was dropped by hand leaves nothing behind
@@ -136,8 +137,23 @@ SELECT tbf_rollup_create('r', 'log', 'url', 'at');
 DROP TABLE r;
 SELECT count(*) FROM tbf_rollups;
 SELECT tbf_rollup_create('r2', 'log', 'url', 'at');
-SELECT count(*) FROM tbf_rollup;
+SELECT count(*) FROM tbf_rollup_definitions;
 SELECT tbf_rollup_drop('r2');
+SELECT count(*) FROM tbf_rollup_definitions;
+-- a grouping column is renamed
+CREATE TABLE visits (at timestamptz, site text, url text);
+INSERT INTO visits VALUES ('2024-01-01 12:00', 's', '/');
+SELECT tbf_rollup_create('by_site', 'visits', 'url', 'at', group_by => '{site}');
+CALL tbf_rollup_refresh('by_site');
+ALTER TABLE visits RENAME site TO host;
+INSERT INTO visits VALUES ('2024-01-01 12:01', 's', '/');
+CALL tbf_rollup_refresh('by_site');
+CREATE VIEW visits_of_sites AS SELECT at, host AS site, url FROM visits;
+UPDATE tbf_rollup SET source = 'visits_of_sites' WHERE rollup = 'by_site'::regclass;
+CALL tbf_rollup_refresh('by_site');
+SELECT groups, sum(hits) FROM by_site GROUP BY groups;
+SELECT tbf_rollup_drop('by_site');
+DROP TABLE visits CASCADE;
 
 -- hostile names
 CREATE SCHEMA "eve's ""%I$1";
@@ -193,14 +209,26 @@ CALL tbf_rollup_refresh('r');
 SET ROLE streambloom_reader;
 SELECT sqlstate_of($$SELECT * FROM tbf_rollup_top('r')$$), (SELECT count(*) FROM tbf_rollups);
 CALL tbf_rollup_refresh('r');
-SELECT error_of($$UPDATE tbf_rollup SET item = 'evil()'$$), error_of($$DELETE FROM tbf_rollup$$);
-SELECT error_of($$INSERT INTO tbf_rollup SELECT * FROM tbf_rollup$$);
-SELECT sqlstate_of($$SELECT tbf_rollup_drop('r')$$), sqlstate_of($$TRUNCATE tbf_rollup$$);
+UPDATE tbf_rollup SET item = 'evil()';
+SELECT error_of($$DELETE FROM tbf_rollup$$), sqlstate_of($$UPDATE tbf_rollup_definitions SET item = 'evil()'$$), sqlstate_of($$DELETE FROM tbf_rollup_definitions$$);
+SELECT error_of($$INSERT INTO tbf_rollup VALUES ('r', 'log', 'evil()', 'at', NULL, NULL, '{}', '{day}', '{NULL}', '0', 1, 'UTC', NULL, '{-infinity}')$$);
+SELECT error_of($$SELECT tbf_rollup_drop('r')$$), error_of($$INSERT INTO tbf_rollup_dropped VALUES ('r')$$);
+SELECT sqlstate_of($$TRUNCATE tbf_rollup_definitions$$);
+-- Nobody learns from the definition of a roll-up what he may not read, not even by a function that the planner calls
+-- first.
+CREATE FUNCTION pg_temp.tell(item text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told: %', item; RETURN true; END $$;
+SELECT error_of($$SELECT FROM tbf_rollup_definitions$$), error_of($$SELECT tbf_rollup_definition('r')$$), error_of($$SELECT tbf_rollup_own_definition('r', false)$$);
+SELECT (SELECT count(*) FROM tbf_rollup WHERE pg_temp.tell(item)), (SELECT count(*) FROM tbf_rollups WHERE pg_temp.tell(item));
+DROP FUNCTION pg_temp.tell(text);
 SET ROLE streambloom_owner;
 GRANT SELECT ON r TO streambloom_reader;
 SET ROLE streambloom_reader;
 SELECT item, hits_from, hits_to FROM tbf_rollup_top('r');
 SELECT rollup, owner FROM tbf_rollups;
+-- who may only read locks nothing that a refresh, or a question of others, would wait for
+SELECT (SELECT count(*) FROM (SELECT FROM tbf_rollup FOR UPDATE) s), (SELECT count(*) FROM (SELECT FROM tbf_rollup FOR KEY SHARE) s), sqlstate_of($$SELECT FROM tbf_rollups FOR KEY SHARE$$);
+SELECT relation, mode, sqlstate_of(format('LOCK TABLE %s IN %s MODE', relation, mode)) FROM unnest('{tbf_rollup,tbf_rollups,tbf_rollup_definitions,tbf_rollup_dropped}'::text[]) relation,
+	unnest('{SHARE,SHARE ROW EXCLUSIVE,EXCLUSIVE,ACCESS EXCLUSIVE}'::text[]) mode ORDER BY relation, mode;
 RESET ROLE;
 -- a superuser does not run what others wrote either
 CALL tbf_rollup_refresh('r');

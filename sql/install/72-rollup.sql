@@ -1,4 +1,4 @@
--- 72-rollup.sql: the table of roll-ups, and the functions that make and drop one (docs/rollups.md). A roll-up is a
+-- 72-rollup.sql: the table of definitions, and the functions that make and drop a roll-up (docs/rollups.md). A roll-up is a
 -- table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day, in a
 -- filter of type tbf, and a list of the hottest items.
 --
@@ -7,7 +7,10 @@
 -- objects. Functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was
 -- created, so the function can run with its caller's search_path.
 
-CREATE TABLE tbf_rollup (
+-- PUBLIC has no rights on this table. With the right to UPDATE or DELETE, LOCK TABLE would stop all roll-ups, and
+-- SELECT FOR UPDATE that of somebody else. And last_error may hold values of rows. So the owners of roll-ups write
+-- their rows through the view tbf_rollup, and all others read them through the view tbf_rollups.
+CREATE TABLE tbf_rollup_definitions (
 	rollup regclass PRIMARY KEY,
 	source regclass NOT NULL,
 	item text NOT NULL,
@@ -26,28 +29,48 @@ CREATE TABLE tbf_rollup (
 	last_error text,
 	last_error_at timestamptz
 ) WITH (fillfactor = 20);
-GRANT SELECT, INSERT, UPDATE, DELETE ON tbf_rollup TO PUBLIC;
-COMMENT ON TABLE tbf_rollup IS 'what the roll-ups are made of, and how far they are; the view tbf_rollups shows it with advice. A row can be changed by the owner of its roll-up only';
-COMMENT ON COLUMN tbf_rollup.rollup IS 'the table with the rows of the roll-up';
-COMMENT ON COLUMN tbf_rollup.source IS 'the table whose rows are counted';
-COMMENT ON COLUMN tbf_rollup.item IS 'the expression that is counted';
-COMMENT ON COLUMN tbf_rollup.time_column IS 'the column with the time of a hit';
-COMMENT ON COLUMN tbf_rollup.condition IS 'only rows for which this is true are counted; null: all';
-COMMENT ON COLUMN tbf_rollup.weight IS 'how many hits a row counts as; null: 1';
-COMMENT ON COLUMN tbf_rollup.group_columns IS 'there are rows for each combination of the values of these columns';
-COMMENT ON COLUMN tbf_rollup.tiers IS 'lengths of buckets, the shortest first';
-COMMENT ON COLUMN tbf_rollup.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
-COMMENT ON COLUMN tbf_rollup.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
-COMMENT ON COLUMN tbf_rollup.top IS 'entries of the list of hot items of a row';
-COMMENT ON COLUMN tbf_rollup.zone IS 'the time zone in which days, and longer buckets, begin';
-COMMENT ON COLUMN tbf_rollup.half_life IS 'of the decay, where a question names none; null: all hits count alike';
-COMMENT ON COLUMN tbf_rollup.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
-COMMENT ON COLUMN tbf_rollup.counted_to IS 'time of the newest hit at the beginning of the last refresh';
-COMMENT ON COLUMN tbf_rollup.last_error IS 'why the last refresh failed; null: it did not';
-COMMENT ON COLUMN tbf_rollup.last_error_at IS 'when it failed first with this error';
+COMMENT ON TABLE tbf_rollup_definitions IS 'what all roll-ups are made of, and how far they are: the table beneath the views tbf_rollup and tbf_rollups';
+COMMENT ON COLUMN tbf_rollup_definitions.rollup IS 'the table with the rows of the roll-up';
+COMMENT ON COLUMN tbf_rollup_definitions.source IS 'the table whose rows are counted; -: it was dropped';
+COMMENT ON COLUMN tbf_rollup_definitions.item IS 'the expression that is counted';
+COMMENT ON COLUMN tbf_rollup_definitions.time_column IS 'the column with the time of a hit';
+COMMENT ON COLUMN tbf_rollup_definitions.condition IS 'only rows for which this is true are counted; null: all';
+COMMENT ON COLUMN tbf_rollup_definitions.weight IS 'how many hits a row counts as; null: 1';
+COMMENT ON COLUMN tbf_rollup_definitions.group_columns IS 'there are rows for each combination of the values of these columns';
+COMMENT ON COLUMN tbf_rollup_definitions.tiers IS 'lengths of buckets, the shortest first';
+COMMENT ON COLUMN tbf_rollup_definitions.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
+COMMENT ON COLUMN tbf_rollup_definitions.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
+COMMENT ON COLUMN tbf_rollup_definitions.top IS 'entries of the list of hot items of a row';
+COMMENT ON COLUMN tbf_rollup_definitions.zone IS 'the time zone in which days, and longer buckets, begin';
+COMMENT ON COLUMN tbf_rollup_definitions.half_life IS 'of the decay, where a question names none; null: all hits count alike';
+COMMENT ON COLUMN tbf_rollup_definitions.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
+COMMENT ON COLUMN tbf_rollup_definitions.counted_to IS 'time of the newest hit at the beginning of the last refresh';
+COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
+COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first with this error';
 
--- If a roll-up is dropped by DROP TABLE, its row in tbf_rollup stays. pg_dump leaves such rows out.
-SELECT pg_catalog.pg_extension_config_dump('tbf_rollup', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
+-- If a roll-up is dropped by DROP TABLE, its row stays. pg_dump leaves such rows out.
+SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
+-- The table belongs to a superuser, even if a role that is none has created the extension. This role can dump the
+-- table with its database, and restore it.
+DO $$ BEGIN
+	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
+END $$;
+
+-- LOCK TABLE asks for the right to UPDATE or DELETE the whole relation. So PUBLIC may update the columns of this view
+-- only one by one, and may not delete from it: tbf_rollup_dropped serves for that.
+CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
+	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
+GRANT SELECT, INSERT, UPDATE (rollup, source, item, time_column, condition, weight, group_columns, tiers, keep, lateness, top, zone, half_life, folded, counted_to, last_error, last_error_at)
+	ON tbf_rollup TO PUBLIC;
+COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
+
+-- INSERT of a roll-up into this view deletes its definition, and those of roll-ups that DROP TABLE has dropped. The
+-- rule deletes with the rights of its owner, and tbf_rollup_guard() looks at those of the current user.
+CREATE VIEW tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
+CREATE RULE forget AS ON INSERT TO tbf_rollup_dropped DO INSTEAD
+	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup OR NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup);
+GRANT INSERT ON tbf_rollup_dropped TO PUBLIC;
+COMMENT ON VIEW tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INSERT of a roll-up deletes its definition';
 
 -- Raises an error if a roll-up cannot have these parameters.
 CREATE FUNCTION tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
@@ -114,48 +137,70 @@ BEGIN
 		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
 	END IF;
+	-- Otherwise a dump would hold the number of a source that was dropped, and another table may have this number
+	-- where the dump is restored.
+	IF has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
+		NEW.source := 0;
+	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
 	IF cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL THEN
 		RAISE EXCEPTION 'a roll-up with % tiers cannot be folded to %', cardinality(NEW.tiers), NEW.folded USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Only tbf_rollup_refresh() changes this column.';
+	ELSIF EXISTS (SELECT FROM unnest(NEW.folded || NEW.counted_to) t WHERE t <> '-infinity' AND NOT (t >= '4713-01-01 00:00 UTC BC' AND t < '200000-01-01 00:00 UTC')) THEN
+		-- With a time at the end of the range of timestamptz, the view tbf_rollups would fail for all.
+		RAISE EXCEPTION 'a roll-up cannot be folded to %, or have counted to %', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null') USING ERRCODE = 'datetime_field_overflow',
+			HINT = 'Only tbf_rollup_refresh() changes these columns.';
 	END IF;
 	RETURN NEW;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
-CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
+COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
+CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
 
--- The definition of a roll-up, which is its row in tbf_rollup. Raises an error if rollup is null, has no row there,
--- or is a table that was dropped.
-CREATE FUNCTION tbf_rollup_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+-- What a question needs of the definition of a roll-up. Raises an error if the current user may not read the roll-up,
+-- or if rollup is null, has no definition, or is a table that was dropped.
+CREATE FUNCTION tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	definition record;
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) INTO definition USING rollup;
-	IF definition.rollup IS NULL OR NOT EXISTS (SELECT FROM pg_class WHERE oid = rollup) THEN
+	EXECUTE format('SELECT r.group_columns, r.half_life FROM %s.tbf_rollups r WHERE r.rollup = $1', extension) INTO group_columns, half_life USING rollup;
+	IF NOT has_table_privilege(rollup, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for roll-up %', rollup USING ERRCODE = 'insufficient_privilege', HINT = 'Its owner may GRANT SELECT on it.';
+	ELSIF group_columns IS NULL THEN
 		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
 			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
 	END IF;
-	RETURN definition;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the functions of roll-ups: the definition of a roll-up, or an error';
+COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
 
--- Like tbf_rollup_definition(), for functions that run the expressions of the definition. Also raises an error unless
--- the current user is the owner of the roll-up, so that what the owner has written never runs with the rights of
--- another role.
-CREATE FUNCTION tbf_rollup_own_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+-- The definition of a roll-up, for functions that change it. Raises an error unless the current user has the rights of
+-- its owner. With runs, the function runs the expressions of the definition, and the current user must be the owner
+-- itself: so what the owner has written never runs with the rights of another role.
+CREATE FUNCTION tbf_rollup_own_definition(rollup regclass, runs boolean DEFAULT true) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	definition record;
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	owner regrole := (SELECT relowner FROM pg_class WHERE oid = rollup);
+	missing name;
 BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO definition USING rollup;
-	IF (SELECT relowner FROM pg_class WHERE oid = rollup) <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
+	EXECUTE format('SELECT * FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) INTO definition USING rollup;
+	IF definition.rollup IS NULL AND pg_has_role(owner, 'USAGE') IS NOT FALSE THEN
+		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
+			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
+	ELSIF NOT pg_has_role(owner, 'USAGE') OR runs AND owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
 		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
-			DETAIL = 'A refresh runs the expressions that its owner has given.', HINT = format('SET ROLE %s, or schedule the refresh as that role.', (SELECT relowner::regrole::text FROM pg_class WHERE oid = rollup));
+			DETAIL = CASE WHEN runs THEN 'A refresh runs the expressions that its owner has given.' ELSE '' END,
+			HINT = CASE WHEN runs THEN format('SET ROLE %s, or schedule the refresh as that role.', owner) ELSE '' END;
+	END IF;
+	SELECT c INTO missing FROM unnest(definition.group_columns) c
+		WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = definition.source AND attname = c AND attnum > 0 AND NOT attisdropped);
+	IF FOUND AND runs AND EXISTS (SELECT FROM pg_class WHERE oid = definition.source) THEN
+		RAISE EXCEPTION '% has no grouping column %', definition.source, quote_ident(missing) USING ERRCODE = 'undefined_column',
+			DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
+			HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(missing));
 	END IF;
 	RETURN definition;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_own_definition(regclass) IS 'implementation of tbf_rollup_refresh(): the definition of a roll-up of the current user, or an error';
+COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
 
 -- The time at - span, or -infinity if that is before 4712 BC, as roll-ups count no hits from before 4712 BC. From a
 -- hit are calculated the start of its bucket, the time an hour before this start, and local times in any zone. They
@@ -315,7 +360,7 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	-- Removes definitions of roll-ups that DROP TABLE has dropped, also of one whose OID the new table has got again.
-	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.rollup) OR r.rollup = $1', extension) USING made;
+	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
 	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
@@ -337,11 +382,11 @@ CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql S
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
-	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s.tbf_rollup_own_definition($1, false)', extension) USING rollup;
 	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition
 	-- later, and this function in the reverse order, so without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) USING rollup;
+	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
 	EXECUTE format('DROP TABLE %s', rollup);
 END $$;
 COMMENT ON FUNCTION tbf_rollup_drop(regclass) IS 'drops a roll-up: its table and its definition. The source stays as it is';

@@ -117,6 +117,7 @@ BEGIN
 	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
 	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
 	-- largest hits_to of all others, and the first 10 k by hits_to with the next one.
+	-- numbered: The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
 			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
@@ -153,10 +154,12 @@ BEGIN
 		|| CASE WHEN each_group THEN $sql$, answer AS (
 			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
 				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
-		)$sql$ ELSE $sql$, first AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM last WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, item::text LIMIT $8) l
+		)$sql$ ELSE $sql$, numbered AS MATERIALIZED (
+			SELECT *, row_number() OVER () AS number FROM last
+		), first AS MATERIALIZED (
+			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, item::text LIMIT $8) l
 		), answer AS (
-			SELECT f.*, (SELECT max(hits_to) FROM last WHERE item NOT IN (SELECT item FROM first)) AS left_out FROM first f
+			SELECT f.*, (SELECT max(hits_to) FROM numbered WHERE number NOT IN (SELECT number FROM first)) AS left_out FROM first f
 		)$sql$ END
 		|| $sql$
 		SELECT groups, item::text, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
@@ -283,16 +286,21 @@ BEGIN
 		), then_ AS MATERIALIZED (
 			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
 		), candidate AS MATERIALIZED (
-			SELECT DISTINCT item FROM now_, unnest(hot) item
+			-- The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
+			SELECT item, row_number() OVER () AS number FROM (SELECT DISTINCT item FROM now_, unnest(hot) item) d
 		), recent AS MATERIALIZED (
-			SELECT c.item, sum(n.low * %2$s.tbf_count(r.f, c.item)) AS hits_from, sum(n.high * %2$s.tbf_count(r.f, c.item)) AS hits_to
-			FROM now_ n JOIN %1$s r ON r.ctid = n.id, candidate c GROUP BY c.item
+			SELECT c.number, c.item, %3$s
+			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM now_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, candidate c, %2$s.tbf_count(r.f, c.item) n
+			GROUP BY c.number, c.item
 		), earlier AS MATERIALIZED (
-			SELECT c.item, sum(t.low * %2$s.tbf_count(r.f, c.item)) AS hits_from, sum(t.high * %2$s.tbf_count(r.f, c.item)) AS hits_to
-			FROM then_ t JOIN %1$s r ON r.ctid = t.id, (SELECT item FROM recent WHERE hits_to >= $7) c GROUP BY c.item
+			SELECT c.number, %3$s
+			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM then_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, recent c, %2$s.tbf_count(r.f, c.item) n
+			WHERE c.hits_to >= $7 GROUP BY c.number
 		)
 		SELECT r.item::text, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
-		FROM recent r LEFT JOIN earlier e ON e.item = r.item WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, r.item::text LIMIT $9$sql$, rollup, extension)
+		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, r.item::text LIMIT $9$sql$, rollup, extension,
+			-- a filter with counters may count an item too high, and its list does not
+			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to')
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';

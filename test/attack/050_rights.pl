@@ -286,8 +286,8 @@ my ($path, $heat, $at, $span) = ("'public'", "'app.heat'", "timestamptz '2026-01
 my @answers_who_reads = ('42501', '00000', '42501', '42501', '00000');
 my @answers_the_owner = ('42501', '42501', '42501', '42501', '00000');
 my %of_rollups = (
-	'tbf_rollup_definition(regclass)' => ["SELECT tbf_rollup_definition($heat)", ('00000') x 5],
 	(map { $_->[0] => ["SELECT count(*) FROM $_->[1]", @answers_who_reads] }
+		['tbf_rollup_definition(regclass)', "tbf_rollup_definition($heat)"],
 		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
 		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
 		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
@@ -308,7 +308,7 @@ my %of_rollups = (
 		['tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
 			"tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
-		['tbf_rollup_own_definition(regclass)', "SELECT tbf_rollup_own_definition($heat)"],
+		['tbf_rollup_own_definition(regclass,boolean)', "SELECT tbf_rollup_own_definition($heat, false)"],
 		['tbf_rollup_no_row_security(regclass)', "SELECT tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
