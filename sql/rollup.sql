@@ -45,10 +45,10 @@ SELECT counted_to, complete_to, folded FROM tbf_rollups WHERE rollup = 'page_hea
 
 -- a refresh without new rows changes nothing
 CREATE TEMP TABLE before AS SELECT ctid AS id, xmin::text AS made, tier, starts FROM page_heat;
-CREATE TEMP TABLE state_before AS SELECT ctid AS id FROM tbf_rollup WHERE rollup = 'page_heat'::regclass;
+CREATE TEMP TABLE state_before AS SELECT ctid AS id FROM tbf_rollup_definitions WHERE rollup = 'page_heat'::regclass;
 CALL tbf_rollup_refresh('page_heat');
 SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made, tier, starts FROM page_heat) a FULL JOIN before b USING (id, made, tier, starts) WHERE a.id IS NULL OR b.id IS NULL;
-SELECT s.id = r.ctid AS same_state FROM state_before s, tbf_rollup r WHERE rollup = 'page_heat'::regclass;
+SELECT s.id = r.ctid AS same_state FROM state_before s, tbf_rollup_definitions r WHERE rollup = 'page_heat'::regclass;
 
 -- late rows within the lateness are counted by the next refresh, others by a refresh from and to
 INSERT INTO access_log SELECT counted_to - i * interval '10 minutes', 's0', '/late', 1 FROM tbf_rollups, generate_series(0, 11) i WHERE rollup = 'page_heat'::regclass;

@@ -100,7 +100,7 @@ SELECT line FROM (
 
 SELECT E'\n## Views and tables\n\n| view or table | |\n| --- | --- |';
 SELECT format('| `%s` | %s |', relname, pg_temp.cell(obj_description(c.oid, 'pg_class')))
-FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind IN ('v', 'r') ORDER BY relname COLLATE "C";
+FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind IN ('v', 'r') AND obj_description(c.oid, 'pg_class') !~ '^implementation of ' ORDER BY relname COLLATE "C";
 
 -- Operators that are the same for several types, in one line.
 SELECT E'\n## Operators\n\n| left | | right | returns | |\n| --- | --- | --- | --- | --- |';
