@@ -60,8 +60,10 @@ END $$;
 -- only one by one, and may not delete from it: tbf_rollup_dropped serves for that.
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
-GRANT SELECT, INSERT, UPDATE (rollup, source, item, time_column, condition, weight, group_columns, tiers, keep, lateness, top, zone, half_life, folded, counted_to, last_error, last_error_at)
-	ON tbf_rollup TO PUBLIC;
+DO $$ BEGIN
+	EXECUTE (SELECT pg_catalog.format('GRANT SELECT, INSERT, UPDATE (%s) ON tbf_rollup TO PUBLIC', pg_catalog.string_agg(attname, ', '))
+		FROM pg_catalog.pg_attribute WHERE attrelid = 'tbf_rollup'::pg_catalog.regclass AND attnum > 0);
+END $$;
 COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
 
 -- INSERT of a roll-up into this view deletes its definition, and those of roll-ups that DROP TABLE has dropped. The
