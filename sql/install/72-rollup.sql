@@ -18,6 +18,7 @@ CREATE TABLE tbf_rollup_definitions (
 	condition text,
 	weight text,
 	group_columns name[] NOT NULL,
+	column_types text[] NOT NULL,
 	tiers text[] NOT NULL,
 	keep interval[] NOT NULL,
 	lateness interval NOT NULL,
@@ -37,6 +38,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.time_column IS 'the column with the tim
 COMMENT ON COLUMN tbf_rollup_definitions.condition IS 'only rows for which this is true are counted; null: all';
 COMMENT ON COLUMN tbf_rollup_definitions.weight IS 'how many hits a row counts as; null: 1';
 COMMENT ON COLUMN tbf_rollup_definitions.group_columns IS 'there are rows for each combination of the values of these columns';
+COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted';
 COMMENT ON COLUMN tbf_rollup_definitions.tiers IS 'lengths of buckets, the shortest first';
 COMMENT ON COLUMN tbf_rollup_definitions.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
 COMMENT ON COLUMN tbf_rollup_definitions.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
@@ -153,6 +155,10 @@ BEGIN
 		RAISE EXCEPTION 'a roll-up cannot be folded to %, or have counted to %', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null') USING ERRCODE = 'datetime_field_overflow',
 			HINT = 'Only tbf_rollup_refresh() changes these columns.';
 	END IF;
+	IF cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL THEN
+		RAISE EXCEPTION 'a roll-up with % grouping columns cannot have the types %', cardinality(NEW.group_columns), NEW.column_types USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Give the type of the time column, and then one for each grouping column.';
+	END IF;
 	RETURN NEW;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
@@ -205,7 +211,7 @@ END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
 
 -- The time at - span, or -infinity if that is before 4712 BC, as roll-ups count no hits from before 4712 BC. From a
--- hit are calculated the start of its bucket, the time an hour before this start, and local times in any zone. They
+-- hit are calculated the start of its bucket, the time a day before this start, and local times in any zone. They
 -- must not be before November 4714 BC, where PostgreSQL's timestamps begin.
 CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -232,14 +238,45 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
+-- The types of columns; null for one that does not exist. A length that only limits the values is left out: so a
+-- change of it is none.
+CREATE FUNCTION tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid NOT IN (pg_catalog.regtype 'varchar', pg_catalog.regtype 'varbit', pg_catalog.regtype 'numeric') THEN a.atttypmod END) ORDER BY u.n)
+		FROM ROWS FROM (pg_catalog.unnest(columns)) WITH ORDINALITY u(c, n) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = source AND a.attname = u.c AND a.attnum > 0 AND NOT a.attisdropped;
+END;
+COMMENT ON FUNCTION tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
+
+-- The first of the two times that are midnight, if clocks are put back over it. midnight: the second one, or the only
+-- one. It is the first one if the clock showed midnight earlier, by as much as it was put back in the day before.
+CREATE FUNCTION tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END
+		FROM (SELECT midnight - interval '24 hours' + (midnight AT TIME ZONE zone - (midnight - interval '24 hours') AT TIME ZONE zone) AS earlier) s;
+END;
+COMMENT ON FUNCTION tbf_rollup_first_midnight(timestamptz, text) IS 'implementation of the functions of roll-ups: the first of two midnights';
+
+-- tbf_rollup_bucket_start() for days, and longer units, where clocks are put back. After the first midnight the clock
+-- may show the day before again; these times belong to the bucket that has begun.
+CREATE FUNCTION tbf_rollup_bucket_start_back(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN next <= at THEN next ELSE this END
+		FROM (SELECT tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at, zone), zone) AS this,
+			tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at + interval '24 hours', zone), zone) AS next) s;
+END;
+COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
+
 -- The start of the bucket to which the time at belongs. Days, and longer buckets, begin at midnight in the zone. If
 -- clocks are put back over midnight, they begin at the first of the two midnights; if clocks are put forward over
 -- midnight, at the first moment of the day. (date_trunc() takes the second midnight, so it can return a time that is
--- later than its argument.)
+-- later than its argument.) The function is called for each row of a log, so it looks first whether clocks were put
+-- back in the 24 hours before this time, or before the midnight. Then 24 hours before, they showed a time less than 24
+-- hours earlier.
 CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT pg_catalog.date_trunc(unit, at, zone) - CASE WHEN unit NOT IN ('minute', 'hour')
-		AND (pg_catalog.date_trunc(unit, at, zone) - interval '1 hour') AT TIME ZONE zone >= pg_catalog.date_trunc(unit, at, zone) AT TIME ZONE zone THEN interval '1 hour' ELSE interval '0' END;
+	SELECT CASE WHEN unit NOT IN ('minute', 'hour') AND (at AT TIME ZONE zone < (at - interval '24 hours') AT TIME ZONE zone + interval '24 hours'
+			OR pg_catalog.date_trunc(unit, at, zone) AT TIME ZONE zone < (pg_catalog.date_trunc(unit, at, zone) - interval '24 hours') AT TIME ZONE zone + interval '24 hours')
+		THEN tbf_rollup_bucket_start_back(at, unit, zone) ELSE pg_catalog.date_trunc(unit, at, zone) END;
 END;
 COMMENT ON FUNCTION tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
 
@@ -347,6 +384,12 @@ BEGIN
 	-- one of the TOAST table and one of its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
+	-- finds the buckets to close, without reading the rows of all others
+	EXECUTE format('CREATE INDEX ON %s (ends) WHERE NOT closed', made);
+	-- A bucket and its groups may have several rows, so there is no key. Without this, PostgreSQL would refuse to
+	-- change the rows of a roll-up that is published (for example FOR ALL TABLES). It adds to the WAL only if
+	-- wal_level is logical.
+	EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
 	EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
 		COMMENT ON COLUMN %1$s.starts IS ''start of the bucket'';

@@ -1,8 +1,9 @@
 -- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets (docs/rollups.md).
 --
 -- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has,
--- and adds the difference. One statement does all this, so it reads both tables in one snapshot. So a step may be
--- repeated: it counts no hit twice, and lowers no count.
+-- and adds the difference. Hits that are later than all that the roll-up has of the step's buckets are new, whatever
+-- the source has lost. One statement does all this, so it reads both tables in one snapshot. So a step may be repeated:
+-- it counts no hit twice, and lowers no count.
 --
 -- The planner does not know how many groups a bucket has, and estimates a few rows for each CTE. So it would choose
 -- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
@@ -30,7 +31,7 @@ COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup
 -- holder of the lock has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET enable_nestloop = off SET jit = off SET row_security = off AS $$
+	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -40,9 +41,9 @@ DECLARE
 	tier_of text := '';
 	end_of text := '';
 	columns text;
-	selected text;
 	groups text;
 	counted double precision;
+	changed record;
 	-- In UTC every day has 24 hours, so date_bin() finds the start of a bucket of up to a week. For each row it costs
 	-- far less than date_trunc(). date_bin() counts the buckets from this origin. It is the first day of timestamptz,
 	-- and a Monday, on which weeks begin.
@@ -65,6 +66,13 @@ BEGIN
 	END IF;
 	end_of := 'CASE tier' || end_of || ' END';
 
+	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s.tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ <> made', extension)
+			USING def.time_column || def.group_columns, def.source, def.column_types LOOP
+		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch',
+			DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
+			HINT = 'If its values mean the same as before, change column_types in the row of the roll-up in tbf_rollup. Otherwise make the roll-up anew.';
+	END LOOP;
+
 	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an
 	-- index on the column can be used.
 	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
@@ -74,13 +82,15 @@ BEGIN
 		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
 			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
 	END IF;
-	SELECT coalesce(string_agg(format(', %I AS g%s', c, n), '' ORDER BY n), ''), coalesce(string_agg(', g' || n, '' ORDER BY n), ''),
-			'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')'
-		INTO columns, selected, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
+	SELECT coalesce(string_agg(format(', %I AS g%s', c, n), '' ORDER BY n), ''),
+			CASE WHEN cardinality(def.group_columns) = 0 THEN '''{}''::jsonb' ELSE 'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')' END
+		INTO columns, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
 
 	EXECUTE format($sql$
 		WITH stored AS MATERIALIZED (
-			SELECT tier, starts, groups, hits, closed, f FROM %1$s WHERE starts >= $1 AND starts < $2
+			SELECT ctid AS id, tier, starts, groups, newest, hits, closed, f, hot, hot_hits, hot_over, hot_rest FROM %1$s WHERE starts >= $1 AND starts < $2
+		), latest AS MATERIALIZED (
+			SELECT max(newest) AS newest FROM stored
 		), bucket AS MATERIALIZED (
 			SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups
 		), filter AS MATERIALIZED (
@@ -94,66 +104,89 @@ BEGIN
 			FROM %7$s WHERE (%8$s
 				) AND %9$s
 		), item AS MATERIALIZED (
-			SELECT tier, starts, groups, item, sum(n) AS n, min(oldest) AS oldest, max(newest) AS newest
-			FROM (SELECT tier, starts, %10$s AS groups, item, n, oldest, newest
-				FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3 %13$s) s) s
+			-- It groups by the groups as they are stored, because values that are equal, such as '1 day' and
+			-- '24 hours', may be written differently. old: hits that may be counted already.
+			SELECT * FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item, %10$s AS groups, %14$s AS n, %13$s AS old, min(at) AS oldest, max(at) AS newest
+				FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3%20$s) s
 			-- Where clocks are put back by half an hour, the buckets of two hours overlap. A bucket that begins
 			-- before lo does not belong to this step.
-			WHERE n > 0 AND starts >= $1 AND starts < $2 GROUP BY tier, starts, groups, item
+			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			SELECT i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before, coalesce(bool_and(f.exact), true) AS exact
-			FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
-			GROUP BY i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest
+			-- certain: the hits that exact filters have; fresh: new hits
+			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
+				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before,
+					coalesce(sum(%2$s.tbf_count(f.f, i.item)) FILTER (WHERE f.exact), 0) AS certain, coalesce(bool_and(f.exact), true) AS exact
+				FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
+				GROUP BY i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest) s
 		), verdict AS MATERIALIZED (
 			-- whole: the new row gets all hits of the bucket, and replaces its rows. So it is if there are no rows
 			-- yet; or if the bucket is to be closed, its counts are exact, and the source has all hits that they
 			-- count. Otherwise the new row gets the new hits only.
 			SELECT tier, starts, groups, ends, closing, exact, b.rows IS NULL OR closing AND exact AND covered >= b.hits AS whole
 			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing
-				FROM (SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(n, before)) AS covered, sum(greatest(n - before, 0)) AS new FROM compared GROUP BY tier, starts, groups) s) c
+				FROM (SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(old, before)) AS covered, sum(fresh) AS new FROM compared GROUP BY tier, starts, groups) s) c
 				LEFT JOIN bucket b USING (tier, starts, groups)
 			WHERE new > 0 OR closing AND exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
 		), gone AS (
 			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
 			RETURNING r.hits
 		), span AS MATERIALIZED (
-			SELECT tier, starts, groups, max(newest) AS newest FROM compared GROUP BY tier, starts, groups
+			SELECT tier, starts, groups, max(newest) AS newest, sum(n - fresh) AS counted FROM compared GROUP BY tier, starts, groups
+		),
+		-- A filter with counters may count an item too high, so that a new hit of it seems to be counted already. Then
+		-- the row of the filter stands for the hit. So its newest hit must not be older than that, its hits include
+		-- it, and the bounds of its list leave room for it. If a bucket and groups have several such rows, the first
+		-- one gets the hits and the room.
+		rough AS MATERIALIZED (
+			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
+		), room AS MATERIALIZED (
+			-- of each item, the hits that these rows stand for, beyond what their lists have room for
+			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
+			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
+				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
+					UNION ALL SELECT tier, starts, groups, u.item%19$s, hot_rest - hot_over - u.hits, first FROM rough, unnest(hot, hot_hits) u(item, hits)) s
+				GROUP BY tier, starts, groups, item) o
+				JOIN (SELECT tier, starts, groups, sum(hot_rest) AS rest FROM rough GROUP BY tier, starts, groups) r USING (tier, starts, groups)
+			GROUP BY o.tier, o.starts, o.groups
+		), wider AS MATERIALIZED (
+			SELECT r.id, r.starts, greatest(r.newest, n.newest) AS newest, CASE WHEN first THEN greatest(n.counted - b.hits, 0) ELSE 0 END AS hits,
+				CASE WHEN first THEN greatest(m.over, 0) ELSE 0 END AS over, CASE WHEN first THEN greatest(m.rest, 0) ELSE 0 END AS rest, r.newest AS newest_before
+			FROM rough r JOIN span n USING (tier, starts, groups) JOIN bucket b USING (tier, starts, groups) JOIN room m USING (tier, starts, groups)
 		), widened AS (
-			-- A filter with counters may count an item too high, so that a new hit of it seems to be counted already.
-			-- Then this row stands for the new hit, too, so its newest hit must not be older than that.
-			UPDATE %1$s r SET oldest = r.starts, newest = n.newest FROM span n
-			WHERE r.tier = n.tier AND r.starts = n.starts AND r.groups = n.groups AND r.newest < n.newest AND (SELECT layout FROM %2$s.tbf_info(r.f)) <> 'exact'
+			UPDATE %1$s r SET oldest = r.starts, newest = w.newest, hits = r.hits + w.hits, hot_over = r.hot_over + w.over, hot_rest = r.hot_rest + w.rest FROM wider w
+			WHERE r.ctid = w.id AND (w.newest > w.newest_before OR w.hits > 0 OR w.over > 0 OR w.rest > 0)
 		), difference AS (
-			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
-			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
+			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE fresh END AS d
+			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR fresh > 0
 		), ranked AS MATERIALIZED (
 			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. Its list
 			-- is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5 times
 			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them.
 			-- Items longer than 1,000 bytes are not listed.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
-			FROM (SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
-			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) AS place, avg(d) FILTER (WHERE d > 0) OVER (PARTITION BY tier, starts, groups) AS mean
-				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s) s) s
+			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
+			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (length < 1001) DESC, d DESC, item::text) AS place, avg(d) OVER (PARTITION BY tier, starts, groups) AS mean
+				FROM (SELECT *, octet_length(item::text) AS length FROM difference) s) s) s) s
 		), list AS (
-			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) FILTER (WHERE d > 0) AS oldest, max(newest) FILTER (WHERE d > 0) AS newest, sum(d) AS hits,
+			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) AS oldest, max(newest) AS newest, sum(d) AS hits,
 				array_agg(item ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot, array_agg(d ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot_hits,
-				coalesce(max(before) FILTER (WHERE listed AND NOT exact), 0) AS hot_over, coalesce(max(CASE WHEN exact THEN d ELSE n END) FILTER (WHERE listed IS NOT TRUE), 0) AS hot_rest
+				coalesce(max(d) FILTER (WHERE listed IS NOT TRUE), 0) AS hot_rest
 			FROM ranked GROUP BY tier, starts, groups, ends, whole, closing
 		), filled AS (
-			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %16$s) AS f FROM ranked %17$s WHERE d > 0 GROUP BY tier, starts, groups
+			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %16$s) AS f FROM ranked %17$s GROUP BY tier, starts, groups
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
-				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), hot_over, hot_rest
+				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
 			ORDER BY s.starts
 			RETURNING hits
 		)
-		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0)$sql$,
+		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0) + coalesce((SELECT sum(hits) FROM wider), 0)$sql$,
 		rollup, extension, at, def.item, coalesce(def.weight, '1'), columns, def.source, coalesce(def.condition, 'true'),
 		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
-		groups, tier_of, start_of, selected,
+		groups, tier_of, start_of,
+		CASE WHEN def.weight IS NULL THEN 'count(*) FILTER (WHERE at <= (SELECT newest FROM latest))::double precision' ELSE 'coalesce(sum(ceil(w * 4096) / 4096) FILTER (WHERE at <= (SELECT newest FROM latest)), 0)' END,
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
 		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So it is added in parts of at
 		-- most 2^32.
@@ -162,7 +195,10 @@ BEGIN
 		-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to
 		-- this one, or an error is raised.
 		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
-			WHERE a.attrelid = rollup AND a.attname = 'hot'))
+			WHERE a.attrelid = rollup AND a.attname = 'hot'),
+		-- The items may have another collation than those in the lists, which have that of the column.
+		(SELECT format(' COLLATE %I.%I', c.collnamespace::regnamespace, c.collname) FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation WHERE a.attrelid = rollup AND a.attname = 'hot'),
+		CASE WHEN cardinality(def.group_columns) > 0 THEN ', 4' END)
 		INTO counted USING lo, hi, closing, def.top;
 	RETURN counted;
 END $$;
@@ -199,9 +235,10 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format($sql$
 		WITH gone AS (
+			-- Where clocks are put back by half an hour, the next bucket starts before this one ends.
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
-				AND CASE WHEN $6 THEN r.starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
-					ELSE $1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed) END
+				AND CASE WHEN $6 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
+					ELSE $1 <> $4 OR starts = $2 AND EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed) END
 			RETURNING *
 		), merged AS MATERIALIZED (
 			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
@@ -213,11 +250,16 @@ BEGIN
 			SELECT c.groups, c.item, %2$s.tbf_count(k.f, c.item) AS low, %2$s.tbf_count(k.f, c.item) AS high FROM candidate c JOIN known k USING (groups) WHERE k.exact
 			UNION ALL
 			-- If the merged filter has counters, its count may be too high. The old rows give a lower bound, and
-			-- perhaps a closer upper bound.
-			SELECT c.groups, c.item, sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN 0 ELSE r.hot_hits[at_place] END),
-				least(sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN least(n, r.hot_rest) ELSE least(n, r.hot_hits[at_place] + r.hot_over) END), min(%2$s.tbf_count(k.f, c.item)))
-			FROM candidate c JOIN known k USING (groups) JOIN gone r USING (groups), %2$s.tbf_info(r.f) i, array_position(r.hot, c.item) at_place, %2$s.tbf_count(r.f, c.item) n
-			WHERE NOT k.exact GROUP BY c.groups, c.item
+			-- perhaps a closer upper bound: in each bucket the sum of the counts, or that of the bounds of the lists.
+			-- (Of several rows with counters, the list of the first one has room for what the others stand for. So
+			-- the lesser of the two in each row might be too low.)
+			SELECT groups, item, sum(low), least(sum(least(counts, bounds)), min(merged))
+			FROM (SELECT c.groups, c.item, min(%2$s.tbf_count(k.f, c.item)) AS merged, sum(n) AS counts,
+					sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN 0 ELSE r.hot_hits[at_place] END) AS low,
+					sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN r.hot_rest ELSE r.hot_hits[at_place] + r.hot_over END) AS bounds
+				FROM candidate c JOIN known k USING (groups) JOIN gone r USING (groups), %2$s.tbf_info(r.f) i, array_position(r.hot, c.item) at_place, %2$s.tbf_count(r.f, c.item) n
+				WHERE NOT k.exact GROUP BY c.groups, c.item, r.starts) s
+			GROUP BY groups, item
 		), ranked AS (
 			SELECT *, row_number() OVER (PARTITION BY groups ORDER BY low DESC, item::text) AS place FROM bounded
 		), list AS (
@@ -311,7 +353,7 @@ BEGIN
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
 					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-					EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
+					EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 					def.folded[i] := greatest(def.folded[i], target);
 				END IF;
 			END LOOP;
@@ -359,7 +401,7 @@ BEGIN
 
 	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits
 	-- that the source no longer has stay counted.
-	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE NOT closed AND ends <= $1 ORDER BY starts LIMIT 1', rollup) INTO tier, lo, hi USING closing;
+	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE NOT closed AND ends <= $1 ORDER BY ends LIMIT 1', rollup) INTO tier, lo, hi USING closing;
 	IF lo IS NOT NULL THEN
 		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
 		RETURN;
@@ -392,7 +434,9 @@ BEGIN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-			EXECUTE bucket_start INTO target USING target, def.tiers[least(i + 1, tiers)], def.zone;
+			-- A tier is never folded further than the one before it. Intervals are compared with months of 30 days, so
+			-- keep may rise from tier to tier, and the times before the goal may not.
+			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;

@@ -1,0 +1,177 @@
+-- rollup_changes: hits are neither lost nor counted twice when rows go from the source, groups are equal but written
+-- differently, clocks are put back, columns get other types, times to keep are changed, or filters count too high
+
+SET timezone = 'UTC';
+SET client_min_messages = warning;
+\	iming on
+\pset format unaligned
+\pset tuples_only on
+\set SHOW_CONTEXT never
+
+-- Rows go from the source before all hits of their bucket are counted, as from a table that is emptied after each
+-- refresh. Hits that are later than all counted ones are new.
+CREATE TABLE log (at timestamptz, site text, url text);
+CREATE INDEX ON log (at);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', group_by => '{site}');
+INSERT INTO log SELECT timestamptz '2024-01-01 12:00' + i * interval '1 second', i % 2, '/x' FROM generate_series(1, 10) i;
+CALL tbf_rollup_refresh('r');
+TRUNCATE log;
+INSERT INTO log SELECT timestamptz '2024-01-01 12:30' + i * interval '1 second', 1, '/x' FROM generate_series(1, 7) i;
+CALL tbf_rollup_refresh('r');
+CALL tbf_rollup_refresh('r');
+SELECT groups, hits FROM r ORDER BY 1, 2;
+-- one more that is late, and is not known to be new; and two that are
+TRUNCATE log;
+INSERT INTO log VALUES ('2024-01-01 12:10', 1, '/x'), ('2024-01-01 12:31', 1, '/x'), ('2024-01-01 12:32', 1, '/x');
+CALL tbf_rollup_refresh('r');
+SELECT groups, sum(hits) FROM r GROUP BY 1 ORDER BY 1;
+-- the bucket is closed: none of its rows is made anew from less
+INSERT INTO log SELECT timestamptz '2024-01-01 12:33' + i * interval '1 second', 1, '/x' FROM generate_series(1, 30) i;
+INSERT INTO log VALUES ('2024-01-01 18:00', 1, '/x');
+CALL tbf_rollup_refresh('r');
+SELECT starts, groups, hits, closed FROM r ORDER BY 1, 2;
+SELECT tbf_rollup_drop('r');
+-- the same with weights
+TRUNCATE log;
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', weight => 'site::numeric');
+INSERT INTO log SELECT timestamptz '2024-01-01 12:00' + i * interval '1 second', '0.5', '/x' FROM generate_series(1, 10) i;
+CALL tbf_rollup_refresh('r');
+TRUNCATE log;
+INSERT INTO log SELECT timestamptz '2024-01-01 12:30' + i * interval '1 second', '0.25', '/x' FROM generate_series(1, 7) i;
+CALL tbf_rollup_refresh('r');
+CALL tbf_rollup_refresh('r');
+SELECT sum(hits) FROM r;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- Values of a grouping column that are equal but written differently are groups of their own.
+CREATE TABLE log (at timestamptz, site interval, url text);
+CREATE INDEX ON log (at);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', group_by => '{site}');
+INSERT INTO log VALUES ('2024-01-01 12:30', '1 day', '/x');
+CALL tbf_rollup_refresh('r');
+INSERT INTO log VALUES ('2024-01-01 12:10', '24 hours', '/x'), ('2024-01-01 12:50', '24 hours', '/x');
+DELETE FROM log WHERE site::text = '1 day';
+INSERT INTO log VALUES ('2024-01-01 12:30', '1 day', '/x');
+CALL tbf_rollup_refresh('r');
+SELECT groups, sum(hits) FROM r GROUP BY 1 ORDER BY 1;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- Where clocks are put back by half an hour, two buckets overlap. Each is closed for itself.
+CREATE TABLE log (at timestamptz, url text);
+CREATE INDEX ON log (at);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', zone => 'Australia/Lord_Howe', lateness => '90 minutes');
+INSERT INTO log VALUES ('2024-04-06 14:10', '/a'), ('2024-04-06 15:10', '/b');
+CALL tbf_rollup_refresh('r');
+DELETE FROM log WHERE url = '/a';
+INSERT INTO log VALUES ('2024-04-06 16:35', '/c');
+CALL tbf_rollup_refresh('r');
+CALL tbf_rollup_refresh('r');
+SELECT starts, ends, closed, hits FROM r ORDER BY starts;
+SELECT tbf_rollup_drop('r');
+-- Clocks are put back by three hours, from 2:00 to 23:00. The day begins at the first midnight, and has all that
+-- comes after it.
+TRUNCATE log;
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', tiers => '{day}', keep => '{null}', zone => 'Antarctica/Casey');
+SELECT tbf_rollup_create('m', 'log', 'url', 'at', tiers => '{hour,day,month}', keep => '{1 day,3 days,null}', zone => 'Antarctica/Casey');
+INSERT INTO log SELECT at, '/' || at FROM generate_series(timestamptz '2010-03-02', '2010-03-08', '20 minutes') at;
+CALL tbf_rollup_refresh('r');
+CALL tbf_rollup_refresh('r');
+SELECT starts, ends, closed, hits, oldest, newest FROM r ORDER BY starts;
+CALL tbf_rollup_refresh('m');
+SELECT sum(hits) = (SELECT count(*) FROM log) AS all_hits, bool_and(oldest >= starts AND newest < ends) AS within FROM m;
+INSERT INTO log SELECT at + interval '1 minute', '/late' FROM generate_series(timestamptz '2010-03-02', '2010-03-08', '20 minutes') at;
+CALL tbf_rollup_refresh('m', '2010-03-01', NULL);
+CALL tbf_rollup_refresh('m', '2010-03-01', NULL);
+SELECT sum(hits) = (SELECT count(*) FROM log) AS all_hits, bool_and(oldest >= starts AND newest < ends) AS within FROM m;
+SELECT tbf_rollup_drop('r'), tbf_rollup_drop('m');
+-- Buckets follow each other without gaps, and each time is within its bucket.
+CREATE FUNCTION pg_temp.wrong_buckets(zone text, first timestamptz, last timestamptz) RETURNS TABLE (unit text, n bigint) LANGUAGE sql AS $$
+	SELECT unit, count(*) FROM unnest('{minute,hour,day,week,month,quarter,year}'::text[]) unit, generate_series(first, last, '30 minutes') at,
+		tbf_rollup_bucket_start(at, unit, zone) starts, tbf_rollup_bucket_end(starts, unit, zone) ends
+	WHERE starts > at OR ends <= at OR unit NOT IN ('minute', 'hour') AND (tbf_rollup_bucket_start(starts, unit, zone) <> starts OR tbf_rollup_bucket_start(ends, unit, zone) <> ends
+		OR tbf_rollup_bucket_start(ends - interval '1 microsecond', unit, zone) <> starts) GROUP BY unit
+$$;
+SELECT * FROM (VALUES ('Antarctica/Casey', timestamptz '2010-03-03', timestamptz '2010-03-07'), ('America/Havana', '2024-11-01', '2024-11-05'), ('America/Havana', '2024-03-08', '2024-03-12'), ('Pacific/Apia', '2011-12-28', '2012-01-02'),
+	('Europe/Berlin', '2024-10-26', '2024-10-29'), ('America/Sao_Paulo', '2018-02-16', '2018-02-20'), ('UTC', '2024-12-30', '2025-01-02'), ('Asia/Kathmandu', '1985-12-30', '1986-01-02'), ('Pacific/Kwajalein', '1993-08-19', '1993-08-24'),
+	('America/Juneau', '1867-10-16', '1867-10-21')) z(zone, first, last), LATERAL pg_temp.wrong_buckets(zone, first, last);
+DROP TABLE log;
+
+-- Times to keep are compared with months of 30 days, so the days of one tier may end later than those of the next one
+-- by the calendar. No bucket is skipped by this.
+CREATE TABLE log (at timestamptz, url text);
+CREATE INDEX ON log (at);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', keep => '{31 days,1 month 2 days,null}');
+CREATE PROCEDURE pg_temp.each_day() LANGUAGE plpgsql AS $$
+BEGIN
+	FOR day IN 57 .. 62 LOOP
+		INSERT INTO log SELECT timestamptz '2023-01-01 01:00' + day * interval '1 day' - h * interval '1 hour', '/' FROM generate_series(0, CASE day WHEN 57 THEN 57 * 24 ELSE 23 END) h;
+		CALL tbf_rollup_refresh('r');
+	END LOOP;
+END $$;
+CALL pg_temp.each_day();
+SELECT folded[2] <= folded[1] AS in_order, folded FROM tbf_rollup;
+INSERT INTO log SELECT timestamptz '2023-01-30' + h * interval '1 hour', '/late' FROM generate_series(0, 47) h;
+CALL tbf_rollup_refresh('r', '2023-01-30', '2023-02-01');
+SELECT sum(hits) = (SELECT count(*) FROM log) AS all_hits FROM r;
+SELECT count(*) AS twice FROM r a JOIN r b ON a.ctid <> b.ctid AND a.tier < b.tier AND a.starts < b.ends AND b.starts < a.ends;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- A publication of all tables needs to know which rows are changed.
+CREATE TABLE log (at timestamptz, url text);
+CREATE INDEX ON log (at);
+SET client_min_messages = error;
+\	iming on
+CREATE PUBLICATION everything FOR ALL TABLES;
+SET client_min_messages = warning;
+\	iming on
+SELECT tbf_rollup_create('r', 'log', 'url', 'at');
+INSERT INTO log VALUES ('2024-01-01 12:00', '/');
+CALL tbf_rollup_refresh('r');
+INSERT INTO log VALUES ('2024-01-01 12:10', '/'), ('2024-01-01 20:00', '/');
+CALL tbf_rollup_refresh('r');
+SELECT starts, hits FROM r ORDER BY 1;
+DROP PUBLICATION everything;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- The groups and times that are counted are those of the types that the columns had. With others the refresh fails,
+-- unless the owner says that they mean the same.
+CREATE TABLE log (at timestamp, site int, url text);
+CREATE INDEX ON log (at);
+INSERT INTO log SELECT timestamp '2024-01-01 12:00', 1, '/x' FROM generate_series(1, 10);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', group_by => '{site}');
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER site TYPE text;
+CALL tbf_rollup_refresh('r');
+SELECT sum(hits) FROM r;
+ALTER TABLE log ALTER site TYPE bigint USING site::bigint;
+CALL tbf_rollup_refresh('r');
+UPDATE tbf_rollup SET column_types[2] = 'bigint';
+INSERT INTO log VALUES ('2024-01-01 12:01', 1, '/x');
+CALL tbf_rollup_refresh('r');
+SELECT groups, sum(hits) FROM r GROUP BY 1;
+SET timezone = 'Europe/Berlin';
+ALTER TABLE log ALTER at TYPE timestamptz;
+SET timezone = 'UTC';
+CALL tbf_rollup_refresh('r');
+SELECT sum(hits), (SELECT last_error FROM tbf_rollups) FROM r;
+SELECT error_of($$UPDATE tbf_rollup SET column_types = '{text}'$$);
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- Settings that change how a value is written
+CREATE TABLE log (at timestamptz, b bytea, m money);
+CREATE INDEX ON log (at);
+INSERT INTO log VALUES ('2024-01-01 12:00', '\x00ff', '1');
+SELECT tbf_rollup_create('r', 'log', 'b::text', 'at', group_by => '{b,m}');
+SET bytea_output = 'escape';
+CALL tbf_rollup_refresh('r');
+SET bytea_output = 'hex';
+CALL tbf_rollup_refresh('r');
+SELECT groups, hits, hot FROM r;
+RESET bytea_output;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
