@@ -406,7 +406,7 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	-- Removes definitions of roll-ups that DROP TABLE has dropped, also of one whose OID the new table has got again.
 	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING made;
-	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
+	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s.tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
 	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
 	-- find.
