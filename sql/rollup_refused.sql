@@ -211,7 +211,7 @@ SELECT sqlstate_of($$SELECT * FROM tbf_rollup_top('r')$$), (SELECT count(*) FROM
 CALL tbf_rollup_refresh('r');
 UPDATE tbf_rollup SET item = 'evil()';
 SELECT error_of($$DELETE FROM tbf_rollup$$), sqlstate_of($$UPDATE tbf_rollup_definitions SET item = 'evil()'$$), sqlstate_of($$DELETE FROM tbf_rollup_definitions$$);
-SELECT error_of($$INSERT INTO tbf_rollup VALUES ('r', 'log', 'evil()', 'at', NULL, NULL, '{}', '{day}', '{NULL}', '0', 1, 'UTC', NULL, '{-infinity}')$$);
+SELECT error_of($$INSERT INTO tbf_rollup VALUES ('r', 'log', 'evil()', 'at', NULL, NULL, '{}', '{timestamptz}', '{day}', '{NULL}', '0', 1, 'UTC', NULL, '{-infinity}')$$);
 SELECT error_of($$SELECT tbf_rollup_drop('r')$$), error_of($$INSERT INTO tbf_rollup_dropped VALUES ('r')$$);
 SELECT sqlstate_of($$TRUNCATE tbf_rollup_definitions$$);
 -- Nobody learns from the definition of a roll-up what he may not read, not even by a function that the planner calls

@@ -104,6 +104,9 @@ my %of_rollups = (
 	'tbf_rollup_no_row_security(regclass)' => ["'attack.hits'"],
 	'tbf_rollup_before(timestamp with time zone,interval)' => [$asked_at, "'2 hours'"],
 	'tbf_rollup_bucket_start(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
+	'tbf_rollup_bucket_start_back(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
+	'tbf_rollup_first_midnight(timestamp with time zone,text)' => ["'2024-05-01 UTC'", "'UTC'"],
+	'tbf_rollup_types(regclass,name[])' => ["'attack.hits'", "'{at}'"],
 	'tbf_rollup_bucket_end(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
 	'tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)' =>
 		["'attack.made_' || translate(gen_random_uuid()::text, '-', '')", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
