@@ -252,7 +252,7 @@ BEGIN
 				INSERT INTO problem SELECT history, 'workers leave a trace' WHERE f <> g;
 				EXECUTE CASE step WHEN 'agg' THEN 'SELECT tbf_merge_agg(f) OVER (ORDER BY s DESC) FROM slot ORDER BY s LIMIT 1' ELSE format('SELECT tbf_merge_agg(f, %s::float8 * (1 + s)) OVER (ORDER BY s DESC) FROM slot ORDER BY s LIMIT 1', w) END INTO g;
 				INSERT INTO problem SELECT history, 'a window leaves a trace' WHERE f <> g;
-				-- without decay and exact: the same bytes as one aggregate over all rows
+				-- Slot a now has the hits of all slots, with the weights of the merge.
 				CREATE TEMP TABLE united ON COMMIT DROP AS SELECT a AS s, item, us, weight * w * CASE step WHEN 'agg' THEN 1 ELSE 1 + s END AS weight, slop * greatest(w * (1 + s), 1) * 1.001 + CASE step WHEN 'agg' THEN 0 ELSE weight * w * (1 + s) / 4096 END AS slop FROM hit WHERE w > 0;
 				DELETE FROM hit WHERE s = a;
 				INSERT INTO hit SELECT * FROM united;

@@ -355,7 +355,7 @@ TEST(SumsWeight, WholeWeightsOfWholeHitsAreExact)
 	}
 }
 
-/* Without decay nothing falls out: an item that never came counts 0, whatever the weights. */
+/* Without decay nothing falls out of the planes, whatever the weights: slack stays 0, so it raises no count. */
 TEST(SumsWeight, WithoutDecayNothingIsForgotten)
 {
 	Random random(310);

@@ -422,7 +422,7 @@ TEST(TbfCount, LongBeforeIsInfinite)
 
 TEST(TbfCount, NeverRoundsALargeCounterDown)
 {
-	/* counters have more bits than a double; each count must be rounded up */
+	/* counters have more bits than the mantissa of a double; each count must be rounded up */
 	sb_tbf tbf = shape(64, 1, 0, 0);
 	tbf.flags = SB_TBF_HAS_HITS;
 	Random random(122);

@@ -208,7 +208,10 @@ TEST(TbfContent, APlaneThatFallsOutIsReleased)
 	}
 }
 
-/* The memory ends in the middle of many blocks. What was there before stays, and the builder can be used further. */
+/*
+ * Memory runs out after a few allocations, while many hits are still to be added. The hits that were added before
+ * stay, and once there is memory again, the builder can be used further.
+ */
 TEST(TbfContent, MemoryThatEndsLeavesWhatWasAdded)
 {
 	Random random(13);

@@ -16,7 +16,11 @@ namespace streambloom {
  */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
-/* At most about so many grams are taken from a pattern. If it has more, those taken are evenly spread over it. */
+/*
+ * A pattern of up to so many bytes has all its grams taken; a longer one only every second, third, ... of them, evenly
+ * over the pattern. So about so many are taken at most. A regular expression with many sets or alternatives may have a
+ * few times as many, since these are read together with the characters beside them.
+ */
 inline constexpr size_t most_grams = 768;
 
 /* A list that grows. */

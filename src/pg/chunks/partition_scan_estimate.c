@@ -264,7 +264,8 @@ distinct_in_partition(Oid partition, const char *column)
 }
 
 /*
- * Returns how many partitions have an average value; `distinct` is how many different values the whole table has.
+ * Returns in how many partitions a value of the column occurs, on average; `distinct` is how many different values the
+ * whole table has.
  *
  * If the different values of each partition are counted and added up, a value counts once for each partition that has
  * it. So the result is this sum, divided by `distinct`. The sum is extrapolated from a sample of the partitions. If

@@ -199,7 +199,10 @@ typedef struct PruningValues
 	Const	  **values;
 } PruningValues;
 
-/* Returns the value of a condition by its number in state->pruning. (The type is PartitionScanValue.) */
+/*
+ * Returns the value on the right side of a condition, by the condition's number in state->pruning. (This function is a
+ * PartitionScanValue.)
+ */
 static Const *
 value_for_pruning(void *argument, int number)
 {

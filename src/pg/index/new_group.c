@@ -65,10 +65,10 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * Sets lines[] to the sizes of a new group on a level above 0. `candidates` ranges of the group are in the heap. Up
- * to SAMPLED_ABOVE of these are read. The sizes come from them; or from the bits of the group before, if these ask
- * for more lines. (A table that grows often has only one new range. The ranges to come may be like it, or like those
- * before it.)
+ * Sets lines[] to the sizes of a new group on a level above 0. Of the `candidates` ranges of the group that are whole
+ * in the heap, up to SAMPLED_ABOVE are read; if there is none, the one that has begun. The sizes come from these
+ * ranges, or from the bits of the group before, if its bits ask for more lines. (When a table grows, there is often
+ * only one new range. The ranges to come may be like it, or like those before it.)
  */
 static void
 size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

@@ -74,8 +74,8 @@ extern "C" {
 #define BF_RANGES_WITH_KEYS_THAT_TELL 4
 
 /*
- * The mean of these sizes of ranges. If there are more than two, the largest size is left out, since one row may be
- * unlike all others.
+ * The mean of these sizes of ranges. If there are more than two, the largest is left out: a single row with very many
+ * items can make its range unlike all others.
  */
 extern double bf_index_size_that_tells(const double *sizes, uint32_t count);
 

@@ -187,7 +187,7 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* The lines of a page to which these items are added, as they are afterwards. */
+/* Returns, as changes that are still to be made, the lines of a page that get these items, with the items in them. */
 static PageChanges
 changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
 {

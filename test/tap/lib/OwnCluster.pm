@@ -11,8 +11,8 @@ use warnings;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-# PostgreSQL's module forgets the server that the environment names. A test may decide later whether it wants a cluster
-# of its own.
+# PostgreSQL's module removes the variables that name a server or a locale from the environment. They are put back after
+# it was loaded, since a test may decide only later whether it wants a cluster of its own.
 my %environment;
 BEGIN { %environment = map { ($_ => $ENV{$_}) } grep { /^(?:PG|L)/ } keys %ENV; }
 
