@@ -98,8 +98,8 @@ SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, con
 
 /*
  * Checks whether `count` hits of this value can be added without exceeding the largest total that a filter can have.
- * Returns SB_TOTAL_OVERFLOW if a filter with them could not be stored because of its total. Callers that must not lose the content of the builder
- * call this first.
+ * Returns SB_TOTAL_OVERFLOW if a filter with them could not be stored because of its total. Callers that must not lose
+ * the content of the builder call this first.
  */
 SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
 												  uint64_t value,
