@@ -65,7 +65,7 @@ END $$;
 CREATE TABLE vacuum_began (at pg_lsn);
 INSERT INTO vacuum_began VALUES (NULL);
 SELECT format('CALL hour_of(%s, %s, %s, %s)', d, h, :rows, :checkpoints),
-	'UPDATE vacuum_began SET at = pg_current_wal_insert_lsn()', 'VACUUM wal_heat, tbf_rollup',
+	'UPDATE vacuum_began SET at = pg_current_wal_insert_lsn()', 'VACUUM wal_heat, tbf_rollup_definitions',
 	format('INSERT INTO wal_of SELECT %s, ''vacuum of it'', pg_current_wal_insert_lsn() - at FROM vacuum_began', d),
 	'UPDATE vacuum_began SET at = pg_current_wal_insert_lsn()', 'VACUUM wal_log',
 	format('INSERT INTO wal_of SELECT %s, ''vacuum of the log'', pg_current_wal_insert_lsn() - at FROM vacuum_began', d),

@@ -59,7 +59,8 @@ DO $$ BEGIN
 END $$;
 
 -- LOCK TABLE asks for the right to UPDATE or DELETE the whole relation. So PUBLIC may update the columns of this view
--- only one by one, and may not delete from it: tbf_rollup_dropped serves for that.
+-- only one by one, and may not delete from it: tbf_rollup_dropped serves for that. (A version that adds a column to the
+-- table has to make this view and its rights anew in its upgrade.)
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
 DO $$ BEGIN
@@ -143,7 +144,7 @@ BEGIN
 	END IF;
 	-- Otherwise a dump would hold the number of a source that was dropped, and another table may have this number
 	-- where the dump is restored.
-	IF has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
+	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;

@@ -6,13 +6,13 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-StreambloomTap::start_own_cluster();
 # A table is large if it has more pages than a quarter of these 128 buffers.
-StreambloomTap::restart_own_cluster(autovacuum => 'off', shared_buffers => '1MB', max_connections => '10');
+OwnCluster::start(autovacuum => 'off', shared_buffers => '1MB', max_connections => 10);
 my $db = StreambloomTap->new('059');
 $db->sql(<<'SQL');
 CREATE TABLE facts AS SELECT i AS uid, repeat('x', 600) AS filler FROM generate_series(1, 5000) i;
@@ -20,7 +20,7 @@ CREATE INDEX ON facts USING bf (uid) WITH (pages_per_range = 32);
 CREATE TABLE keys AS SELECT 1 AS step, i AS uid FROM generate_series(1, 5000, 10) i UNION ALL SELECT 2, 3500 UNION ALL SELECT 3, i FROM generate_series(3, 5000, 10) i;
 VACUUM ANALYZE facts, keys;
 SQL
-# In the first and third step the keys are in all pages, in the second step they are in one range.
+# In the first and third step the keys are in all pages, in the second step there is one key.
 my $settings = "LOAD 'streambloom'; SET max_parallel_workers_per_gather = 0; SET enable_mergejoin = off; SET enable_bitmapscan = off;";
 my $query = 'SELECT step, found FROM (VALUES (1), (2), (3), (2)) steps(step), LATERAL (SELECT count(*) AS found FROM facts JOIN keys USING (uid) WHERE keys.step = steps.step OFFSET 0) f';
 my $plan = $db->sql("$settings EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $query");

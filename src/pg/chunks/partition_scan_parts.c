@@ -194,7 +194,6 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		bool		rule_out = is_ruled_out || (on_key != NIL && !bms_is_member(i, live));
 		Oid			oid = partitions->oids[i];
 		Relation	partition;
-
 		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
 
 		if (rule_out && !is_searched)

@@ -16,7 +16,8 @@ use Time::HiRes qw(sleep);
 my %environment;
 BEGIN { %environment = map { ($_ => $ENV{$_}) } grep { /^(?:PG|L)/ } keys %ENV; }
 
-# The folder of the module, and its program for pg_hba.conf. scripts/test gives both.
+# The folder of the module, and its program for pg_hba.conf. scripts/test gives both; a test that is run by itself finds
+# them by pg_config.
 BEGIN
 {
 	my $pgxs = `${\($ENV{PG_CONFIG} || 'pg_config')} --pgxs`;
@@ -39,6 +40,7 @@ my %usual = (
 	shared_buffers => '64MB',
 	max_connections => 100,
 	max_wal_size => '1GB',
+	wal_log_hints => 'off',
 	restart_after_crash => 'on',
 	log_statement => 'none',
 	log_replication_commands => 'off',
@@ -88,7 +90,12 @@ sub kill_all
 	$primary->kill9;
 	kill 'KILL', @pids;
 	# A killed process holds the shared memory until it is really gone.
-	for (my $waited = 0; $waited < 60 && grep({ kill 0, $_ } @pids); $waited += 0.1) { sleep(0.1); }
+	for (my $waited = 0; $waited < 60; $waited += 0.1)
+	{
+		return if !grep { kill 0, $_ } @pids;
+		sleep(0.1);
+	}
+	diag('a process that was killed is still there');
 }
 
 # Starts the cluster after it was killed.
