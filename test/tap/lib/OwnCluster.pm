@@ -28,7 +28,12 @@ BEGIN
 }
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils qw(slurp_file);
-BEGIN { @ENV{keys %environment} = values %environment; }
+# In INIT, because the module sets PGHOST and PGDATABASE in an INIT block of its own.
+INIT
+{
+	delete @ENV{'PGHOST', 'PGDATABASE'};
+	@ENV{keys %environment} = values %environment;
+}
 
 use StreambloomTap;
 
