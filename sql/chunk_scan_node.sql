@@ -318,20 +318,7 @@ SELECT plan($$SELECT id FROM chunk_scan(NULL::event, 'id', 170) WHERE kind <> 'c
 -- A child that is not yet read can be truncated or dropped, but the query does not lose its rows silently.
 INSERT INTO event SELECT 300, 'parent' FROM generate_series(1, 100);
 INSERT INTO event_b SELECT i, 'b', 300 FROM generate_series(1, 20) i;
-CREATE FUNCTION rows_beside(command text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	r record;
-	n int := 0;
-BEGIN
-	FOR r IN SELECT * FROM chunk_scan(NULL::event, 'id', 300) LOOP
-		n := n + 1;
-		IF n = 1 THEN EXECUTE command; END IF;
-	END LOOP;
-	RAISE '% rows', n USING ERRCODE = 'ZZ000';	-- undoes the command
-EXCEPTION WHEN OTHERS THEN
-	RETURN format('%s %s', nullif(SQLSTATE, 'ZZ000'), SQLERRM);
-END
-$$;
+CREATE FUNCTION rows_beside(command text) RETURNS text LANGUAGE sql RETURN rows_beside_command(command, 'SELECT * FROM chunk_scan(NULL::event, ''id'', 300)');
 SELECT command, rows_beside(command) FROM unnest(ARRAY['TRUNCATE event_b', 'DROP TABLE event_b', 'DELETE FROM event_b']) command;
 CREATE MATERIALIZED VIEW m AS SELECT * FROM event;
 SELECT compare($$SELECT kind FROM chunk_scan(NULL::m, 'id', 80)$$);

@@ -42,24 +42,7 @@ BEGIN
 END
 $$;
 
--- Runs a query with the node and without it. Says how many rows there are, and whether they are the same.
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	plan text := '';
-	line text;
-	with_node text[];
-	without text[];
-	gather text := format('SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
-BEGIN
-	SET LOCAL streambloom.enable_partition_scan = on;
-	FOR line IN EXECUTE 'EXPLAIN ' || gather LOOP plan := plan || line; END LOOP;
-	EXECUTE gather INTO with_node;
-	SET LOCAL streambloom.enable_partition_scan = off;
-	EXECUTE gather INTO without;
-	RETURN format('%s, %s rows%s', CASE WHEN with_node = without THEN 'the same' ELSE 'DIFFERENT' END, cardinality(with_node),
-		CASE WHEN plan ~ 'PartitionScan' THEN ', PartitionScan' END);
-END
-$$;
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE sql RETURN compare_partition_scan(query);
 
 SET streambloom.enable_partition_scan = on;
 SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234');

@@ -17,24 +17,7 @@ CREATE INDEX ON log USING bf (uid, host);
 VACUUM ANALYZE log;
 CREATE TABLE other AS SELECT * FROM log LIMIT 1;
 
--- Does the query get the node, and does it return the same rows as without it?
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	plan text := '';
-	line text;
-	with_node text[];
-	without text[];
-	gather text := format('SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
-BEGIN
-	SET LOCAL streambloom.enable_partition_scan = on;
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP plan := plan || line; END LOOP;
-	EXECUTE gather INTO with_node;
-	SET LOCAL streambloom.enable_partition_scan = off;
-	EXECUTE gather INTO without;
-	RETURN format('%s, %s rows%s', CASE WHEN with_node = without THEN 'the same' ELSE 'DIFFERENT' END, cardinality(with_node),
-		CASE WHEN plan ~ 'PartitionScan' THEN ', PartitionScan' END);
-END
-$$;
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE sql RETURN compare_partition_scan(query);
 
 -- The planner copies a CTE into each place that refers to it. Each copy must get the node, or none. A CTE that nobody refers to
 -- does not matter.
@@ -50,18 +33,9 @@ SELECT query, compare(query) FROM unnest(ARRAY[
 
 -- A session cannot take rows away from its own query that runs.
 CREATE FUNCTION rows_beside(setting text, command text, query text DEFAULT 'SELECT * FROM log WHERE uid = -7') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	r record;
-	n int := 0;
 BEGIN
-	PERFORM set_config('streambloom.enable_partition_scan', setting, false);
-	FOR r IN EXECUTE query LOOP
-		n := n + 1;
-		IF n = 1 THEN EXECUTE command; END IF;
-	END LOOP;
-	RAISE '% rows', n USING ERRCODE = 'ZZ000';	-- undoes the command
-EXCEPTION WHEN OTHERS THEN
-	RETURN format('%s %s', nullif(SQLSTATE, 'ZZ000'), SQLERRM);
+	PERFORM set_config('streambloom.enable_partition_scan', setting, true);
+	RETURN rows_beside_command(command, query);
 END
 $$;
 CREATE INDEX log_30_day ON log_30 (day);

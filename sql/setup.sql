@@ -92,3 +92,38 @@ BEGIN
 	CREATE TABLE log_rest_more PARTITION OF log_rest DEFAULT;
 END
 $$;
+
+-- Runs a query with the node PartitionScan and without it. Says how many rows there are, whether they are the same, and whether the node was used.
+CREATE FUNCTION compare_partition_scan(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan text := '';
+	line text;
+	with_node text[];
+	without text[];
+	gather text := format('SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
+BEGIN
+	SET LOCAL streambloom.enable_partition_scan = on;
+	FOR line IN EXECUTE 'EXPLAIN ' || gather LOOP plan := plan || line; END LOOP;
+	EXECUTE gather INTO with_node;
+	SET LOCAL streambloom.enable_partition_scan = off;
+	EXECUTE gather INTO without;
+	RETURN format('%s, %s rows%s', CASE WHEN with_node = without THEN 'the same' ELSE 'DIFFERENT' END, cardinality(with_node),
+		CASE WHEN plan ~ 'PartitionScan' THEN ', PartitionScan' END);
+END
+$$;
+
+-- Runs a query in a cursor, and a command after its first row. Says how many rows there were, or which error came. All is undone.
+CREATE FUNCTION rows_beside_command(command text, query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	n int := 0;
+BEGIN
+	FOR r IN EXECUTE query LOOP
+		n := n + 1;
+		IF n = 1 THEN EXECUTE command; END IF;
+	END LOOP;
+	RAISE '% rows', n USING ERRCODE = 'ZZ000';	-- undoes the command
+EXCEPTION WHEN OTHERS THEN
+	RETURN format('%s %s', nullif(SQLSTATE, 'ZZ000'), SQLERRM);
+END
+$$;

@@ -98,8 +98,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 
-	state->stands_aside = !chunk_skip_enabled || estate->es_epq_active != NULL || finished_is_sent_by_leader(estate) ||
-		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
+	state->stands_aside = !chunk_skip_enabled || finished_nodes_stand_aside(estate);
 	if (state->stands_aside)
 	{
 		outerPlanState(node) = ExecInitNode(append, estate, eflags);

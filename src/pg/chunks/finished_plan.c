@@ -8,12 +8,24 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Is this the execution of a plan that a parallel worker got from its leader? A worker also executes statements of
+ * functions, which it has planned itself. The leader sends no OIDs of relations, because a worker cannot plan again
+ * (ExecSerializePlan()).
+ */
+static bool
+is_sent_by_leader(const EState *estate)
+{
+	return IsParallelWorker() && estate->es_plannedstmt->relationOids == NIL;
+}
 
 bool
-finished_is_sent_by_leader(const EState *estate)
+finished_nodes_stand_aside(const EState *estate)
 {
-	/* The leader sends no OIDs of relations, because a worker cannot plan again (ExecSerializePlan()). */
-	return IsParallelWorker() && estate->es_plannedstmt->relationOids == NIL;
+	return estate->es_epq_active != NULL || is_sent_by_leader(estate) || estate->es_snapshot == NULL ||
+		!IsMVCCSnapshot(estate->es_snapshot);
 }
 
 /* ------------------------------------------------------------------- a new node */

@@ -23,10 +23,10 @@ typedef struct FinishedStatement
 } FinishedStatement;
 
 /*
- * Is this the execution of a plan that a parallel worker got from its leader? A worker also executes statements of
- * functions, which it has planned itself.
+ * Must the nodes ChunkSkip, JoinKeys and JoinSkip do nothing but pass rows on in this execution? So it is under
+ * EvalPlanQual, in a plan that a parallel worker got from its leader, and with a snapshot that is not an MVCC snapshot.
  */
-extern bool finished_is_sent_by_leader(const EState *estate);
+extern bool finished_nodes_stand_aside(const EState *estate);
 
 /*
  * Makes a node above the plan `below`. The node passes the rows of this plan on as they are, and does whatever its

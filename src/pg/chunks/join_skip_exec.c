@@ -373,8 +373,7 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultops = ExecGetResultSlotOps(outerPlanState(node), &node->ss.ps.resultopsfixed);
 
-	state->stands_aside = !join_skip_enabled || estate->es_epq_active != NULL || finished_is_sent_by_leader(estate) ||
-		estate->es_snapshot == NULL || !IsMVCCSnapshot(estate->es_snapshot);
+	state->stands_aside = !join_skip_enabled || finished_nodes_stand_aside(estate);
 	if (state->stands_aside)
 		return;
 	state->tests = estate->es_instrument != 0;
