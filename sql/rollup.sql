@@ -176,7 +176,7 @@ TABLE busy_rows;
 SELECT pg_temp.differences('busy_heat', 'TABLE busy_items');
 DROP VIEW busy_rows;
 SELECT tbf_rollup_drop('busy_heat');
--- Pieces that together might have more items than an exact filter holds stay as they are.
+-- Of pieces that together might have more items than an exact filter holds, as many are taken as it holds.
 TRUNCATE busy;
 SELECT tbf_rollup_create('busy_heat', 'busy', 'n', 'at', half_life => NULL);
 CREATE PROCEDURE pg_temp.many_items(first int, last int) LANGUAGE plpgsql AS $$

@@ -24,6 +24,9 @@ COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementat
 CREATE FUNCTION tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
 
+CREATE FUNCTION tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
+
 -- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
 -- by how many hits the roll-up has grown. A new row that has all hits of its bucket and groups is marked as closed if
 -- the bucket ends at closing or earlier. The function takes a lock, so that only one session at a time changes the
@@ -204,21 +207,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- The pieces of open buckets that start at lo or later. A piece is a row with at most an eighth of the hits of its
--- bucket and groups. number: how many pieces the bucket and groups have. Pieces are returned only if there are two or
--- more, and if one row can hold them all in an exact filter (of at most 65,536 items). A filter with counters may
--- count too high, and then late hits would seem to be counted already.
+-- The pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with at most
+-- an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups these are the
+-- smallest pieces that one exact filter can hold (65,536 items), if there are two or more: a filter with counters may
+-- count too high, and then late hits would seem to be counted already. number: how many they are.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
 	RETURN QUERY EXECUTE format($sql$
-		SELECT id, tier, starts, ends, number FROM (
-			SELECT p.*, count(*) OVER bucket AS number, sum(CASE layout WHEN 'exact' THEN cardinality ELSE 'infinity' END) OVER bucket AS items
+		SELECT id, tier, starts, ends, number FROM (SELECT *, count(*) OVER (PARTITION BY tier, starts, groups) AS number FROM (
+			SELECT p.*, sum(cardinality) OVER (PARTITION BY tier, starts, groups ORDER BY hits, id ROWS UNBOUNDED PRECEDING) AS items
 			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
-			WHERE 8 * hits <= all_hits WINDOW bucket AS (PARTITION BY tier, starts, groups)) s
-		WHERE number > 1 AND items <= 65536$sql$, rollup, extension) USING lo;
+			WHERE 8 * hits <= all_hits AND layout = 'exact') s
+			WHERE items <= 65536) t
+		WHERE number > 1$sql$, rollup, extension) USING lo;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
@@ -238,7 +242,7 @@ BEGIN
 			-- Where clocks are put back by half an hour, the next bucket starts before this one ends.
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
 				AND CASE WHEN $6 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
-					ELSE $1 <> $4 OR starts = $2 AND EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed) END
+					ELSE $1 <> $4 OR starts = $2 AND groups IN (SELECT o.groups FROM %1$s o WHERE o.tier = $1 AND o.starts = $2 AND NOT o.closed) END
 			RETURNING *
 		), merged AS MATERIALIZED (
 			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
@@ -263,15 +267,28 @@ BEGIN
 		), ranked AS (
 			SELECT *, row_number() OVER (PARTITION BY groups ORDER BY low DESC, item::text) AS place FROM bounded
 		), list AS (
-			SELECT groups, count(*) AS candidates, array_agg(item ORDER BY place) FILTER (WHERE place <= $5) AS hot, array_agg(low ORDER BY place) FILTER (WHERE place <= $5) AS hot_hits,
+			SELECT groups, array_agg(item) AS candidates, array_agg(item ORDER BY place) FILTER (WHERE place <= $5) AS hot, array_agg(low ORDER BY place) FILTER (WHERE place <= $5) AS hot_hits,
 				coalesce(max(high - low) FILTER (WHERE place <= $5), 0) AS hot_over, coalesce(max(high) FILTER (WHERE place > $5), 0) AS rest
 			FROM ranked GROUP BY groups
+		),
+		-- The most hits of an item that is in no list: of a row with counters its hot_rest. Exact filters tell it
+		-- themselves. If the merged filter has counters, the exact ones among the old rows are merged in heaps of some
+		-- 32,768 items, whose filters are exact.
+		heap AS (
+			SELECT groups, sum(hot_rest) AS rest, %2$s.tbf_merge_agg(f) AS f
+			FROM (SELECT g.groups, g.f, g.hot_rest, CASE i.layout WHEN 'exact' THEN ceil(sum(i.cardinality) OVER (PARTITION BY g.groups, i.layout ORDER BY g.hits, g.starts, g.newest) / 32768)
+					ELSE -row_number() OVER (PARTITION BY g.groups, i.layout ORDER BY g.hits) END AS heap
+				FROM gone g JOIN known k USING (groups), %2$s.tbf_info(g.f) i WHERE NOT k.exact) s
+			GROUP BY groups, heap
+			UNION ALL SELECT groups, rest, f FROM known WHERE exact
+		), unlisted AS (
+			SELECT h.groups, sum(least(h.rest, %2$s.tbf_rollup_unlisted(h.f, coalesce(l.candidates, '{}')))) AS rest FROM heap h LEFT JOIN list l USING (groups) GROUP BY h.groups
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 		SELECT $4, $2, $3, NOT $6, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f,
 			%2$s.tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s.tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
-			greatest(coalesce(l.rest, 0), CASE WHEN k.exact AND k.cardinality <= l.candidates THEN 0 ELSE k.rest END)
-		FROM known k LEFT JOIN list l USING (groups)$sql$, rollup, extension)
+			greatest(coalesce(l.rest, 0), u.rest)
+		FROM known k LEFT JOIN list l USING (groups) JOIN unlisted u USING (groups)$sql$, rollup, extension)
 		USING from_tier, lo, hi, to_tier, def.top, pieces, rollup;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
@@ -300,7 +317,9 @@ DECLARE
 	tiers integer;
 	empty boolean;
 	many_pieces CONSTANT integer := 60;
+	few_pieces CONSTANT integer := 4;
 	gathered boolean;
+	number bigint;
 BEGIN
 	done := false;
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -413,15 +432,21 @@ BEGIN
 	-- these pages again, and a full image of them would be written to the WAL each time.
 	IF ordinary THEN
 		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
-		-- is read.
-		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
+		-- is read. Filters of 64 kB and more are not counted: rows that are gathered already, or that have so many
+		-- items that few of them fit into one exact filter.
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
 			INTO gathered USING closing - interval '2 days', many_pieces;
 		IF gathered THEN
 			gathered := false;
-			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM (SELECT *, max(number) OVER () AS most FROM %s.tbf_rollup_pieces($1, $2)) s WHERE most >= $3 GROUP BY tier, starts, ends', extension)
-					USING rollup, closing - interval '2 days', many_pieces LOOP
-				EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
-				gathered := true;
+			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM %s.tbf_rollup_pieces($1, $2) GROUP BY tier, starts, ends', extension)
+					USING rollup, closing - interval '2 days' LOOP
+				-- If the pieces have more items than one exact filter can hold, they become several rows.
+				LOOP
+					EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
+					gathered := true;
+					EXECUTE format('SELECT coalesce(max(number), 0) FROM %s.tbf_rollup_pieces($1, $2) p WHERE p.tier = $3 AND p.starts = $2', extension) INTO number USING rollup, lo, tier;
+					EXIT WHEN number < few_pieces;
+				END LOOP;
 			END LOOP;
 		END IF;
 		IF gathered THEN

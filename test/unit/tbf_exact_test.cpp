@@ -211,3 +211,36 @@ TEST(TbfExact, RefusesEveryOtherWayToWriteTheSameItems)
 	}
 	EXPECT_GT(accepted, 100u) << "a flipped bit of a hash or a count makes another set of items";
 }
+
+TEST(TbfExact, KnowsTheLargestCountOfTheOthers)
+{
+	Random random(5);
+	for (size_t count : std::initializer_list<size_t>{0, 1, 2, 64, 1000, 65536})
+		for (int unit_bits : {0, SB_TBF_HIT_BITS})
+		{
+			Exact exact(random_items(random, count, 64, 20));
+			exact.filter.unit_bits = static_cast<uint8_t>(unit_bits);
+			Items items;
+			ASSERT_EQ(read(exact.filter, exact.cells, &items), SB_OK);
+			/* the items with the largest counts are left out first, beside hashes that are not there */
+			std::sort(items.begin(), items.end(),
+					  [](const exact_item &a, const exact_item &b) { return a.units > b.units; });
+			for (size_t left_out : {size_t{0}, size_t{1}, count / 3, count})
+			{
+				left_out = std::min(left_out, count);
+				std::vector<uint64_t> except;
+				for (size_t i = 0; i < left_out; i++)
+					except.insert(except.end(), {items[i].hash, items[i].hash, random()});
+				except.push_back(random());
+				std::sort(except.begin(), except.end());
+				const double expected = left_out == count ?
+											0 :
+											std::ldexp(static_cast<double>(items[left_out].units), -unit_bits);
+				double largest;
+				ASSERT_EQ(
+					sb_tbf_largest_count(&exact.filter, exact.cells.data(), except.data(), except.size(), &largest),
+					SB_OK);
+				ASSERT_EQ(largest, expected) << count << " items, without " << left_out;
+			}
+		}
+}

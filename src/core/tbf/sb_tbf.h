@@ -195,6 +195,14 @@ SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint
 									  sb_tbf_stats *out) SB_NOEXCEPT;
 
 /*
+ * Sets *out to the largest count of an item of an exact filter, in hits at the base, without the items whose hashes
+ * are in `except`; 0 if there is no other. `except` has except_count hashes in ascending order; a hash may be there
+ * more than once. SB_BAD_CELLS. REQUIRES: the filter is exact.
+ */
+SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except,
+											size_t except_count, double *out) SB_NOEXCEPT;
+
+/*
  * Computes the inner product of two filters at the time `at`: the sum, over all items, of the item's count in `left`
  * times its count in `right`. If both filters are exact, so is the result, up to rounding to nearest. Else it is an
  * estimate of at least 0: the sum over all blocks of (sum(a b) - A B / m) / (k (1 - k/m)), where a and b run over the

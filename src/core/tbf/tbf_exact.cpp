@@ -6,6 +6,7 @@
 #include "tbf/tbf_cells.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace streambloom;
 
@@ -476,4 +477,23 @@ sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint
 		status != SB_OK)
 		return status;
 	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, size, hash, units);
+}
+
+sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except, size_t except_count,
+							   double *out) noexcept
+{
+	exact_reader reader(exact, cells);
+	const uint64_t *const end = except + except_count;
+	uint64_t largest = 0;
+	*out = 0;
+	while (const size_t count = reader.next())
+		for (size_t i = 0; i < count; i++)
+		{
+			while (except < end && *except < reader.hashes()[i])
+				except++;
+			if (except == end || *except != reader.hashes()[i])
+				largest = std::max(largest, reader.units()[i]);
+		}
+	*out = std::ldexp(static_cast<double>(largest), -exact->unit_bits);
+	return reader.status();
 }

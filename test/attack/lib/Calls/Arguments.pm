@@ -115,6 +115,7 @@ my %of_rollups = (
 	'tbf_rollup_drop(regclass)' => ["'attack.lost_heat'"],
 	'tbf_rollup_weight(double precision,boolean)' => ['1', 'false'],
 	'tbf_rollup_packed(anyarray)' => ["array_fill('page'::text, ARRAY[100])"],
+	'tbf_rollup_unlisted(tbf,anyarray)' => ["tbf_empty()", "array_fill('page'::text, ARRAY[100])"],
 	'tbf_rollup_step(regclass,timestamp with time zone,timestamp with time zone,timestamp with time zone)' => [$heat, @nothing_new, "'-infinity'"],
 	'tbf_rollup_pieces(regclass,timestamp with time zone)' => [$heat, "'-infinity'"],
 	'tbf_rollup_fold(regclass,integer,timestamp with time zone,timestamp with time zone,integer,boolean)' => [$heat, '1', @nothing_new, '2', 'false'],

@@ -1,0 +1,38 @@
+/*
+ * rollup_unlisted.c: the most hits that an item of a filter has which is not in a list of hot items. So a row of a
+ * roll-up that is made of other rows bounds the items beyond its list (docs/rollups.md).
+ */
+#include "tbf/tbf.h"
+
+#include "base/call.h"
+#include "base/elements.h"
+#include "base/item.h"
+
+#define ST_SORT sort_hashes
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(left, right) (*(left) > *(right) ? 1 : *(left) < *(right) ? -1 : 0)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* tbf_rollup_unlisted(tbf, list anyarray): NULL if the filter has counters; elements that are NULL are skipped */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_rollup_unlisted)
+{
+	TbfValue	tbf;
+	Elements	list;
+	Datum		item;
+	uint64	   *hashes;
+	size_t		count = 0;
+	double		most;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	if (!tbf_is_exact(&tbf.header))
+		PG_RETURN_NULL();
+	elements_open(&list, fcinfo, 1, SB_LOOKUP_TBF);
+	hashes = MemoryContextAllocHuge(CurrentMemoryContext, (Size) Max(list.count, 1) * sizeof *hashes);
+	while (next_item(&list, &item))
+		hashes[count++] = item_hash_for(list.hasher, item, &tbf.header.kind);
+	sort_hashes(hashes, count);
+	tbf_builder_must(sb_tbf_largest_count(&tbf.header, tbf.cells, hashes, count, &most));
+	PG_RETURN_FLOAT8(most);
+}
