@@ -3,7 +3,6 @@
 
 SET timezone = 'UTC';
 SET client_min_messages = warning;
-\	iming on
 \pset format unaligned
 \pset tuples_only on
 \set SHOW_CONTEXT never
@@ -123,10 +122,8 @@ DROP TABLE log;
 CREATE TABLE log (at timestamptz, url text);
 CREATE INDEX ON log (at);
 SET client_min_messages = error;
-\	iming on
 CREATE PUBLICATION everything FOR ALL TABLES;
 SET client_min_messages = warning;
-\	iming on
 SELECT tbf_rollup_create('r', 'log', 'url', 'at');
 INSERT INTO log VALUES ('2024-01-01 12:00', '/');
 CALL tbf_rollup_refresh('r');
@@ -159,6 +156,35 @@ SET timezone = 'UTC';
 CALL tbf_rollup_refresh('r');
 SELECT sum(hits), (SELECT last_error FROM tbf_rollups) FROM r;
 SELECT error_of($$UPDATE tbf_rollup SET column_types = '{text}'$$);
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- values of numeric are rounded to another scale; another precision changes none
+CREATE TABLE log (at timestamptz, url text, price numeric(10, 2));
+CREATE INDEX ON log (at);
+INSERT INTO log VALUES ('2024-01-01 00:10', '/a', 1.26);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', group_by => '{price}');
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER price TYPE numeric(12, 2);
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER price TYPE numeric(12, 1);
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER price TYPE numeric;
+CALL tbf_rollup_refresh('r');
+SELECT sum(hits) FROM r;
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;
+
+-- lateness of a day where clocks change: what is complete does not depend on the zone of the session
+CREATE TABLE log (at timestamptz, url text);
+CREATE INDEX ON log (at);
+INSERT INTO log VALUES ('2024-03-31 10:00', '/a');
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', lateness => '1 day');
+CALL tbf_rollup_refresh('r');
+SET timezone = 'Europe/Berlin';
+SELECT complete_to AT TIME ZONE 'UTC' FROM tbf_rollups WHERE rollup = 'r'::regclass;
+SET timezone = 'UTC';
+SELECT complete_to FROM tbf_rollups WHERE rollup = 'r'::regclass;
 SELECT tbf_rollup_drop('r');
 DROP TABLE log;
 

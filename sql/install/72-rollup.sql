@@ -38,7 +38,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.time_column IS 'the column with the tim
 COMMENT ON COLUMN tbf_rollup_definitions.condition IS 'only rows for which this is true are counted; null: all';
 COMMENT ON COLUMN tbf_rollup_definitions.weight IS 'how many hits a row counts as; null: 1';
 COMMENT ON COLUMN tbf_rollup_definitions.group_columns IS 'there are rows for each combination of the values of these columns';
-COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted';
+COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted; numeric(1000,2): of any precision, with two digits after the point';
 COMMENT ON COLUMN tbf_rollup_definitions.tiers IS 'lengths of buckets, the shortest first';
 COMMENT ON COLUMN tbf_rollup_definitions.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
 COMMENT ON COLUMN tbf_rollup_definitions.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
@@ -69,11 +69,13 @@ DO $$ BEGIN
 END $$;
 COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
 
--- INSERT of a roll-up into this view deletes its definition, and those of roll-ups that DROP TABLE has dropped. The
--- rule deletes with the rights of its owner, and tbf_rollup_guard() looks at those of the current user.
+-- INSERT of a roll-up into this view deletes its definition, and those of roll-ups that DROP TABLE has dropped, except
+-- those that another transaction has deleted already: nobody has to wait for it. The rule deletes with the rights of its
+-- owner, and tbf_rollup_guard() looks at those of the current user.
 CREATE VIEW tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
 CREATE RULE forget AS ON INSERT TO tbf_rollup_dropped DO INSTEAD
-	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup OR NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup);
+	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup
+		OR d.rollup IN (SELECT r.rollup FROM tbf_rollup_definitions r WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = r.rollup) FOR UPDATE OF r SKIP LOCKED);
 GRANT INSERT ON tbf_rollup_dropped TO PUBLIC;
 COMMENT ON VIEW tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INSERT of a roll-up deletes its definition';
 
@@ -213,8 +215,9 @@ COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementat
 
 -- The time at - span, or -infinity if that is before 4712 BC, as roll-ups count no hits from before 4712 BC. From a
 -- hit are calculated the start of its bucket, the time a day before this start, and local times in any zone. They
--- must not be before November 4714 BC, where PostgreSQL's timestamps begin.
-CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+-- must not be before November 4714 BC, where PostgreSQL's timestamps begin. Days and months of the span are those of UTC,
+-- whatever zone the session has.
+CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
 END;
@@ -239,11 +242,13 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for one that does not exist. A length that only limits the values is left out: so a
--- change of it is none.
+-- The types of columns; null for one that does not exist. A length that only limits the values is left out, and so is the
+-- precision of numeric (1000 stands for all): so a change of it is none. The scale of numeric stays, because values are
+-- rounded to it.
 CREATE FUNCTION tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
-	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid NOT IN (pg_catalog.regtype 'varchar', pg_catalog.regtype 'varbit', pg_catalog.regtype 'numeric') THEN a.atttypmod END) ORDER BY u.n)
+	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
+			WHEN a.atttypid NOT IN (pg_catalog.regtype 'varchar', pg_catalog.regtype 'varbit') THEN a.atttypmod END) ORDER BY u.n)
 		FROM ROWS FROM (pg_catalog.unnest(columns)) WITH ORDINALITY u(c, n) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = source AND a.attname = u.c AND a.attnum > 0 AND NOT a.attisdropped;
 END;
 COMMENT ON FUNCTION tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
@@ -399,7 +404,7 @@ BEGIN
 		COMMENT ON COLUMN %1$s.groups IS ''values of the grouping columns'';
 		COMMENT ON COLUMN %1$s.oldest IS ''no hit of the row is older'';
 		COMMENT ON COLUMN %1$s.newest IS ''no hit of the row is newer'';
-		COMMENT ON COLUMN %1$s.hits IS ''hits of all items'';
+		COMMENT ON COLUMN %1$s.hits IS ''hits of all items; where f has counters, and rows have left the source, perhaps fewer than all'';
 		COMMENT ON COLUMN %1$s.f IS ''hits of each item, without decay'';
 		COMMENT ON COLUMN %1$s.hot IS ''the items with the most hits'';
 		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
