@@ -18,7 +18,7 @@ ANALYZE access_log, chunk_summary;
 -- times would become a join condition, and all partitions would be read.)
 PREPARE look(bigint) AS
 	SELECT l.* FROM chunk_summary c,
-		LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.uid = $1 OFFSET 0) l
+		LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.uid = $1 OFFSET 0) l
 	WHERE (c.uids @> $1) IS NOT FALSE;
 EXECUTE look(2000);
 -- The plan without what differs between versions.
@@ -34,7 +34,7 @@ RESET plan_cache_mode;
 
 -- every value is found in this way
 SELECT count(*) FROM generate_series(0, 5759, 97) v,
-	LATERAL (SELECT l.* FROM chunk_summary c, LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.uid = v OFFSET 0) l
+	LATERAL (SELECT l.* FROM chunk_summary c, LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.uid = v OFFSET 0) l
 			 WHERE (c.uids @> v) IS NOT FALSE) l
 WHERE l.uid = v;
 SELECT count(*) FROM generate_series(0, 5759, 97) v, chunk_scan(NULL::access_log, 'uid', v, 'chunk_summary') l WHERE l.uid = v;
@@ -44,6 +44,16 @@ INSERT INTO day_4 VALUES ('2024-01-04 12:00', -1, '/late');
 SELECT count(*) FROM chunk_scan(NULL::access_log, 'uid', -1, 'chunk_summary');
 UPDATE chunk_summary SET (lo, hi, uids) = (SELECT min(at), max(at), bf_agg(uid) FROM day_4) WHERE chunk = 'day_4'::regclass;
 SELECT count(*) FROM chunk_scan(NULL::access_log, 'uid', -1, 'chunk_summary');
+
+-- A default partition has rows from before and after the others. No row is returned twice.
+CREATE TABLE rest PARTITION OF access_log DEFAULT;
+INSERT INTO access_log VALUES ('2023-12-01', 2000, '/early'), ('2024-02-01', 2000, '/late');
+CREATE UNIQUE INDEX ON chunk_summary (chunk);
+INSERT INTO chunk_summary (chunk, lo, hi, uids)
+SELECT 'rest'::regclass, min(at), max(at), bf_agg(uid) FROM rest
+ON CONFLICT (chunk) DO UPDATE SET lo = excluded.lo, hi = excluded.hi, uids = excluded.uids;
+SELECT at FROM (SELECT l.* FROM chunk_summary c, LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.uid = 2000 OFFSET 0) l
+	WHERE (c.uids @> 2000) IS NOT FALSE) l ORDER BY 1;
 
 -- a filter of many chunks is the union of their filters
 SET client_min_messages = error; -- too full for the rate of one chunk; sql/bf_exact.sql has the warning

@@ -20,7 +20,7 @@ VACUUM ANALYZE access_log;
 -- as docs/tbf.md has it
 PREPARE rows_of_busy_days(text, int) AS
 	SELECT l.* FROM heat_of_chunk c,
-		LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.client = $1 OFFSET 0) l
+		LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.client = $1 OFFSET 0) l
 	WHERE tbf_count(c.clients, $1) >= $2;
 CREATE FUNCTION pg_temp.scans(node jsonb) RETURNS SETOF boolean LANGUAGE sql AS $$
 	SELECT (node ->> 'Actual Loops')::numeric > 0 WHERE node ->> 'Relation Name' LIKE 'access\_log\_%'

@@ -91,6 +91,7 @@ is($db->sql("SET TimeZone = 'UTC'; SELECT string_agg(coalesce(log_time(t)::text,
 	'31/Feb/2026:10:00:00 +0000', NULL]) WITH ORDINALITY u (t, n)"),
 	'2026-03-01 10:00:00+00, 2026-03-01 10:00:00.123+00, 2026-03-01 10:00:00.5+00, 2026-03-01 10:00:00.123456+00, 2026-03-01 10:00:00.123457+00, ' .
 	'2026-03-01 09:00:00+00, 2026-03-01 10:00:00.5+00, 2026-03-01 10:00:00+00, none, none, none, none, none, none, none', 'log_time()');
+is($db->sql("SELECT log_status('404'), log_status('503 '), log_status('20000000000'), log_status('-')"), '404|503||', 'log_status()');
 is($db->sql(q!SELECT log_json('{"a": "\x22b\u0000"}'), log_json('{"a": '), log_json('null'), log_json('[1]')!), '{"a": "\"b"}|||', 'log_json()');
 is($db->sql("SELECT string_agg(log_address(a), ' ' ORDER BY n) FROM unnest(ARRAY['192.0.2.7', '192.0.2.7:80', '[2001:db8::1]:443', '2001:db8::1', '192.0.2.1, 192.0.2.2']) WITH ORDINALITY u (a, n)"),
 	'192.0.2.7 192.0.2.7 2001:db8::1 2001:db8::1 192.0.2.1', 'log_address()');
