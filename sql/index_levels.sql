@@ -41,6 +41,7 @@ SELECT count(*) FROM generate_series(50, 1000, 50) i, pages_read('SELECT * FROM 
 SET temp_file_limit = '0';
 REINDEX INDEX tall_bf;
 SELECT bf_index_check('tall_bf');
+SELECT reltuples::bigint, (SELECT count(*) FROM tall) FROM pg_class WHERE relname = 'tall';
 RESET temp_file_limit;
 REINDEX INDEX tall_bf;
 

@@ -116,7 +116,32 @@ SELECT bf_desummarize_range('long_values_bf', 0), bf_summarize_range('long_value
 SELECT answers('SELECT id FROM long_values WHERE v = repeat(''14'', 2000)'), answers('SELECT id FROM long_values WHERE v = repeat(''x14'', 2000)'),
 	answers('SELECT id FROM long_values WHERE v = repeat(''15'', 2000)'), bf_index_check('long_values_bf');
 
-DROP TABLE access_log, access_log_1, child, events, owned, passing, unlogged, long_values;
+-- A build counts the rows that the table has when its transaction has ended.
+CREATE TABLE rewritten (id integer PRIMARY KEY, h integer);
+INSERT INTO rewritten SELECT i, i FROM generate_series(1, 3000) i;
+CREATE INDEX rewritten_bf ON rewritten USING bf (h);
+ANALYZE rewritten;
+ALTER TABLE rewritten ADD COLUMN u uuid DEFAULT gen_random_uuid();
+SELECT reltuples FROM pg_class WHERE relname = 'rewritten';
+BEGIN;
+DELETE FROM rewritten WHERE id <= 1000;
+INSERT INTO rewritten VALUES (-1, -1);
+REINDEX INDEX rewritten_bf;
+SELECT reltuples FROM pg_class WHERE relname = 'rewritten';
+ROLLBACK;
+
+-- an index that is emptied at COMMIT, where no function may run
+CREATE FUNCTION next_number(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 + 1; END';
+CREATE TEMP TABLE emptied (a integer, h text) ON COMMIT DELETE ROWS;
+CREATE INDEX ON emptied USING bf (a) WHERE a > next_number(1);
+CREATE INDEX ON emptied USING bf (next_number(a));
+BEGIN;
+INSERT INTO emptied SELECT i FROM generate_series(1, 1000) i;
+SELECT count(*) FROM emptied WHERE a = 7 AND a > next_number(1);
+COMMIT;
+SELECT count(*) FROM emptied;
+
+DROP TABLE access_log, access_log_1, child, events, owned, passing, unlogged, long_values, rewritten, emptied;
 DROP MATERIALIZED VIEW seen;
-DROP FUNCTION who;
+DROP FUNCTION who, next_number;
 DROP ROLE streambloom_owner;

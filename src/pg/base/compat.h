@@ -105,6 +105,13 @@ sb_interval_infinity(const Interval *interval)
 	((heap)->rd_options == NULL || ((StdRdOptions *) (heap)->rd_options)->vacuum_truncate)
 #endif
 
+/* Looks for interrupts. In a VACUUM it sleeps as vacuum_cost_delay asks for. */
+#if PG_VERSION_NUM >= 180000
+#define sb_vacuum_delay_point() vacuum_delay_point(false)
+#else
+#define sb_vacuum_delay_point() vacuum_delay_point()
+#endif
+
 /* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \

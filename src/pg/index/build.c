@@ -220,9 +220,10 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 	bf_index_note_full_ranges(index, geometry, &full);
 }
 
-/* Makes all levels of the index. */
+/* Makes all levels of the index. Sets the numbers of rows in *result. */
 static void
-build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader, BlockNumber heap_blocks)
+build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader, BlockNumber heap_blocks,
+			 IndexBuildResult *result)
 {
 	const BfGeometry *geometry;
 	BfBuildTask task = {
@@ -248,6 +249,9 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task, horizon);
 	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
+	/* Where the tape ends too early, the levels above read rows once more. */
+	result->heap_tuples = bf_index_reader_live_rows(reader);
+	result->index_tuples = bf_index_reader_rows(reader);
 	bf_index_build_upper_levels(index, heap, reader, tape, source.upper);
 	if (source.workers != NULL)
 		bf_index_end_workers(source.workers);
@@ -288,7 +292,6 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index build", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	BlockNumber heap_blocks;
-	BfHeapReader *reader;
 	BfCaller	who_calls;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -302,19 +305,33 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	bf_index_notice_unasked(index);
-	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+	/* not for an index that is only made anew, or emptied */
+	if (index->rd_createSubid != InvalidSubTransactionId || indexInfo->ii_Concurrent)
+		bf_index_notice_unasked(index);
+	bf_index_check_table(heap);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	if (heap_blocks > 0)
-		build_levels(heap, index, indexInfo, reader, heap_blocks);
-	result->heap_tuples = bf_index_reader_live_rows(reader);
-	result->index_tuples = bf_index_reader_rows(reader);
+	{
+		BfHeapReader *reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+
+		build_levels(heap, index, indexInfo, reader, heap_blocks, result);
+		bf_index_close_heap(reader);
+	}
+	else
+	{
+		/*
+		 * Only the columns are checked. Expressions and the predicate must not run here, because a table that is ON
+		 * COMMIT DELETE ROWS is emptied, with its indexes, where PostgreSQL forbids user-defined functions.
+		 */
+		BfItemizer	itemizer;
+
+		bf_index_prepare_itemizer(index, &itemizer, context);
+	}
 	/* While an index is built concurrently, rows are written that are entered only when it is validated. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);
-	bf_index_close_heap(reader);
 	bf_index_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);

@@ -164,6 +164,21 @@ take_batch(Reading *reading)
 	return true;
 }
 
+/*
+ * Takes this batch, for a process that has no room for a batch and will read its ranges itself. Returns false if it is
+ * taken already. REQUIRES: all batches before it are taken.
+ */
+static bool
+leave_batch(Shared *shared, uint32 batch)
+{
+	uint32		first_left = batch;
+
+	if (!pg_atomic_compare_exchange_u32(&shared->taken, &first_left, batch + 1))
+		return false;
+	change_state(shared, batch, BATCH_LEFT);
+	return true;
+}
+
 /* The main function of a worker. PostgreSQL runs it as the leader's user, with the leader's search_path. */
 void
 bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
@@ -333,8 +348,10 @@ bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems 
 
 	while (state_of(shared, batch) == BATCH_UNREAD)
 	{
+		const bool	took = workers->leader.writer != NULL ? take_batch(&workers->leader) : leave_batch(shared, batch);
+
 		/* Waiting raises the error of a worker that has failed. */
-		if (!take_batch(&workers->leader) && state_of(shared, batch) == BATCH_UNREAD)
+		if (!took && state_of(shared, batch) == BATCH_UNREAD)
 			ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
@@ -351,7 +368,7 @@ bf_index_finish_workers(BfBuildWorkers *workers)
 	uint32		complete = 0;
 
 	/* If the directory was full before all ranges were read, batches are left. */
-	while (take_batch(&workers->leader))
+	while (workers->leader.writer != NULL && take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	WaitForParallelWorkersToFinish(workers->context);
 	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);

@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
+#include "commands/vacuum.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
@@ -48,17 +49,23 @@ drop_command(Relation index)
 					quote_qualified_identifier(get_namespace_name(get_rel_namespace(oid)), get_rel_name(oid)));
 }
 
+void
+bf_index_check_table(Relation heap)
+{
+	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
+				 errdetail("It reads pages of the table access method \"heap\" only.")));
+}
+
 BfHeapReader *
 bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
 
-	if (heap->rd_tableam != GetHeapamTableAmRoutine())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
-				 errdetail("It reads pages of the table access method \"heap\" only.")));
+	bf_index_check_table(heap);
 	reader->heap = heap;
 	reader->info = bf_index_info_for_owner(index);
 	reader->runs_code = bf_index_runs_code(index);
@@ -159,7 +166,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 	Buffer		buffer;
 	Page		page;
 
-	CHECK_FOR_INTERRUPTS();
+	sb_vacuum_delay_point();
 	reader->count = 0;
 	buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, block, RBM_NORMAL, reader->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -270,7 +277,7 @@ add_error_context(void *argument)
 	if (reader->drop_command != NULL && IsInParallelMode() && geterrcode() == ERRCODE_INVALID_TRANSACTION_STATE)
 		errcontext("an expression or predicate of this index does what is not allowed while VACUUM has parallel workers; VACUUM (PARALLEL 0) has none");
 	else if (reader->drop_command != NULL && is_failure(geterrcode()))
-		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
+		errcontext("VACUUM cannot finish while an expression or predicate of this index fails, but VACUUM (INDEX_CLEANUP off) can; to remove the index: %s",
 				   reader->drop_command);
 }
 
@@ -310,6 +317,26 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 
 /* ------------------------------------------------------------------ all rows */
 
+/*
+ * Does the row version count among the table's rows, once this transaction has committed? PostgreSQL writes the number
+ * into pg_class when the index is built, and its own access methods count in the same way.
+ */
+static bool
+is_live(HeapTupleHeader header, HTSV_Result visibility)
+{
+	switch (visibility)
+	{
+		case HEAPTUPLE_LIVE:
+			return true;
+		case HEAPTUPLE_INSERT_IN_PROGRESS:
+			return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header));
+		case HEAPTUPLE_DELETE_IN_PROGRESS:
+			return !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+		default:
+			return false;
+	}
+}
+
 /* Calls add() for row version `i` of the page that was read, unless it is left out or does not belong in the index. */
 static void
 visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument),
@@ -318,9 +345,9 @@ visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfR
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
 
-	if (visibility == HEAPTUPLE_LIVE || visibility == HEAPTUPLE_DELETE_IN_PROGRESS)
-		reader->live_rows++;
 	get_tuple(reader, block, i, &tuple);
+	if (is_live(tuple.t_data, visibility))
+		reader->live_rows++;
 	if (leave_out(reader, &tuple, visibility) || !find_items(reader, &tuple))
 		return;
 	add(&reader->items, argument);

@@ -54,6 +54,9 @@ typedef enum BfReadFor
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
 } BfReadFor;
 
+/* Raises an error if the table has another table access method than heap. */
+extern void bf_index_check_table(Relation heap);
+
 /*
  * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
  * heap. REQUIRES: bf_index_become_owner() was called.
