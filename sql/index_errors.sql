@@ -66,6 +66,22 @@ CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf (v, takes_long(v));
 \set VERBOSITY default
 RESET statement_timeout;
 SELECT error_of('SELECT bf_of(''fails_bf'') @> 1');
+-- A cancel ends the union of the filters of many ranges. Whatever comes after bf_of() in the same expression is not reached: between two calls of
+-- an expression PostgreSQL does not look for a cancel. The call takes many times as long as the timeout.
+CREATE TABLE many_ranges (a integer[]);
+ALTER TABLE many_ranges ALTER a SET STORAGE PLAIN;
+INSERT INTO many_ranges SELECT (SELECT array_agg(i * 1900 + j) FROM generate_series(1, 1900) j) FROM generate_series(1, 1250) i;
+CREATE INDEX many_ranges_bf ON many_ranges USING bf (a) WITH (pages_per_range = 1, levels = 1, false_positive_rate = 0.000001);
+SELECT bf_of('many_ranges_bf') IS NOT NULL AS united;
+CREATE SEQUENCE after_bf_of;
+SET statement_timeout = '5ms';
+\set VERBOSITY terse
+SELECT bf_of('many_ranges_bf') IS NOT NULL AND nextval('after_bf_of') > 0;
+\set VERBOSITY default
+RESET statement_timeout;
+SELECT is_called FROM after_bf_of;
+DROP TABLE many_ranges;
+DROP SEQUENCE after_bf_of;
 -- a partial index lacks rows, and so may an index that the planner does not use yet
 CREATE INDEX partial_bf ON fails USING bf (v) WHERE v > 0;
 SELECT error_of('SELECT bf_of(''partial_bf'', 0) @> 0'), bf_index_check('partial_bf'), (SELECT count(*) FROM bf_index_stats('partial_bf'));

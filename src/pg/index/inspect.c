@@ -289,6 +289,7 @@ count_states(Relation index, const BfGeometry *geometry, int level, int column, 
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 
+		CHECK_FOR_INTERRUPTS();
 		bf_index_find_group(geometry, level, range, &group);
 		bf_index_read_states(index, &group, column, states);
 		for (uint32 i = 0; i < group.ranges && group.first_range + i < ranges_in_heap; i++)
@@ -409,9 +410,11 @@ add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 rang
 
 	for (uint32 page = 0; page < bf_index_column_pages(group, column) && summarized; page++)
 	{
-		Buffer		buffer = bf_index_read_page(index, start + page);
+		Buffer		buffer;
 		BfFilterPage *content;
 
+		CHECK_FOR_INTERRUPTS();
+		buffer = bf_index_read_page(index, start + page);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
 		content = bf_index_filter_page_in_use(index, buffer, group, column, page);
