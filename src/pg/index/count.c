@@ -1,6 +1,10 @@
 /*
  * count.c: estimates how many different items rows have, in little memory, whatever their number is. If there are
  * many items, only those are counted whose hashes end with some zero bits.
+ *
+ * The hash is public, so somebody can choose items all of whose hashes end with zero bits. Then all of them are counted,
+ * and their number is scaled up as if they were some of many. So an estimate is never larger than the number of hashes
+ * that were added.
  */
 #include "index/count.h"
 
@@ -25,6 +29,7 @@ typedef struct Sample
 {
 	sb_hash_set set;
 	int			zeros;
+	uint64		added;			/* how many hashes were added, with and without zeros; equal ones count each time */
 } Sample;
 
 struct BfItemCount
@@ -106,6 +111,7 @@ add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64
 void
 bf_index_count_hashes(BfItemCount *count, int column, const uint64 *hashes, uint64 number)
 {
+	count->samples[column].added += number;
 	add_hashes(&count->samples[column], &count->memory, hashes, number);
 }
 
@@ -133,6 +139,7 @@ move_sample(Sample *from, Sample *to, const sb_memory *memory)
 
 	while (to->zeros < from->zeros)
 		halve(to, memory);
+	to->added += from->added;
 	add_hashes(to, memory, hashes, number);
 	pfree(hashes);
 }
@@ -144,7 +151,7 @@ bf_index_end_count(BfItemCount *count, double *counts, BfItemCount *other)
 	{
 		Sample	   *sample = &count->samples[column];
 
-		counts[column] = ldexp((double) sample->set.count, sample->zeros);
+		counts[column] = Min(ldexp((double) sample->set.count, sample->zeros), (double) sample->added);
 		if (other != NULL)
 			move_sample(sample, &other->samples[column], &other->memory);
 		sb_hash_set_release(&sample->set, &count->memory);
