@@ -112,6 +112,11 @@ CREATE INDEX ON ordered USING bf (v) WITH (pages_per_range = 2);
 VACUUM ANALYZE ordered;
 SELECT (SELECT count(*) FROM regexp_matches(scans('SELECT * FROM ordered WHERE v = 0'), 'Seq Scan', 'g')) <= 8 AS few_read_whole,
 	(SELECT count(*) FROM generate_series(1, 64) p WHERE asked_pages('SELECT * FROM ordered WHERE v = 0', format('ordered_%s_v_idx', p)::regclass) <> 'none') AS partitions;
+-- likewise with an index on an expression
+CREATE INDEX ON ordered USING bf ((v * 2)) WITH (pages_per_range = 2);
+ANALYZE ordered;
+SELECT (SELECT count(*) FROM regexp_matches(scans('SELECT * FROM ordered WHERE v * 2 = 0'), 'Seq Scan', 'g')) <= 8 AS few_read_whole,
+	(SELECT count(*) FROM generate_series(1, 64) p WHERE asked_pages('SELECT * FROM ordered WHERE v * 2 = 0', format('ordered_%s_expr_idx', p)::regclass) <> 'none') AS partitions;
 RESET streambloom.enable_chunk_skip;
 -- a plan for all parameters is made as before: planning many partitions takes longer than leaving them out
 ALTER TABLE part ADD v integer;

@@ -26,6 +26,7 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -370,6 +371,21 @@ is_first(const List *all, const Answer *wanted)
 }
 
 /*
+ * Do the two indexes, of two partitions, have the same expressions? The columns in them are those of their partitions.
+ */
+static bool
+have_same_expressions(const IndexOptInfo *a, const IndexOptInfo *b)
+{
+	Node	   *expressions;
+
+	if (a->indexprs == NIL || b->indexprs == NIL)
+		return a->indexprs == b->indexprs;
+	expressions = copyObject((Node *) a->indexprs);
+	ChangeVarNodes(expressions, a->rel->relid, b->rel->relid, 0);
+	return equal(expressions, b->indexprs);
+}
+
+/*
  * Returns an index of the partition `other` that is like this index (`info`) of another partition; NULL if there is
  * none.
  */
@@ -389,7 +405,7 @@ find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, cons
 				candidate->indexcollations[i] == info->indexcollations[i] &&
 				bf_known_column_of_parent(root, candidate, parent, i) ==
 					bf_known_column_of_parent(root, info, parent, i);
-		if (alike && equal(candidate->indexprs, info->indexprs))
+		if (alike && have_same_expressions(candidate, info))
 			return candidate;
 	}
 	return NULL;
