@@ -117,6 +117,17 @@ CREATE INDEX ON ordered USING bf ((v * 2)) WITH (pages_per_range = 2);
 ANALYZE ordered;
 SELECT (SELECT count(*) FROM regexp_matches(scans('SELECT * FROM ordered WHERE v * 2 = 0'), 'Seq Scan', 'g')) <= 8 AS few_read_whole,
 	(SELECT count(*) FROM generate_series(1, 64) p WHERE asked_pages('SELECT * FROM ordered WHERE v * 2 = 0', format('ordered_%s_expr_idx', p)::regclass) <> 'none') AS partitions;
+-- An index that has nothing yet leaves all of its partition to be read, whatever the others say.
+CREATE TABLE newest (p integer, v integer, pad text) PARTITION BY LIST (p);
+DO $$ BEGIN FOR p IN 1 .. 20 LOOP EXECUTE format('CREATE TABLE newest_%s PARTITION OF newest FOR VALUES IN (%s) WITH (autovacuum_enabled = off)', p, p); END LOOP; END $$;
+CREATE INDEX ON newest USING bf (v) WITH (pages_per_range = 2);
+CREATE INDEX newest_btree ON newest (v);
+INSERT INTO newest SELECT p, CASE i % 100 WHEN 0 THEN -1 ELSE i END, repeat('x', 100) FROM generate_series(1, 20) p, generate_series(1, 20000) i WHERE p IN (19, 20) OR i % 100 > 0;
+VACUUM ANALYZE newest_1, newest_2, newest_3, newest_4, newest_5, newest_6, newest_7, newest_8, newest_9, newest_10, newest_11, newest_12, newest_13, newest_14, newest_15,
+	newest_16, newest_17, newest_18;
+ANALYZE newest_19, newest_20;
+SELECT substring(scans('SELECT * FROM newest WHERE v = -1'), '[^,]*newest_20.*') AS of_the_newest, amname
+	FROM pg_class i JOIN pg_am a ON relam = a.oid WHERE relname = 'newest_20_v_idx1';
 RESET streambloom.enable_chunk_skip;
 -- a plan for all parameters is made as before: planning many partitions takes longer than leaving them out
 ALTER TABLE part ADD v integer;

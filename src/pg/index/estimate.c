@@ -251,16 +251,19 @@ find_answer(const List *all, const Answer *wanted)
 /*
  * Were enough other partitions of the table asked the same question, and was this one not? Then *mean becomes the
  * mean of their answers. mean->is_known is false if none of them had an answer.
+ *
+ * The mean does not hold for an index (`info`) of one page. It has nothing but its meta page, so all of its partition
+ * is read: this is a partition that was made with the index, and not vacuumed since it was filled.
  */
 static bool
-were_others_asked(const List *all, const Answer *wanted, Answer *mean)
+were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wanted, Answer *mean)
 {
 	ListCell   *cell;
 	int			asked = 0;
 	int			known = 0;
 
 	*mean = *wanted;
-	if (wanted->parent == 0 || list_length(all) < MOST_CHILDREN)
+	if (wanted->parent == 0 || info->pages <= 1 || list_length(all) < MOST_CHILDREN)
 		return false;
 	foreach(cell, all)
 	{
@@ -487,7 +490,7 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	if (wanted.parent != 0 && is_first(answers_of(root)->all, &wanted))
 		ask_partitions(root, info, comparisons, count, priors, &wanted);
 	answer = find_answer(answers_of(root)->all, &wanted);
-	if (answer == NULL && were_others_asked(answers_of(root)->all, &wanted, &mean))
+	if (answer == NULL && were_others_asked(answers_of(root)->all, info, &wanted, &mean))
 		answer = &mean;
 	if (answer == NULL)
 		answer = ask_now(root, info, index, comparisons, count, priors, &wanted);
@@ -511,7 +514,7 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 	if (count == 0 || count < list_length(clauses))
 		return false;
 	set_shape(root, info, comparisons, count, &wanted);
-	if (is_better_generic(root, wanted.parent) || !were_others_asked(answers_of(root)->all, &wanted, &mean))
+	if (is_better_generic(root, wanted.parent) || !were_others_asked(answers_of(root)->all, info, &wanted, &mean))
 		return false;
 	*estimate = mean.estimate;
 	return mean.is_known;
