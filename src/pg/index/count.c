@@ -2,9 +2,9 @@
  * count.c: estimates how many different items rows have, in little memory, whatever their number is. If there are
  * many items, only those are counted whose hashes end with some zero bits.
  *
- * The hash is public, so somebody can choose items all of whose hashes end with zero bits. Then all of them are counted,
- * and their number is scaled up as if they were some of many. So an estimate is never larger than the number of hashes
- * that were added.
+ * The hash is public, so somebody can choose items all of whose hashes end with zero bits. Then all of them are
+ * counted, and their number is scaled up as if they were some of many. So an estimate is never larger than the number
+ * of hashes that were added.
  */
 #include "index/count.h"
 
