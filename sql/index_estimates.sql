@@ -137,6 +137,26 @@ VACUUM ANALYZE part;
 PREPARE of_part(integer) AS SELECT * FROM part WHERE v = $1;
 DO $$ BEGIN FOR i IN 1 .. 8 LOOP EXECUTE format('EXPLAIN EXECUTE of_part(%s)', i); END LOOP; END $$;
 SELECT generic_plans > 0 AS generic FROM pg_prepared_statements WHERE name = 'of_part';
+-- But a plan that is left few partitions by its parameters asks these.
+SET plan_cache_mode = force_custom_plan;
+PREPARE of_few(integer, integer) AS SELECT * FROM part WHERE p BETWEEN $1 AND $1 + 1 AND v = $2;
+SELECT count(*) AS asked FROM generate_series(1, 12) p WHERE asked_pages('EXECUTE of_few(5, 20000)', format('part_%s_v_idx', p)::regclass) <> 'none';
+-- and partitions of partitions are as many as they are on the lowest level
+CREATE TABLE regional (p integer, q integer, v integer) PARTITION BY LIST (p);
+DO $$ BEGIN
+	FOR p IN 1 .. 3 LOOP
+		EXECUTE format('CREATE TABLE regional_%s PARTITION OF regional FOR VALUES IN (%s) PARTITION BY LIST (q)', p, p);
+		FOR q IN 1 .. 4 LOOP EXECUTE format('CREATE TABLE regional_%s_%s PARTITION OF regional_%s FOR VALUES IN (%s)', p, q, p, q); END LOOP;
+	END LOOP;
+END $$;
+INSERT INTO regional SELECT i % 3 + 1, i % 4 + 1, i FROM generate_series(1, 60000) i;
+CREATE INDEX ON regional USING bf (v) WITH (pages_per_range = 2);
+VACUUM ANALYZE regional;
+PREPARE of_regional(integer, integer[]) AS SELECT * FROM regional WHERE v = $1 AND q = ANY ($2);
+SELECT q, (SELECT count(*) FROM generate_series(1, 3) a, generate_series(1, 4) b
+		WHERE asked_pages(format('EXECUTE of_regional(20000, %L)', q), format('regional_%s_%s_v_idx', a, b)::regclass) <> 'none') AS asked
+	FROM unnest(ARRAY['{1,2,3,4}', '{1,2}']) q;
+RESET plan_cache_mode;
 
 -- Costs tell nothing of rows that are hidden, nor of columns that may not be read.
 CREATE ROLE estimates_user;

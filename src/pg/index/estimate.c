@@ -77,6 +77,9 @@ typedef struct Answers
 	List	   *common;
 	Oid			readable;		/* a table that the user `reader` may read */
 	Oid			reader;
+	const PlannerInfo *counted_in;	/* the query in which the partitions of a table were counted; NULL: none were */
+	Index		counted;		/* that table */
+	int			partitions;		/* how many they are */
 	MemoryContextCallback forget;
 } Answers;
 
@@ -288,15 +291,55 @@ were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wante
 	return true;
 }
 
+/* The partitions of a table that the query may read and that have rows. */
+static List *
+find_partitions(const PlannerInfo *root, Index parent)
+{
+	List	   *partitions = NIL;
+
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION &&
+			rel->pages > 0 &&
+			!IS_DUMMY_REL(rel) && bf_known_topmost_table(root, rel) == parent)
+			partitions = lappend(partitions, rel);
+	}
+	return partitions;
+}
+
 /*
- * Is this a custom plan, one for known parameters, over many partitions? Planning these partitions takes longer than
- * leaving them out when a generic plan is executed (../chunks). PostgreSQL compares the costs of custom and generic
- * plans. It must not find the custom plan cheaper because of what the indexes say.
+ * The number of partitions that the query may read. It is remembered for the table that was counted last: the planner
+ * takes the partitions of a table one after the other.
+ */
+static int
+count_partitions(PlannerInfo *root, Index parent)
+{
+	Answers    *known = answers_of(root);
+
+	if (known->counted_in != root || known->counted != parent)
+	{
+		List	   *partitions = find_partitions(root, parent);
+
+		known->counted_in = root;
+		known->counted = parent;
+		known->partitions = list_length(partitions);
+		list_free(partitions);
+	}
+	return known->partitions;
+}
+
+/*
+ * Is this a custom plan, one for known parameters, that has many partitions? Planning these partitions takes longer
+ * than leaving them out when a generic plan is executed (../chunks). PostgreSQL compares the costs of custom and
+ * generic plans. It must not find the custom plan cheaper because of what the indexes say. (If the parameters leave few
+ * partitions, the custom plan is the cheaper one anyway, and these are asked.)
  */
 static bool
 is_better_generic(PlannerInfo *root, Index parent)
 {
-	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
+	return parent != 0 && root->glob->boundParams != NULL && count_partitions(root, parent) > MOST_CHILDREN;
 }
 
 /* What ask() asks an index, and the answer. */
@@ -412,24 +455,6 @@ find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, cons
 			return candidate;
 	}
 	return NULL;
-}
-
-/* The partitions of a table that the query may read and that have rows. */
-static List *
-find_partitions(const PlannerInfo *root, Index parent)
-{
-	List	   *partitions = NIL;
-
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && rel->rtekind == RTE_RELATION &&
-			rel->pages > 0 &&
-			!IS_DUMMY_REL(rel) && bf_known_topmost_table(root, rel) == parent)
-			partitions = lappend(partitions, rel);
-	}
-	return partitions;
 }
 
 /*
