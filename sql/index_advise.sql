@@ -67,6 +67,19 @@ SELECT statement FROM bf_index_advise('daily_2', '{uid}');
 CREATE INDEX daily_uid ON daily USING bf (uid);
 SELECT sum(pg_relation_size(inhrelid)) = (SELECT bf_bytes FROM bf_index_advise('daily', '{uid}')) AS exact FROM pg_inherits WHERE inhparent = 'daily_uid'::regclass;
 
+-- Of many partitions some are read, and a large one among small ones is always one of these: none of the others could stand for it, nor it for them.
+CREATE TABLE sized (p integer, v integer, pad text) PARTITION BY LIST (p);
+DO $$ BEGIN FOR p IN 1 .. 101 LOOP EXECUTE format('CREATE TABLE sized_%s PARTITION OF sized FOR VALUES IN (%s)', p, p); END LOOP; END $$;
+INSERT INTO sized SELECT p, p * 1000 + i, repeat('x', 100) FROM generate_series(1, 101) p, generate_series(1, CASE p WHEN 53 THEN 120000 ELSE 200 END) i;
+CREATE INDEX sized_bf ON sized USING bf (v);
+CREATE INDEX sized_bt ON sized (v);
+SELECT bf_bytes / (SELECT sum(pg_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'sized_bf'::regclass) BETWEEN 0.8 AND 1.25 AS bf,
+	btree_bytes / (SELECT sum(pg_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'sized_bt'::regclass) BETWEEN 0.8 AND 1.25 AS btree,
+	table_pages = (SELECT sum(pg_relation_size(inhrelid)) / 8192 FROM pg_inherits WHERE inhparent = 'sized'::regclass) AS pages, pages_absent BETWEEN 101 AND 120 AS absent,
+	regexp_replace(advice, '.*; ', '') AS advice
+FROM bf_index_advise('sized', '{v}');
+DROP TABLE sized;
+
 -- Out-of-line values of one partition, more than are read of a table, leave something for the others.
 CREATE TABLE scans (month integer, id integer, picture text) PARTITION BY LIST (month);
 ALTER TABLE scans ALTER picture SET STORAGE EXTERNAL;

@@ -215,21 +215,44 @@ ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
 	return ranges * (double) sample->heap_blocks / sample->pages_read;
 }
 
-/* Adds the figures of an index on a partition. The partition stands for `weight` partitions. */
+/*
+ * What a partition that was sampled stands for, with others that were not. What grows with the rows of a partition is
+ * multiplied by `pages`. What any partition has, however small it is, is multiplied by `partitions`.
+ */
+typedef struct Weight
+{
+	double		partitions;		/* number of partitions */
+	double		pages;			/* pages of these partitions for each page of the one */
+} Weight;
+
+/* An index of any kind has this many pages at least, if its table is not empty: the meta page and another one. */
+#define LEAST_PAGES 2
+
+/* Returns the bytes of the indexes on all partitions for which one partition stands, given those of its own index. */
+static double
+weighted_bytes(double bytes, const Weight *weight)
+{
+	const double least = Min(bytes, LEAST_PAGES * BLCKSZ);
+
+	return least * weight->partitions + (bytes - least) * weight->pages;
+}
+
+/* Adds the figures of an index on a partition. */
 static void
-add_figures(const BfModel *model, double rare, double frequent, double weight, Figures *figures)
+add_figures(const BfModel *model, double rare, double frequent, const Weight *weight, Figures *figures)
 {
 	const double absent = bf_index_model_look_up(model, 0);
 
-	figures->bytes += model->pages * BLCKSZ * weight;
-	figures->pages_absent += absent * weight;
+	figures->bytes += weighted_bytes(model->pages * BLCKSZ, weight);
+	figures->pages_absent += absent * weight->partitions;
 	figures->rare_extra = Max(figures->rare_extra, bf_index_model_look_up(model, rare) - absent);
-	figures->pages_frequent += bf_index_model_look_up(model, frequent) * weight;
+	figures->pages_frequent += absent * weight->partitions +
+		(bf_index_model_look_up(model, frequent) - absent) * weight->pages;
 }
 
-/* Adds what the sample of a table or partition says about a column. The partition stands for `weight` partitions. */
+/* Adds what the sample of a table or partition says about a column. */
 static void
-add_advice(const Sample *sample, const SampleColumn *column, double weight, Advice *advice)
+add_advice(const Sample *sample, const SampleColumn *column, const Weight *weight, Advice *advice)
 {
 	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
 	ValueStats	stats;
@@ -249,13 +272,13 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 	/* A value that is in only two ranges of the sample may well be in no others. So its ranges are not scaled up. */
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
-	advice->heap_pages += sample->heap_blocks * weight;
-	advice->toast_pages += sample->toast_blocks * weight;
+	advice->heap_pages += sample->heap_blocks * weight->pages;
+	advice->toast_pages += sample->toast_blocks * weight->pages;
 	advice->unevenness = Max(advice->unevenness, bf_index_unevenness(column));
-	advice->rows += sample->rows * scale * weight;
-	advice->items += column->items * scale * weight;
+	advice->rows += sample->rows * scale * weight->pages;
+	advice->items += column->items * scale * weight->pages;
 	advice->distinct += distinct;
-	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight;
+	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight->pages;
 	add_figures(&model, rare, frequent, weight, &advice->bf);
 	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
 	/*
@@ -265,7 +288,7 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
 		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
 	if (column->has_btree && !column->too_wide && !column->items_are_keys)
-		advice->btree_bytes += bf_index_model_btree(sample, column, distinct) * weight;
+		advice->btree_bytes += weighted_bytes(bf_index_model_btree(sample, column, distinct), weight);
 	else
 		advice->btree_possible = false;
 	if (column->keys != NULL && advice->gin_possible)
@@ -275,7 +298,7 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 		bf_index_sample_key_stats(sample, column, &keys);
 		advice->gin_possible = keys.is_possible;
 		if (keys.is_possible)
-			advice->gin_bytes += bf_index_model_gin(sample, column, &keys) * weight;
+			advice->gin_bytes += weighted_bytes(bf_index_model_gin(sample, column, &keys), weight);
 	}
 	else
 		advice->gin_possible = false;
@@ -371,8 +394,12 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 
 /* ------------------------------------------------------------------ partitions */
 
-/* At most this many partitions are sampled. */
+/*
+ * At most this many partitions are sampled, and at most half of them because they are large. The others are spread
+ * evenly over those that are not.
+ */
 #define MOST_PARTITIONS 16
+#define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
 
 /* About this many bytes of out-of-line values are read. */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
@@ -382,6 +409,7 @@ typedef struct Leaf
 {
 	Oid			oid;
 	BlockNumber pages;
+	bool		is_large;		/* it is sampled, and stands for itself alone */
 } Leaf;
 
 /*
@@ -416,6 +444,7 @@ find_leaves(Oid table, int *count, int *empty, double *pages)
 					 errdetail("It reads pages of the table access method \"heap\" only.")));
 		leaves[*count].oid = lfirst_oid(cell);
 		leaves[*count].pages = RelationGetNumberOfBlocks(relation);
+		leaves[*count].is_large = false;
 		relation_close(relation, AccessShareLock);
 		if (leaves[*count].pages == 0)
 		{
@@ -459,20 +488,89 @@ toast_blocks_of(Relation heap)
 	return blocks;
 }
 
-/* Samples some of the partitions, or the table itself, and adds up what follows for each column. */
-static void
-sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
+/*
+ * Marks partitions that are so large that no other partition can stand for them: those with at least the pages that
+ * each partition of the sample stands for on average. Returns how many they are.
+ */
+static int
+mark_large_leaves(Leaf *leaves, int count, double pages)
 {
-	const int	sampled = Min(count, MOST_PARTITIONS);
-	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
-	double		pages_sampled = 0,
-				pages_read = 0;
+	int			large = 0;
 
-	for (int i = 0; i < sampled; i++)
-		pages_sampled += leaves[(int64) i * count / sampled].pages;
+	while (count > MOST_PARTITIONS && large < MOST_LARGE_PARTITIONS)
+	{
+		Leaf	   *largest = NULL;
+
+		for (int i = 0; i < count; i++)
+			if (!leaves[i].is_large && (largest == NULL || leaves[i].pages > largest->pages))
+				largest = &leaves[i];
+		if ((double) largest->pages * (MOST_PARTITIONS - large) < pages)
+			break;
+		largest->is_large = true;
+		pages -= largest->pages;
+		large++;
+	}
+	return large;
+}
+
+/*
+ * Chooses the partitions to sample, and sets weights[] to what each of them stands for. chosen[] and weights[] have
+ * room for MOST_PARTITIONS. Returns how many were chosen. *pages_chosen is the sum of their pages.
+ */
+static int
+choose_leaves(Leaf *leaves, int count, double pages, const Leaf **chosen, Weight *weights, double *pages_chosen)
+{
+	const int	large = mark_large_leaves(leaves, count, pages);
+	const int	others = count - large;
+	const int	sampled = Min(count, MOST_PARTITIONS);
+	const int	others_sampled = sampled - large;
+	double		pages_of_others = 0,
+				pages_of_sampled = 0;
+	int			number = 0;		/* of the partition among those that are not large */
+	int			next = 0;		/* how many of these were chosen */
+
+	*pages_chosen = 0;
+	for (int i = 0, of_chosen = 0; i < count; i++)
+	{
+		const Leaf *leaf = &leaves[i];
+		bool		is_chosen = leaf->is_large;
+
+		if (!leaf->is_large)
+		{
+			is_chosen = next < others_sampled && number == (int64) next * others / others_sampled;
+			number++;
+			next += is_chosen;
+			pages_of_others += leaf->pages;
+			pages_of_sampled += is_chosen ? leaf->pages : 0;
+		}
+		if (!is_chosen)
+			continue;
+		chosen[of_chosen++] = leaf;
+		*pages_chosen += leaf->pages;
+	}
 	for (int i = 0; i < sampled; i++)
 	{
-		const Leaf *leaf = &leaves[(int64) i * count / sampled];
+		weights[i] = (Weight) {.partitions = 1, .pages = 1};
+		if (!chosen[i]->is_large)
+			weights[i] = (Weight) {(double) others / others_sampled, pages_of_others / pages_of_sampled};
+	}
+	return sampled;
+}
+
+/* Samples some of the partitions, or the table itself, and adds up what follows for each column. */
+static void
+sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
+{
+	const Leaf *chosen[MOST_PARTITIONS];
+	Weight		weights[MOST_PARTITIONS];
+	double		pages_chosen,
+				pages_read = 0;
+	const int	sampled = choose_leaves(leaves, count, pages, chosen, weights, &pages_chosen);
+	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
+
+	for (int i = 0; i < sampled; i++)
+	{
+		const Leaf *leaf = chosen[i];
 		Relation	heap = try_relation_open(leaf->oid, AccessShareLock);
 
 		if (heap == NULL)
@@ -489,10 +587,10 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
-			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_sampled)));
+			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_chosen)));
 			for (int c = 0; c < sample->column_count; c++)
 				if (sample->columns[c].refused == NULL)
-					add_advice(sample, &sample->columns[c], pages / pages_sampled, &advice[c]);
+					add_advice(sample, &sample->columns[c], &weights[i], &advice[c]);
 			pages_read += sample->pages_read;
 			bf_index_forget_sample(sample);
 		}
