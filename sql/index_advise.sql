@@ -88,7 +88,25 @@ CREATE UNLOGGED TABLE scans_2 PARTITION OF scans FOR VALUES IN (2);
 INSERT INTO scans SELECT 1, i, repeat('x', 90000000) FROM generate_series(1, 3) i;
 INSERT INTO scans SELECT 2, i FROM generate_series(1, 40000) i;
 SELECT distinct_values, advice FROM bf_index_advise('scans', '{id, picture}') WHERE "column" = 'id';
+-- A sample that ends on its first page, after a few of the page's rows, stands for the rest of the page, too.
+INSERT INTO scans SELECT 1, 100000 + i FROM generate_series(1, 40000) i;
+SELECT a.distinct_values / b.distinct_values::numeric BETWEEN 0.8 AND 1.25 AS distinct_values, a.rows_per_value, a.table_pages = b.table_pages AS pages,
+	a.bf_bytes / b.bf_bytes::numeric BETWEEN 0.67 AND 1.5 AS bf, a.btree_bytes / b.btree_bytes::numeric BETWEEN 0.67 AND 1.5 AS btree
+FROM bf_index_advise('scans', '{id, picture}') a JOIN bf_index_advise('scans', '{id}') b USING ("column");
 DROP TABLE scans;
+-- To choose the length of ranges, at most a quarter of the out-of-line values that may be read are, in all ranges together: here of 128 MB that all may be.
+CREATE UNLOGGED TABLE albums (id integer, picture text, pad text);
+ALTER TABLE albums ALTER picture SET STORAGE EXTERNAL, ALTER pad SET STORAGE PLAIN;
+INSERT INTO albums SELECT i, CASE WHEN i % 128 IN (1, 2) THEN repeat('x', 8000000) END, repeat('x', 1900) FROM generate_series(1, 1024) i;
+SELECT reltoastrelid AS toast FROM pg_class WHERE oid = 'albums'::regclass \gset
+BEGIN;
+SELECT pg_stat_get_xact_blocks_fetched(:toast) AS before \gset
+SELECT pg_relation_size('albums') / 8192 AS pages, count(hashtext(picture)) AS read_once FROM albums;
+SELECT pg_stat_get_xact_blocks_fetched(:toast) AS once \gset
+SELECT count(*) FROM bf_index_advise('albums');
+SELECT (pg_stat_get_xact_blocks_fetched(:toast) - :once) / (:once - :before)::numeric BETWEEN 1 AND 1.7 AS one_and_a_half_times;
+COMMIT;
+DROP TABLE albums;
 
 -- empty tables, tables without columns, materialized views
 CREATE TABLE nothing (a integer);

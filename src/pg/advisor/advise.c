@@ -210,9 +210,7 @@ ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
 	bf_index_visit_values(column, rank_value, &ranking);
 	while (ranges < 1023 && (below += ranking.count[ranges]) < Max(ranking.values / 10, 1))
 		ranges++;
-	if (ranges <= 1 || sample->pages_read == 0)
-		return ranges;
-	return ranges * (double) sample->heap_blocks / sample->pages_read;
+	return ranges <= 1 ? ranges : ranges * bf_index_times_read(sample);
 }
 
 /*
@@ -254,7 +252,7 @@ add_figures(const BfModel *model, double rare, double frequent, const Weight *we
 static void
 add_advice(const Sample *sample, const SampleColumn *column, const Weight *weight, Advice *advice)
 {
-	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	const double scale = bf_index_times_read(sample);
 	ValueStats	stats;
 	BfModel		model,
 				lower;
@@ -278,7 +276,9 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	advice->rows += sample->rows * scale * weight->pages;
 	advice->items += column->items * scale * weight->pages;
 	advice->distinct += distinct;
-	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight->pages;
+	/* The part of a page with which the sample may have ended is scaled up as a part, but has some values in common. */
+	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
+		weight->pages;
 	add_figures(&model, rare, frequent, weight, &advice->bf);
 	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
 	/*

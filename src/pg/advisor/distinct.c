@@ -25,15 +25,14 @@ bf_index_distinct_in_share(const ValueStats *stats, double share)
 }
 
 double
-bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read,
-						 BlockNumber heap_blocks)
+bf_index_distinct_values(const ValueStats *stats, double contiguous, double pages_read, BlockNumber heap_blocks)
 {
 	double		rest = heap_blocks - contiguous;
 	double		read = pages_read - contiguous;
 
 	/* The sample ended early, and has only pages from the beginning: these have to stand for the whole table. */
 	if (rest > 0 && read == 0)
-		return bf_index_distinct_in_share(stats, pages_read / (double) heap_blocks);
+		return bf_index_distinct_in_share(stats, pages_read / heap_blocks);
 	return ldexp(stats->values - stats->new +
 				 jackknife(stats->new, stats->new_in_one_unit, stats->new_units, read / Max(rest, 1)),
 				 stats->zeros);

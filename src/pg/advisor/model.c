@@ -57,7 +57,7 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 
 	count = Min(count, BF_INDEX_MAX_RANGES);
 	for (uint32 i = 0; i < count; i++)
-		items[i] = known[i].full ? known[i].items : -1;
+		items[i] = known[i].full ? (double) known[i].items : -1;
 	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
 }
 
@@ -301,7 +301,7 @@ add_value(const KeptValue *value, void *argument)
 double
 bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct)
 {
-	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	const double scale = bf_index_times_read(sample);
 	const double kept = ldexp(1, column->zeros);
 	BtreeModel	model = {.deduplicates = column->deduplicates, .scale = scale};
 	double		key,
@@ -333,7 +333,7 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	}
 	/* The few values with very many rows may or may not be among those kept. So all rows that are missing are added. */
 	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
-	tuple = model.bytes / Max(model.tuples, 1);
+	tuple = model.bytes / Max(Max(model.tuples, distinct), 1);	/* a value has at least one tuple */
 	/* A page is full when less than a tenth of it is free. It also holds its high key, which is one more tuple. */
 	leaves = ceil(model.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - (key + sizeof(ItemIdData)) + tuple / 2));
 	pages = leaves;

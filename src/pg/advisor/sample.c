@@ -26,6 +26,7 @@
 #include "commands/defrem.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -132,6 +133,15 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 
 /* -------------------------------------------------------------------- a range */
 
+/* Empties the set of the items of a range. */
+static void
+empty_set(SampleColumn *column)
+{
+	if (column->set.count > 0)
+		pfree(bf_index_take_set(&column->set));
+	column->added = 0;
+}
+
 /* Ends the range that is being read, and goes on to range `next`. Ranges between the two have no rows. */
 static void
 pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory *memory)
@@ -142,9 +152,44 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 
 		range->items = column->set.count;
 		range->full = ((uint64) column->range + 1) * column->pages_per_range <= sample->heap_blocks;
-		if (column->set.count > 0)
-			pfree(bf_index_take_set(&column->set));
+		empty_set(column);
 	}
+}
+
+/*
+ * Returns how many distinct items `times` as many pages would have as those whose items are in the set. The number is
+ * taken to grow by a power law (Heaps 1978): if all items are different, in proportion to the pages.
+ */
+static double
+items_in_more(const SampleColumn *column, double times)
+{
+	const double power = column->added > 1 ? log(Max(column->set.count, 1)) / log(column->added) : 1;
+
+	return column->set.count * pow(times, power);
+}
+
+/* As in heap_range.c: at most this many keys are expected in a range of which only a part was read. */
+#define MOST_ITEMS_EXPECTED (1024 * 1024)
+
+/*
+ * Ends a range of which only the pages before `end` were read, since the sample ends there. The part stands for a whole
+ * range if there is no other one. Else it is left out.
+ */
+static void
+end_part_of_range(SampleColumn *column, double end)
+{
+	const double pages = end - (double) column->range * column->pages_per_range;
+
+	if (column->range_count == 0)
+	{
+		const double items = items_in_more(column, column->pages_per_range / pages);
+
+		column->ranges[column->range_count++] = (SampledRange) {
+			.items = Max(column->set.count, Min(items, MOST_ITEMS_EXPECTED)),
+			.full = true
+		};
+	}
+	empty_set(column);
 }
 
 /* Notes the number of distinct values in the first range of each level, if that range ends before this page. */
@@ -203,8 +248,11 @@ next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 
 {
 	if (!column->items_are_keys || row->isnull)
 	{
+		/* a value that is stored out of line is fetched to be hashed */
+		if ((*next)++ > 0)
+			return false;
 		*hash = row->isnull ? BF_NULL_HASH : item_hash(column->hasher, row->value);
-		return (*next)++ == 0;
+		return true;
 	}
 	while (*next < row->key_count && row->keys[*next].is_null)
 		(*next)++;
@@ -222,6 +270,7 @@ count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_at
 	sb_memory	memory = memory_in(sample->context);
 
 	column->items++;
+	column->added++;
 	must_finish(sb_hash_set_add(&column->set, &memory, hash));
 	bf_index_count_value(sample, column, hash, place, attribute, row->value, row->isnull);
 }
@@ -238,12 +287,29 @@ begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
 	table_rescan_tidrange(scan, &from, &to);
 }
 
-/* Reads the rows of the pages from `first` to `end` (exclusive). */
+/* Returns the share of its page that has been read when this row of the page has. */
+static double
+share_of_page_read(TupleTableSlot *slot)
+{
+	Buffer		buffer = ((BufferHeapTupleTableSlot *) slot)->buffer;
+	OffsetNumber last;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	last = PageGetMaxOffsetNumber(BufferGetPage(buffer));
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return ItemPointerGetOffsetNumber(&slot->tts_tid) / (double) last;
+}
+
+/*
+ * Reads the rows of the pages from `first` to `end` (exclusive). The sample ends there with the row with which enough
+ * bytes have been fetched.
+ */
 static void
 read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
 		  BlockNumber end)
 {
 	sb_memory	memory = memory_in(sample->context);
+	double		read_to = end;
 
 	begin_pages(scan, first, end);
 	for (int i = 0; i < sample->column_count; i++)
@@ -291,8 +357,7 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 		MemoryContextReset(row_context);
 		if (sample->bytes_fetched >= sample->most_fetched)
 		{
-			/* The pages after this one are left out. */
-			end = place.page + 1;
+			read_to = place.page + share_of_page_read(slot);
 			break;
 		}
 	}
@@ -302,13 +367,16 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 
 		if (column->refused != NULL)
 			continue;
-		pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
+		if (read_to == end)
+			pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
+		else
+			end_part_of_range(column, read_to);
 		if (first <= sample->contiguous)
-			note_levels(column, end);
+			note_levels(column, (BlockNumber) read_to);
 		if (bf_index_looks_at_keys(sample, column))
-			bf_index_end_keys_of_unit(sample, column, end - first, first < sample->contiguous);
+			bf_index_end_keys_of_unit(sample, column, read_to - first, first < sample->contiguous);
 	}
-	sample->pages_read += end - first;
+	sample->pages_read += read_to - first;
 	sample->units++;
 }
 
@@ -322,16 +390,34 @@ needs_length(const SampleColumn *column, bool of_keys)
 	return column->refused == NULL && column->items_are_keys == of_keys && column->pages_per_range == 0;
 }
 
+/* Returns whether needs_length() is true for any column. */
+static bool
+any_needs_length(const Sample *sample, bool of_keys)
+{
+	for (int i = 0; i < sample->column_count; i++)
+		if (needs_length(&sample->columns[i], of_keys))
+			return true;
+	return false;
+}
+
+/* Returns how many bytes of out-of-line values may still be fetched to choose the length of ranges. */
+static uint64
+bytes_for_lengths(const Sample *sample)
+{
+	return sample->most_for_lengths - Min(sample->most_for_lengths, sample->fetched_for_lengths);
+}
+
 /*
  * Collects the items of the pages from `first` to `end` (exclusive), for all columns for which needs_length() is true.
- * Returns the end of the pages that it read.
+ * Ends with the row with which `most` bytes of out-of-line values have been fetched. Returns how many pages were read.
  */
-static BlockNumber
+static double
 collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
-			  BlockNumber end, bool of_keys)
+			  BlockNumber end, bool of_keys, uint64 most)
 {
 	sb_memory	memory = memory_in(sample->context);
 	const uint64 fetched_before = sample->bytes_fetched;
+	double		pages = end - first;
 
 	begin_pages(scan, first, end);
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
@@ -352,35 +438,41 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 			while (column->refused == NULL && next_item(column, &row, &next, &hash))
 			{
 				CHECK_FOR_INTERRUPTS();
+				column->added++;
 				must_finish(sb_hash_set_add(&column->set, &memory, hash));
 			}
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 		/* A part of the pages tells enough, if their out-of-line values are long. */
-		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
+		if (sample->bytes_fetched - fetched_before >= most)
 		{
-			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
+			pages = ItemPointerGetBlockNumber(&slot->tts_tid) + share_of_page_read(slot) - first;
 			break;
 		}
 	}
 	/* The same pages will be read again, and their bytes counted then. */
+	sample->fetched_for_lengths += sample->bytes_fetched - fetched_before;
 	sample->bytes_fetched = fetched_before;
-	return end;
+	return pages;
 }
 
-/* Returns how many lines of a filter the items collected in `pages` pages fill, scaled up to `length` pages. */
+/*
+ * Returns how many lines of a filter the items collected in `pages` pages fill, scaled up to `length` pages. `whole` is
+ * how many pages there are.
+ */
 static double
-lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
+lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumber length)
 {
 	double		items = column->set.count;
 	uint8		hashes;
 
-	if (items > 0)
-		pfree(bf_index_take_set(&column->set));
+	if (pages < whole)
+		items = Max(items, Min(items_in_more(column, length / pages), MOST_ITEMS_EXPECTED));
 	/* The last page of a short table is half full on average. */
-	if (pages < length)
-		items *= length / (pages - 0.5);
+	else if (whole < length)
+		items *= length / (whole - 0.5);
+	empty_set(column);
 	return items / sb_bf_items_per_line(column->rate, &hashes);
 }
 
@@ -388,27 +480,34 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
  * Finds how many lines the filter of a range of `length` pages needs, for each column for which needs_length() is
  * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
  * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
+ *
+ * At most one in `shares` parts of the bytes that are left to choose lengths is fetched, and each range may use an equal
+ * share of what earlier ones have left of it. When nothing is left, the ranges that were read have to tell.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
-				uint32 most_places, bool of_keys, double *lines)
+				uint32 most_places, bool of_keys, int shares, double *lines)
 {
 	const uint32 ranges = Max(sample->heap_blocks / length, 1);
 	const uint32 places = Min(most_places, ranges);
+	const uint64 most = sample->fetched_for_lengths + bytes_for_lengths(sample) / shares;
 	double	   *found = palloc0(sample->column_count * places * sizeof(double));
+	uint32		place;
 
-	for (uint32 place = 0; place < places; place++)
+	for (place = 0; place < places && (place == 0 || sample->fetched_for_lengths < most); place++)
 	{
 		BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
 		BlockNumber end = Min(first + length, sample->heap_blocks);
+		uint64		left = most - Min(most, sample->fetched_for_lengths);
+		double		pages;
 
-		end = collect_items(sample, scan, slot, row_context, first, end, of_keys);
+		pages = collect_items(sample, scan, slot, row_context, first, end, of_keys, Max(left / (places - place), 1));
 		for (int i = 0; i < sample->column_count; i++)
 			if (needs_length(&sample->columns[i], of_keys))
-				found[i * places + place] = lines_collected(&sample->columns[i], end - first, length);
+				found[i * places + place] = lines_collected(&sample->columns[i], pages, end - first, length);
 	}
 	for (int i = 0; i < sample->column_count; i++)
-		lines[i] = bf_index_size_that_tells(&found[i * places], places);
+		lines[i] = bf_index_size_that_tells(&found[i * places], place);
 	pfree(found);
 }
 
@@ -421,7 +520,9 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 {
 	double	   *lines = palloc(Max(sample->column_count, 1) * sizeof(double));
 
-	lines_of_ranges(sample, scan, slot, row_context, SAMPLE_UNIT, BF_RANGES_THAT_TELL, false, lines);
+	if (any_needs_length(sample, false))
+		lines_of_ranges(sample, scan, slot, row_context, SAMPLE_UNIT, BF_RANGES_THAT_TELL, false,
+						any_needs_length(sample, true) ? 2 : 1, lines);
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];
@@ -442,17 +543,15 @@ choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot 
 {
 	double	   *lines = palloc0(Max(sample->column_count, 1) * sizeof(double));
 
-	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1; length /= 2)
+	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1 && any_needs_length(sample, true); length /= 2)
 	{
-		bool		any = false;
-
-		for (int i = 0; i < sample->column_count; i++)
-			any |= needs_length(&sample->columns[i], true);
-		if (!any)
-			break;
-		/* A range longer than the table is not full: its number of lines is in proportion to its length. */
-		if (length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks)
-			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true, lines);
+		/*
+		 * A range longer than the table is not full: its number of lines is in proportion to its length. When no bytes
+		 * are left to fetch, that has to do for any range.
+		 */
+		if (length == SAMPLE_UNIT / 2 || (length <= sample->heap_blocks && bytes_for_lengths(sample) > 0))
+			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true,
+							pg_leftmost_one_pos32(length) + 1, lines);
 		else
 			for (int i = 0; i < sample->column_count; i++)
 				lines[i] /= 2;
@@ -502,6 +601,8 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	sample->heap_blocks = RelationGetNumberOfBlocks(heap);
 	sample->pages_read = 0;
 	sample->rows = 0;
+	sample->fetched_for_lengths = 0;
+	sample->most_for_lengths = (sample->most_fetched - sample->bytes_fetched) / 4;
 	most = Max(most / SAMPLE_UNIT, 2) * SAMPLE_UNIT;
 	sample->contiguous = sample->heap_blocks <= most ? sample->heap_blocks : most / 2 / SAMPLE_UNIT * SAMPLE_UNIT;
 	begin_columns(sample, Min(most, sample->heap_blocks));
@@ -522,13 +623,13 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	 * Divides the rest of the table into as many parts as units may still be read, and reads a unit at a random place
 	 * of each part.
 	 */
-	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
-	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);
+	rest = (sample->heap_blocks - (BlockNumber) sample->contiguous) / SAMPLE_UNIT;
+	parts = Min(rest, (most - Min(most, (BlockNumber) sample->contiguous)) / SAMPLE_UNIT);
 	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < sample->most_fetched; part++)
 	{
 		uint64		first = (uint64) part * rest / parts;
 		uint64		last = ((uint64) part + 1) * rest / parts - 1;
-		BlockNumber block = sample->contiguous +
+		BlockNumber block = (BlockNumber) sample->contiguous +
 			(BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, first, last) * SAMPLE_UNIT;
 
 		read_unit(sample, scan, slot, row_context, block, block + SAMPLE_UNIT);

@@ -100,7 +100,9 @@ typedef struct SampleColumn
 	double		items;			/* the sum of all rows' numbers of items */
 	BlockNumber pages_per_range;	/* of an index on this column alone */
 	sb_hash_set set;			/* the items of the range that is being read */
+	double		added;			/* how many items were added to the set; equal ones count each time */
 	uint32		range;			/* the number of that range */
+	uint32		first_unit;		/* the number of the first unit of the table */
 	SampledRange *ranges;
 	uint32		range_count;
 	struct kept_hash *kept;		/* the values that were kept */
@@ -125,14 +127,25 @@ typedef struct Sample
 	uint64		most_kept;		/* most values kept for a column */
 	BlockNumber heap_blocks;
 	BlockNumber toast_blocks;	/* pages of the table's out-of-line values */
-	BlockNumber contiguous;		/* number of pages read from the beginning of the table on */
-	BlockNumber pages_read;
+	/* Pages that were read. If the sample ended inside a page, a part of that page counts. */
+	double		contiguous;		/* from the beginning of the table on */
+	double		pages_read;
 	double		rows;
 	uint32		units;			/* units read, in all partitions together */
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
 	/* units of a table or partition are read as long as bytes_fetched is less than this */
 	uint64		most_fetched;
+	/* as bytes_fetched, of a table or partition, to choose the length of ranges; and how many that may be */
+	uint64		fetched_for_lengths;
+	uint64		most_for_lengths;
 } Sample;
+
+/* Returns how many times larger the table is than what was read of it. */
+static inline double
+bf_index_times_read(const Sample *sample)
+{
+	return sample->pages_read > 0 ? sample->heap_blocks / sample->pages_read : 1;
+}
 
 /* Fills in a column: how it is hashed, and what a B-tree on it would do. */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
@@ -215,7 +228,7 @@ extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyO
 								OffsetNumber offset, bool at_beginning);
 
 /* Ends a unit of `pages` pages in which keys were looked at. */
-extern void bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, BlockNumber pages, bool at_beginning);
+extern void bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, double pages, bool at_beginning);
 
 /* Returns whether the keys of some values were not extracted because these values are too long. */
 extern bool bf_index_has_left_out_keys(const SampleColumn *column);

@@ -91,8 +91,8 @@ struct SampleKeys
 	double		postings;		/* the sum of all rows' numbers of keys */
 	uint32		every;			/* one in so many units is looked at */
 	uint32		first_unit;
-	BlockNumber pages;			/* pages that were looked at */
-	BlockNumber contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
+	double		pages;			/* pages that were looked at; see Sample */
+	double		contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
 	bool		too_wide;		/* some key is too wide for a GIN index */
 };
 
@@ -445,7 +445,7 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 	 * The pages that were looked at are counted as if they were neighbors. So the distances from one row of a key to
 	 * the next are about those in the whole table.
 	 */
-	const uint64 place = place_of_row(keys->pages + page, offset);
+	const uint64 place = place_of_row((BlockNumber) keys->pages + page, offset);
 
 	keys->postings += count;
 	for (uint32 i = 0; i < count; i++)
@@ -481,7 +481,7 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 }
 
 void
-bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, BlockNumber pages, bool at_beginning)
+bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, double pages, bool at_beginning)
 {
 	column->keys->pages += pages;
 	if (at_beginning && column->keys->every == 1)
@@ -524,7 +524,7 @@ bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyS
 	while ((key = kept_key_iterate(keys->kept, &iterator)) != NULL)
 		bf_index_add_to_stats(&values, key->units, key->is_new,
 							  UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
-	stats->scale = sample->heap_blocks / (double) Max(keys->pages, 1);
+	stats->scale = bf_index_times_read(&looked_at);
 	stats->distinct = Min(bf_index_distinct_values(&values, looked_at.contiguous, looked_at.pages_read,
 												   looked_at.heap_blocks), keys->postings * stats->scale);
 	stats->is_possible = keys->has_gin && !keys->too_wide && !keys->left_out;

@@ -165,6 +165,7 @@ bf_index_begin_values(const Sample *sample, SampleColumn *column)
 {
 	column->kept = kept_create(sample->context, 1024, NULL);
 	column->zeros = 0;
+	column->first_unit = sample->units;
 	memset(column->frequent, 0, sizeof column->frequent);
 }
 
@@ -201,6 +202,20 @@ bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, co
 
 /* --------------------------------------------------------------------- results */
 
+/* Returns whether all values that were kept of this table are in its first unit alone. */
+static bool
+are_in_one_unit(const SampleColumn *column)
+{
+	kept_iterator iterator;
+	KeptValue  *value;
+
+	kept_start_iterate(column->kept, &iterator);
+	while ((value = kept_iterate(column->kept, &iterator)) != NULL)
+		if (value->last_unit != column->first_unit)
+			return false;
+	return true;
+}
+
 double
 bf_index_distinct_so_far(const SampleColumn *column)
 {
@@ -211,6 +226,8 @@ void
 bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 {
 	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
+	/* Of values that are all in one unit, units tell nothing, but rows do. (The sample ended there.) */
+	const bool	by_rows = table == column->kept && are_in_one_unit(column);
 	kept_iterator iterator;
 	KeptValue  *value;
 
@@ -219,7 +236,7 @@ bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 	kept_start_iterate(table, &iterator);
 	while ((value = kept_iterate(table, &iterator)) != NULL)
 	{
-		bf_index_add_to_stats(stats, value->units, value->is_new, 1);
+		bf_index_add_to_stats(stats, by_rows ? value->rows : value->units, value->is_new, 1);
 		stats->pages += value->pages;
 	}
 }
