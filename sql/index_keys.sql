@@ -151,6 +151,19 @@ CREATE OPERATOR CLASS foreign_ops FOR TYPE tsvector USING bf AS OPERATOR 1 @@ (t
 	FUNCTION 7 (tsvector) gtsvector_options(internal), STORAGE text;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'foreign_ops';
 CREATE INDEX ON doc USING bf (v foreign_ops (siglen = 100));
+-- a class whose functions raise an error for the operator: a query that uses the index raises it, one that is only planned does not
+CREATE OPERATOR CLASS unasked_ops FOR TYPE jsonb USING bf AS OPERATOR 5 @> (jsonb, jsonb),
+	FUNCTION 2 (jsonb) gin_extract_jsonb(jsonb, internal, internal),
+	FUNCTION 3 (jsonb) gin_extract_jsonb_query(jsonb, internal, int2, internal, internal, internal, internal),
+	FUNCTION 6 (jsonb) gin_triconsistent_jsonb(internal, int2, jsonb, int4, internal, internal, internal), STORAGE text;
+CREATE INDEX doc_unasked ON doc USING bf (j unasked_ops);
+SET enable_bitmapscan = off;
+SELECT count(*) FROM doc WHERE j @> '{"url": "/p/5003"}';
+RESET enable_bitmapscan;
+SET enable_seqscan = off;
+SELECT error_of('SELECT count(*) FROM doc WHERE j @> ''{"url": "/p/5003"}''');
+RESET enable_seqscan;
+DROP INDEX doc_unasked;
 CREATE TABLE points (p point[]);
 CREATE INDEX ON points USING bf (p);
 

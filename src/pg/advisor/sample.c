@@ -481,8 +481,8 @@ lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumb
  * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
  * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
  *
- * At most one in `shares` parts of the bytes that are left to choose lengths is fetched, and each range may use an equal
- * share of what earlier ones have left of it. When nothing is left, the ranges that were read have to tell.
+ * At most one in `shares` parts of the bytes that are left to choose lengths is fetched, and each range may use an
+ * equal share of what earlier ones have left of it. When nothing is left, the ranges that were read have to tell.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,

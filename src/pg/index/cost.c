@@ -309,9 +309,32 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 	return result;
 }
 
+/* For take_query_apart(). */
+typedef struct QueryOfKeys
+{
+	Relation	index;
+	int			column;
+	StrategyNumber strategy;
+	const ScanKeyData *key;
+	const BfKeySearch *search;
+} QueryOfKeys;
+
+static void
+take_query_apart(void *argument)
+{
+	QueryOfKeys *query = argument;
+	BfKeyClass *class = bf_index_make_key_class(query->index, query->column, CurrentMemoryContext);
+	Datum	   *queries;
+	uint32		count = bf_index_key_arguments(query->key, &queries);
+
+	query->search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext), query->strategy,
+											  queries, count);
+}
+
 /*
  * Sets *clause to what a condition on keys inside values asks for. Returns false if the keys cannot rule out any
- * value. `index` is NULL if the index does not exist or is damaged.
+ * value. `index` is NULL if the index does not exist or is damaged. If a function of the operator class fails, the
+ * value counts as one that is not known yet.
  */
 static bool
 estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression,
@@ -321,10 +344,7 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
 	Node	   *argument = is_array ? lsecond(((ScalarArrayOpExpr *) expression)->args) : get_rightop(expression);
 	ScanKeyData key = {.sk_flags = is_array ? SK_SEARCHARRAY : 0};
-	BfKeyClass *class;
-	BfKeySearch *search;
-	Datum	   *queries;
-	uint32		count;
+	QueryOfKeys query = {.index = index, .column = clause->column, .key = &key};
 	bool		is_known;
 
 	clause->by_keys = true;
@@ -343,14 +363,12 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 		return true;
 	}
 	key.sk_argument = ((Const *) argument)->constvalue;
-	class = bf_index_make_key_class(index, clause->column, CurrentMemoryContext);
-	count = bf_index_key_arguments(&key, &queries);
-	search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext),
-									   get_op_opfamily_strategy(operator, info->opfamily[clause->column]), queries,
-									   count);
-	clause->items = search->count;
-	clause->required = pg_popcount64(search->required);
-	return search->kind != BF_FINDS_ANYTHING;
+	query.strategy = get_op_opfamily_strategy(operator, info->opfamily[clause->column]);
+	if (!bf_index_try(take_query_apart, &query))
+		return true;
+	clause->items = query.search->count;
+	clause->required = pg_popcount64(query.search->required);
+	return query.search->kind != BF_FINDS_ANYTHING;
 }
 
 /*
