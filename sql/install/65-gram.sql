@@ -2,9 +2,9 @@
 -- expression, ^@ or = skips pages of the table (docs/searching.md).
 
 CREATE FUNCTION bf_gram_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_gram_class_options(internal) IS 'options of gram_ops: n, the characters of a gram (3 to 8, 4 if nothing is said); fold (on), false_positive_rate (0.2)';
+COMMENT ON FUNCTION bf_gram_class_options(internal) IS 'options of gram_ops: n, the characters of a gram (3 to 8, 4 if nothing is said); fold (on), false_positive_rate (0.1)';
 CREATE FUNCTION bf_bytea_gram_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_bytea_gram_class_options(internal) IS 'options of bytea_gram_ops: n, the bytes of a gram (3 to 8, 4 if nothing is said); false_positive_rate (0.2)';
+COMMENT ON FUNCTION bf_bytea_gram_class_options(internal) IS 'options of bytea_gram_ops: n, the bytes of a gram (3 to 8, 4 if nothing is said); false_positive_rate (0.1)';
 CREATE FUNCTION bf_gram_extract_value(text, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_extract_value(text, internal) IS 'support function of gram_ops: the n-grams of a text';
 CREATE FUNCTION bf_gram_extract_value(bytea, internal) RETURNS internal

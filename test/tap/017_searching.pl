@@ -43,7 +43,7 @@ subtest 'lines' => sub {
 	};
 	my $id = $db->sql("SELECT substring(line FROM 'id=(\\w+)') FROM log_2026_11_22 LIMIT 1");
 	cmp_ok($read->("line LIKE '%phpmyadmin%'"), '<=', 0.15, 'a rare word by grams reads few pages');
-	cmp_ok($read->("line LIKE '%" . substr($id, 3, 4) . "%'"), '>=', 0.1, 'a few hexadecimal digits by grams read much of the table');
+	cmp_ok($read->("line LIKE '%" . substr($id, 3, 4) . "%'"), '>=', 0.05, 'a few hexadecimal digits by grams read a good part of the table');
 	# A single word may be unlucky: words that occur in every range set the same bits in all of them. The rate of 1 %
 	# is the mean over many words.
 	my $sum = 0;
