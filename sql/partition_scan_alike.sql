@@ -44,13 +44,36 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'TRUNCATE log_2, log_30',
 	'DROP TABLE log_30',
 	'ALTER TABLE log_30 SET UNLOGGED',
+	'ALTER TABLE log_30 SET UNLOGGED, SET TABLESPACE pg_default',
+	'DELETE FROM log_30 WHERE uid = -7; ALTER TABLE log_30 ADD CHECK (uid <> -7)',
+	'CREATE INDEX ON log_30 (uid)',
 	'CLUSTER log_30 USING log_30_day',
 	'DELETE FROM log_30',
 	'ALTER TABLE log_30 RENAME TO log_thirty',
 	'ANALYZE log_30',
 	'DROP INDEX log_30_day',
-	'TRUNCATE partition_scan_alike.other'
+	'TRUNCATE partition_scan_alike.other',
+	'ALTER TABLE partition_scan_alike.other ADD CHECK (uid <> -7)',
+	'ALTER TABLE gone ADD CHECK (uid <> -7)'
 	]) command;
+-- A command on a partitioned table below the parent is refused if it reaches partitions of the query.
+SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unnest(ARRAY[
+	'ALTER TABLE log_rest ADD CHECK (uid <> -8)',
+	'ALTER TABLE log_rest DETACH PARTITION log_rest_0',
+	'CREATE INDEX ON log_rest (host)'
+	]) command;
+-- A constraint that is true for rows of now need not be true for those that the query sees: a default partition gets such a one if its rows are
+-- deleted and another partition is attached. A row that is NULL is seen although its column is NOT NULL now.
+BEGIN;
+SET LOCAL constraint_exclusion = on;
+INSERT INTO log SELECT day, -8, 'x', n, 5 FROM (VALUES (1, 100), (200, 3)) d (day, rows), generate_series(1, rows) n;
+UPDATE log SET host = NULL WHERE uid = -7;
+SELECT command, rows_beside('on', command, query), rows_beside('off', command, query) FROM (VALUES (
+	'DELETE FROM log_rest_more WHERE kind = 5; CREATE TABLE log_rest_5 PARTITION OF log_rest FOR VALUES IN (5)',
+	'SELECT * FROM log WHERE uid = -8 AND kind = 5'), (
+	'UPDATE log_30 SET host = ''y'' WHERE host IS NULL; ALTER TABLE log_30 ALTER host SET NOT NULL',
+	'SELECT * FROM log WHERE uid = -7 AND host IS NULL')) t (command, query);
+ROLLBACK;
 -- partitions that the same transaction has created are truncated in place
 BEGIN;
 CREATE TABLE log_rest_77 PARTITION OF log_rest FOR VALUES IN (77);

@@ -16,6 +16,7 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
@@ -133,6 +134,29 @@ make_query(ChunkReader *reader)
 }
 
 /*
+ * Plans a query without conclusions from CHECK, NOT NULL and partition constraints. The constraints are those of now, and the snapshot is older: a row
+ * that it sees need not satisfy a constraint that was validated since, or that a default partition got when another partition was attached.
+ */
+static PlannedStmt *
+plan_without_constraints(Query *query)
+{
+	int			caller = constraint_exclusion;
+	PlannedStmt *statement;
+
+	constraint_exclusion = CONSTRAINT_EXCLUSION_OFF;
+	PG_TRY();
+	{
+		statement = sb_plan_query(query, "chunk_scan", 0, NULL);
+	}
+	PG_FINALLY();
+	{
+		constraint_exclusion = caller;
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+/*
  * Plans the query of a chunk. The plan checks no privileges: those of the parent were checked already, and those of the
  * chunk do not count.
  */
@@ -148,7 +172,7 @@ plan_query(Query *query, Oid chunk)
 	 * them.
 	 */
 	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
-	statement = sb_plan_query(query, "chunk_scan", 0, NULL);
+	statement = plan_without_constraints(query);
 	foreach(cell, statement->rtable)
 		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
 	statement->permInfos = NIL;
@@ -156,7 +180,7 @@ plan_query(Query *query, Oid chunk)
 #else
 	(void) chunk;
 	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
-	return sb_plan_query(query, "chunk_scan", 0, NULL);
+	return plan_without_constraints(query);
 #endif
 }
 

@@ -13,7 +13,7 @@
  *   partition_scan_keys.c       makes paths of hash joins that give the node their keys
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
- *   partition_scan_in_use.c     keeps the own session from truncating and dropping partitions of a node that runs
+ *   partition_scan_in_use.c     keeps the own session from changing the partitions of a node that runs
  *   partition_scan_portal.c     has the queries of portals that WHERE CURRENT OF may refer to planned again
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
@@ -320,8 +320,8 @@ extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 extern void partition_scan_in_use_init(void);
 
 /*
- * From now on, and until this memory context is deleted, raises an error if the own session truncates, drops or
- * rewrites one of these partitions.
+ * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops, rewrites
+ * or alters one of these partitions.
  */
 extern void partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count);
 

@@ -1,19 +1,30 @@
 /*
- * partition_scan_in_use.c: refuses commands of the own session that would take the rows of a partition away while a
+ * partition_scan_in_use.c: has commands of the own session refused that would take the rows of a partition away while a
  * PartitionScan runs.
  *
- * PostgreSQL refuses TRUNCATE, DROP TABLE and commands that rewrite a table if a query of the own session has the table
- * open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its partitions
- * open. A PartitionScan opens a partition only while it reads it. So object_access_hook, which is called before a table
- * is truncated or dropped, and after it was rewritten, raises the same error for partitions of a node that runs.
+ * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
+ * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its partitions
+ * open. A PartitionScan opens a partition only while it reads it. Two hooks make up for this:
+ *
+ * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the command
+ *   runs. So PostgreSQL itself decides, and refuses exactly what it refuses beside an Append.
+ * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an extension's
+ *   function, and raises the same error. It is called after a table was rewritten, too, by whatever command.
  */
 #include "chunks/partition_scan.h"
 
+#include "access/relation.h"
+#include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "lib/ilist.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 
 /* The partitions of a node that runs. Lies in the memory of its execution. */
 typedef struct InUse
@@ -27,6 +38,7 @@ typedef struct InUse
 static dlist_head all_in_use = DLIST_STATIC_INIT(all_in_use);
 
 static object_access_hook_type previous_object_access;
+static ProcessUtility_hook_type previous_utility;
 
 /* Is called when the memory of the execution is freed: at its end, or after an error. */
 static void
@@ -48,9 +60,9 @@ partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, in
 	MemoryContextRegisterResetCallback(execution, &in_use->end);
 }
 
-/* Raises an error if the relation is a partition of a node that runs. */
-static void
-require_not_in_use(Oid relation, const char *command)
+/* Is the relation a partition of a node that runs? */
+static bool
+is_in_use(Oid relation)
 {
 	dlist_iter	iter;
 
@@ -60,11 +72,22 @@ require_not_in_use(Oid relation, const char *command)
 
 		for (int i = 0; i < in_use->count; i++)
 			if (in_use->partitions[i] == relation)
-				ereport(ERROR,
-						(errcode(ERRCODE_OBJECT_IN_USE),
-						 errmsg("cannot %s \"%s\" because it is being used by active queries in this session", command,
-								get_rel_name(relation))));
+				return true;
 	}
+	return false;
+}
+
+/* --------------------------------------------------------------- before and after changes */
+
+/* Raises an error if the relation is a partition of a node that runs. */
+static void
+require_not_in_use(Oid relation, const char *command)
+{
+	if (is_in_use(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot %s \"%s\" because it is being used by active queries in this session", command,
+						get_rel_name(relation))));
 }
 
 static void
@@ -78,9 +101,82 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 		require_not_in_use(object, "TRUNCATE");
 	else if (access == OAT_DROP)
 		require_not_in_use(object, "DROP TABLE");
-	/* The change of a table is `internal` if the table was rewritten. */
+	/*
+	 * The change of a table is `internal` if the table was rewritten (but not if ALTER TABLE has also moved it to another
+	 * tablespace).
+	 */
 	else if (access == OAT_POST_ALTER && ((ObjectAccessPostAlter *) argument)->is_internal)
 		require_not_in_use(object, "rewrite");
+}
+
+/* ------------------------------------------------------------------------ commands */
+
+/* Returns the table that a command alters if PostgreSQL asks whether this table, or a partition of it, is in use. */
+static const RangeVar *
+table_of(const Node *command)
+{
+	switch (nodeTag(command))
+	{
+		case T_AlterTableStmt:
+			return ((const AlterTableStmt *) command)->relation;
+		case T_IndexStmt:
+			return ((const IndexStmt *) command)->relation;
+#if PG_VERSION_NUM >= 190000
+		case T_RepackStmt:
+			return ((const RepackStmt *) command)->relation != NULL ?
+				((const RepackStmt *) command)->relation->relation : NULL;
+#else
+		case T_ClusterStmt:
+			return ((const ClusterStmt *) command)->relation;
+#endif
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Opens those of the table and its partitions that nodes use which run: a list of Relations. They are locked already,
+ * except those of a portal that has failed and is not closed yet. These are left out if another session has locked them.
+ */
+static List *
+open_partitions(const RangeVar *table)
+{
+	Oid			oid = table != NULL ? RangeVarGetRelid(table, NoLock, true) : InvalidOid;
+	List	   *opened = NIL;
+	ListCell   *cell;
+
+	if (!OidIsValid(oid))
+		return NIL;
+	foreach(cell, find_all_inheritors(oid, NoLock, NULL))
+	{
+		Relation	partition;
+
+		if (!is_in_use(lfirst_oid(cell)) || !ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock))
+			continue;
+		partition = RelationIdGetRelation(lfirst_oid(cell));
+		if (partition != NULL)
+			opened = lappend(opened, partition);
+		else
+			UnlockRelationOid(lfirst_oid(cell), AccessShareLock);
+	}
+	return opened;
+}
+
+static void
+run_command(PlannedStmt *statement, const char *query_string, bool read_only_tree, ProcessUtilityContext context,
+			ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver, QueryCompletion *completion)
+{
+	/* After an error the end of the transaction or subtransaction closes the partitions. */
+	List	   *opened = dlist_is_empty(&all_in_use) ? NIL : open_partitions(table_of(statement->utilityStmt));
+	ListCell   *cell;
+
+	if (previous_utility)
+		previous_utility(statement, query_string, read_only_tree, context, parameters, environment, receiver, completion);
+	else
+		standard_ProcessUtility(statement, query_string, read_only_tree, context, parameters, environment, receiver,
+								completion);
+	foreach(cell, opened)
+		relation_close(lfirst(cell), AccessShareLock);
 }
 
 void
@@ -88,4 +184,6 @@ partition_scan_in_use_init(void)
 {
 	previous_object_access = object_access_hook;
 	object_access_hook = check_access;
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = run_command;
 }
