@@ -49,16 +49,21 @@ static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	TupleDesc	columns = RelationGetDescr(chunk);
+	const char *name;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
 	scan->index_clause.asker.few.attribute = 0;
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
 
-	/* The clause has to name the chunk's column. In most chunks it has the same number as in the parent. */
+	/*
+	 * The clause has to name the chunk's column. In most chunks it has the same number as in the parent. The column may
+	 * have been renamed since the scan began, but it has the same name in all chunks.
+	 */
+	name = NameStr(TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->attname);
 	if (scan->column > columns->natts ||
-		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
-		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
+		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), name) != 0)
+		scan->var->varattno = get_attnum(RelationGetRelid(chunk), name);
 	scan->index_clause.asker.wants_pages = may_look(scan);
 	chunk_ask_clause(&scan->index_clause, chunk, GetActiveSnapshot(), verdict);
 	scan->var->varattno = scan->column;
@@ -212,7 +217,6 @@ chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, cons
 		left = (Node *) ((RelabelType *) left)->arg;
 	scan->var = castNode(Var, left);
 	scan->column = scan->var->varattno;
-	scan->column_name = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(parent), scan->column - 1)->attname));
 	if (value->constisnull)
 	{
 		scan->clause = NULL;

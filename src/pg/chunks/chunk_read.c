@@ -134,8 +134,9 @@ make_query(ChunkReader *reader)
 }
 
 /*
- * Plans a query without conclusions from CHECK, NOT NULL and partition constraints. The constraints are those of now, and the snapshot is older: a row
- * that it sees need not satisfy a constraint that was validated since, or that a default partition got when another partition was attached.
+ * Plans a query without conclusions from CHECK, NOT NULL and partition constraints. The constraints are those of now,
+ * and the snapshot is older: a row that it sees need not satisfy a constraint that was validated since, or that a
+ * default partition got when another partition was attached.
  */
 static PlannedStmt *
 plan_without_constraints(Query *query)

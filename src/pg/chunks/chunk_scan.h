@@ -46,7 +46,7 @@ typedef struct ChunkScan
 {
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
-	const char *column_name;
+	const char *column_name;	/* as the arguments of chunk_scan() give it: for errors; NULL in a plain query's scan */
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* left side of the comparison, without the casts around it */

@@ -320,8 +320,8 @@ extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 extern void partition_scan_in_use_init(void);
 
 /*
- * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops, rewrites
- * or alters one of these partitions.
+ * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops,
+ * rewrites or alters one of these partitions.
  */
 extern void partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count);
 

@@ -3,13 +3,13 @@
  * PartitionScan runs.
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
- * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its partitions
- * open. A PartitionScan opens a partition only while it reads it. Two hooks make up for this:
+ * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
+ * partitions open. A PartitionScan opens a partition only while it reads it. Two hooks make up for this:
  *
- * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the command
- *   runs. So PostgreSQL itself decides, and refuses exactly what it refuses beside an Append.
- * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an extension's
- *   function, and raises the same error. It is called after a table was rewritten, too, by whatever command.
+ * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
+ *   command runs. So PostgreSQL itself decides, and refuses exactly what it refuses beside an Append.
+ * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an
+ *   extension's function, and raises the same error. It is called after a table was rewritten, too, by any command.
  */
 #include "chunks/partition_scan.h"
 
@@ -102,8 +102,8 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 	else if (access == OAT_DROP)
 		require_not_in_use(object, "DROP TABLE");
 	/*
-	 * The change of a table is `internal` if the table was rewritten (but not if ALTER TABLE has also moved it to another
-	 * tablespace).
+	 * The change of a table is `internal` if the table was rewritten (but not if ALTER TABLE has also moved it to
+	 * another tablespace).
 	 */
 	else if (access == OAT_POST_ALTER && ((ObjectAccessPostAlter *) argument)->is_internal)
 		require_not_in_use(object, "rewrite");
@@ -135,8 +135,9 @@ table_of(const Node *command)
 }
 
 /*
- * Opens those of the table and its partitions that nodes use which run: a list of Relations. They are locked already,
- * except those of a portal that has failed and is not closed yet. These are left out if another session has locked them.
+ * Opens those of the table and its partitions that are in use by nodes, and returns the Relations. They are locked
+ * already, except those of a portal that has failed and is not closed yet. Of these, partitions that another session
+ * has locked are left out.
  */
 static List *
 open_partitions(const RangeVar *table)
@@ -164,14 +165,16 @@ open_partitions(const RangeVar *table)
 
 static void
 run_command(PlannedStmt *statement, const char *query_string, bool read_only_tree, ProcessUtilityContext context,
-			ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver, QueryCompletion *completion)
+			ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
+			QueryCompletion *completion)
 {
 	/* After an error the end of the transaction or subtransaction closes the partitions. */
 	List	   *opened = dlist_is_empty(&all_in_use) ? NIL : open_partitions(table_of(statement->utilityStmt));
 	ListCell   *cell;
 
 	if (previous_utility)
-		previous_utility(statement, query_string, read_only_tree, context, parameters, environment, receiver, completion);
+		previous_utility(statement, query_string, read_only_tree, context, parameters, environment, receiver,
+						 completion);
 	else
 		standard_ProcessUtility(statement, query_string, read_only_tree, context, parameters, environment, receiver,
 								completion);
