@@ -190,8 +190,27 @@ SELECT query, errors('SELECT * FROM ' || query) FROM unnest(ARRAY[
 	'by_range WHERE uid = -1 AND a > 1 / (SELECT 0)',
 	'by_range WHERE uid = -1 AND b = 1 / (SELECT 0)',
 	'by_range WHERE uid = -1 AND a = (SELECT 1) AND b = 1 / (SELECT 0)',
-	'by_range WHERE uid = -1 AND a > (SELECT 1) AND b = 1 / (SELECT 0)'
+	'by_range WHERE uid = -1 AND a > (SELECT 1) AND b = 1 / (SELECT 0)',
+	-- no partition has NULL in a: b does not matter
+	'by_range WHERE uid = -1 AND a = (SELECT NULL::int) AND b = 1 / (SELECT 0)',
+	'by_range WHERE uid = -1 AND b = 1 / (SELECT 0) AND a = (SELECT NULL::int)',
+	'by_range WHERE uid = -1 AND a = (SELECT NULL::int) AND a = 1 / (SELECT 0)',
+	'by_hash WHERE uid = -1 AND b = 1 / (SELECT 0) AND a = (SELECT NULL::int)',
+	'by_hash WHERE uid = -1 AND b = (SELECT NULL::int) AND a = 1 / (SELECT 0)',
+	-- Values that a subquery gives are evaluated later than others, and only if these leave a partition.
+	'log WHERE uid = -1 AND day = current_setting(''no.day'', true)::int AND day <= 1 / (SELECT 0)',
+	'log WHERE uid = -1 AND day <= 1 / (SELECT 0) AND day = current_setting(''no.day'', true)::int',
+	'log WHERE uid = -1 AND day = (SELECT NULL::int) AND day <= 1 / (length(current_setting(''search_path'')) * 0)'
 	]) query;
+-- A comparison that depends on a setting, here on the time zone, prunes nothing.
+CREATE TABLE by_date (d date, uid bigint) PARTITION BY RANGE (d);
+CREATE TABLE by_date_1 PARTITION OF by_date FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE by_date_2 PARTITION OF by_date FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+INSERT INTO by_date SELECT date '2026-01-01' + i, i FROM generate_series(0, 58) i;
+CREATE INDEX ON by_date USING bf (uid);
+SET streambloom.enable_partition_scan = always;
+SELECT * FROM plan('SELECT * FROM by_date WHERE uid = 50 AND d >= timestamptz ''2026-02-10 12:00''', true);
+SELECT * FROM plan('SELECT * FROM by_date WHERE uid = 50 AND d >= (SELECT date ''2026-02-10'')', true);
 SET streambloom.enable_partition_scan = always;
 SELECT query, max(line), compare('SELECT * FROM ' || query) FROM unnest(ARRAY[
 	'by_hash WHERE uid IN (0, 5, 700) AND a = (SELECT 1) AND b = (SELECT 2)',

@@ -103,6 +103,11 @@ $$;
 ROLLBACK;
 -- partitions that are not in the plan, and after the query
 SELECT rows_beside('on', 'TRUNCATE log_30', 'SELECT * FROM log WHERE uid = -7 AND day < 30');
+SELECT query, rows_beside('on', 'TRUNCATE log_30', query), rows_beside('off', 'TRUNCATE log_30', query) FROM unnest(ARRAY[
+	'SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), -5)',
+	'SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), 0)',
+	'SELECT * FROM log WHERE uid = -7 AND day < (SELECT 20)'
+	]) query;
 SELECT count(*) FROM log WHERE uid = -7;
 TRUNCATE log_30;
 SELECT count(*) FROM log WHERE uid = -7;

@@ -141,7 +141,10 @@ extern int	partition_scan_count(Relation parent, int enough);
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
 
-/* Returns the value on the right side of a comparison, which is given by its number in the list, from 0. */
+/*
+ * Returns the value on the right side of a comparison, which is given by its number in the list, from 0. Returns a NULL
+ * pointer if the value is not known yet; then partitions are pruned without it.
+ */
 typedef Const *(*PartitionScanValue) (void *argument, int number);
 
 /*
@@ -161,9 +164,10 @@ extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
  * Returns the positions of those of the clauses by which PostgreSQL can prune partitions of this table once their
- * values are known. The Vars have the table's column numbers, and varno `relid`.
+ * values are known: a list with a Bitmapset for each column of the partition key, in their order, up to the last one
+ * that it can use. The Vars have the table's column numbers, and varno `relid`.
  */
-extern Bitmapset *partition_scan_prunable(Relation table, Index relid, const List *clauses);
+extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 
 /* partition_scan_estimate.c */
 
@@ -319,11 +323,16 @@ extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 /* Is called when the library is loaded. */
 extern void partition_scan_in_use_init(void);
 
+typedef struct PartitionsInUse PartitionsInUse;
+
 /*
  * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops,
  * rewrites or alters one of these partitions.
  */
-extern void partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count);
+extern PartitionsInUse *partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count);
+
+/* From now on only these of the partitions are in use. The array must live as long as the execution. */
+extern void partition_scan_use_fewer(PartitionsInUse *in_use, const Oid *partitions, int count);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;

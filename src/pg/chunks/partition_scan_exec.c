@@ -41,11 +41,16 @@ typedef struct PartitionScanState
 	List	   *keys;			/* where the keys come from, as in PARTITION_SCAN_KEYS */
 	List	   *pruning;		/* conditions by which partitions are pruned */
 	List	   *pruning_values; /* ExprStates of their right sides */
+	Bitmapset  *late;			/* the numbers of those whose values are known only when a scan begins */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
+	bool		pruned_early;	/* partitions were pruned by the values that are the same in all scans */
+	int			left_count;		/* how many partitions that has left */
+	Oid		   *left;
+	PartitionsInUse *in_use;
 	int64		pruned;			/* how many partitions all scans together have pruned */
 
 	MemoryContext context;		/* of the scan */
@@ -124,7 +129,11 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 	foreach(cell, conditions)
 	{
 		Expr	   *value = argument_of(lfirst(cell));
+		Bitmapset  *parameters = NULL;
 
+		chunk_find_parameters((Node *) value, &parameters);
+		if (parameters != NULL)
+			state->late = bms_add_member(state->late, foreach_current_index(cell));
 		state->pruning_values = lappend(state->pruning_values, ExecInitExpr(value, &state->css.ss.ps));
 		chunk_find_parameters((Node *) value, &state->parameters);
 	}
@@ -160,7 +169,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
 	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
 	state->user = user_of(estate, plan);
-	partition_scan_use_partitions(estate->es_query_cxt, state->partitions, state->count);
+	state->in_use = partition_scan_use_partitions(estate->es_query_cxt, state->partitions, state->count);
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -196,18 +205,21 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 typedef struct PruningValues
 {
 	PartitionScanState *state;
+	bool		early;			/* only those that are the same in all scans */
 	Const	  **values;
 } PruningValues;
 
 /*
- * Returns the value on the right side of a condition, by the condition's number in state->pruning. (This function is a
- * PartitionScanValue.)
+ * Returns the value on the right side of a condition, by the condition's number in state->pruning, or a NULL pointer if
+ * it is not known yet. (This function is a PartitionScanValue.)
  */
 static Const *
 value_for_pruning(void *argument, int number)
 {
 	PruningValues *pruning = argument;
 
+	if (pruning->early && bms_is_member(number, pruning->state->late))
+		return NULL;
 	if (pruning->values[number] == NULL)
 		pruning->values[number] = evaluate(pruning->state, list_nth(pruning->state->pruning, number),
 										   list_nth(pruning->state->pruning_values, number));
@@ -215,13 +227,13 @@ value_for_pruning(void *argument, int number)
 }
 
 /*
- * Puts the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the parameters in the
- * conditions on the partition key are set, and the memory context is the scan's.
+ * Puts those of the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the memory
+ * context is the scan's. Unless `early` is set, the parameters in the conditions on the partition key are set.
  */
 static int
-partitions_left(PartitionScanState *state, Oid *left)
+partitions_left(PartitionScanState *state, bool early, const Oid *partitions, int of, Oid *left)
 {
-	PruningValues pruning = {state, palloc0(list_length(state->pruning) * sizeof(Const *))};
+	PruningValues pruning = {state, early, palloc0(list_length(state->pruning) * sizeof(Const *))};
 	List	   *comparisons = copyObject(state->pruning);
 	List	   *ruled_out;
 	ListCell   *cell;
@@ -234,11 +246,29 @@ partitions_left(PartitionScanState *state, Oid *left)
 		linitial(comparison->args) = chunk_adapt_condition(linitial(comparison->args), &state->conditions);
 	}
 	ruled_out = partition_scan_ruled_out(state->conditions.parent, comparisons, value_for_pruning, &pruning);
-	for (int i = 0; i < state->count; i++)
-		if (!chunk_oids_contain(ruled_out, state->partitions[i]))
-			left[count++] = state->partitions[i];
-	state->pruned += state->count - count;
+	for (int i = 0; i < of; i++)
+		if (!chunk_oids_contain(ruled_out, partitions[i]))
+			left[count++] = partitions[i];
 	return count;
+}
+
+/*
+ * Prunes by the values that are the same in all scans, once, as PostgreSQL does when an execution begins. From then on
+ * the others are not in use by this query: the own session may drop them. REQUIRES: the memory context is the scan's.
+ */
+static void
+prune_early(PartitionScanState *state)
+{
+	if (state->pruned_early)
+		return;
+	state->pruned_early = true;
+	state->left = state->partitions;
+	state->left_count = state->count;
+	if (list_length(state->pruning) == bms_num_members(state->late))
+		return;
+	state->left = MemoryContextAlloc(state->css.ss.ps.state->es_query_cxt, state->count * sizeof(Oid) + 1);
+	state->left_count = partitions_left(state, true, state->partitions, state->count, state->left);
+	partition_scan_use_fewer(state->in_use, state->left, state->left_count);
 }
 
 /* Returns the keys of a set as an array constant; for an empty set a constant that is NULL, which no row matches. */
@@ -279,15 +309,19 @@ begin_scan(PartitionScanState *state)
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
 	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
 	Const	   *value;
-	Oid		   *left = state->partitions;
-	int			count = state->count;
+	Oid		   *left;
+	int			count;
 
 	state->conditions.parent = parent;
-	if (state->pruning != NIL)
+	prune_early(state);
+	left = state->left;
+	count = state->left_count;
+	if (state->late != NULL && count > 0)
 	{
-		left = palloc(state->count * sizeof(Oid) + 1);
-		count = partitions_left(state, left);
+		left = palloc(count * sizeof(Oid) + 1);
+		count = partitions_left(state, false, state->left, count, left);
 	}
+	state->pruned += state->count - count;
 	value = count > 0 ? find_value(state) : NULL;
 	chunk_scan_begin_locked(&state->scan, parent,
 							value != NULL ? comparison_on_parent(state, state->comparison, value) : NULL, value, left,

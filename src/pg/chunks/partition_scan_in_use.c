@@ -27,13 +27,13 @@
 #include "utils/relcache.h"
 
 /* The partitions of a node that runs. Lies in the memory of its execution. */
-typedef struct InUse
+struct PartitionsInUse
 {
 	dlist_node	node;
 	MemoryContextCallback end;
 	const Oid  *partitions;
 	int			count;
-} InUse;
+};
 
 static dlist_head all_in_use = DLIST_STATIC_INIT(all_in_use);
 
@@ -44,13 +44,13 @@ static ProcessUtility_hook_type previous_utility;
 static void
 end(void *in_use)
 {
-	dlist_delete(&((InUse *) in_use)->node);
+	dlist_delete(&((PartitionsInUse *) in_use)->node);
 }
 
-void
+PartitionsInUse *
 partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count)
 {
-	InUse	   *in_use = MemoryContextAllocZero(execution, sizeof(InUse));
+	PartitionsInUse *in_use = MemoryContextAllocZero(execution, sizeof(PartitionsInUse));
 
 	in_use->partitions = partitions;
 	in_use->count = count;
@@ -58,6 +58,14 @@ partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, in
 	in_use->end.arg = in_use;
 	dlist_push_head(&all_in_use, &in_use->node);
 	MemoryContextRegisterResetCallback(execution, &in_use->end);
+	return in_use;
+}
+
+void
+partition_scan_use_fewer(PartitionsInUse *in_use, const Oid *partitions, int count)
+{
+	in_use->partitions = partitions;
+	in_use->count = count;
 }
 
 /* Is the relation a partition of a node that runs? */
@@ -68,7 +76,7 @@ is_in_use(Oid relation)
 
 	dlist_foreach(iter, &all_in_use)
 	{
-		const InUse *in_use = dlist_container(InUse, node, iter.cur);
+		const PartitionsInUse *in_use = dlist_container(PartitionsInUse, node, iter.cur);
 
 		for (int i = 0; i < in_use->count; i++)
 			if (in_use->partitions[i] == relation)

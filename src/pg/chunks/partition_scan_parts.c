@@ -93,19 +93,33 @@ has_params(Node *node, void *nothing)
 	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
 }
 
-/* Returns the clauses by which the table's partitions can be pruned, with their values. */
+/*
+ * Returns the clauses by which the table's partitions can be pruned, with their values. If all values of a column of
+ * the partition key are NULL, no partition is left, and PostgreSQL evaluates no value of the columns behind it.
+ */
 static List *
 clauses_with_values(const Finding *finding, Relation table, const List *clauses)
 {
-	Bitmapset  *prunable = partition_scan_prunable(table, finding->relid, clauses);
 	List	   *result = NIL;
+	ListCell   *cell;
 
-	for (int i = -1; (i = bms_next_member(prunable, i)) >= 0;)
+	foreach(cell, partition_scan_prunable(table, finding->relid, clauses))
 	{
-		OpExpr	   *comparison = copyObject(list_nth_node(OpExpr, clauses, i));
+		bool		has_value = false;
 
-		lsecond(comparison->args) = finding->value_of(finding->argument, i);
-		result = lappend(result, comparison);
+		for (int i = -1; (i = bms_next_member(lfirst(cell), i)) >= 0;)
+		{
+			OpExpr	   *comparison = copyObject(list_nth_node(OpExpr, clauses, i));
+			Const	   *value = finding->value_of(finding->argument, i);
+
+			if (value == NULL)
+				continue;
+			lsecond(comparison->args) = value;
+			result = lappend(result, comparison);
+			has_value |= !value->constisnull;
+		}
+		if (!has_value)
+			break;
 	}
 	return result;
 }
@@ -122,7 +136,8 @@ clauses_on_key(Finding *finding, Relation table, const List *clauses)
 
 	if (finding->value_of != NULL)
 		return clauses_with_values(finding, table, clauses);
-	finding->prunable = bms_join(finding->prunable, partition_scan_prunable(table, finding->relid, clauses));
+	foreach(cell, partition_scan_prunable(table, finding->relid, clauses))
+		finding->prunable = bms_join(finding->prunable, lfirst(cell));
 	foreach(cell, clauses)
 	{
 		Bitmapset  *columns = NULL;

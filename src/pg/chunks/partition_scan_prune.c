@@ -9,6 +9,7 @@
 #include "chunks/partition_scan.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -71,6 +72,9 @@ can_prune(const KeyColumn *column, Expr *clause, bool *is_equality)
 	if (comparison == NULL || !is_key_column(column, linitial(comparison->args)) || !op_strict(comparison->opno) ||
 		(OidIsValid(collation) && collation != comparison->inputcollid))
 		return false;
+	/* prune_append_rel_partitions() uses no operator that depends on settings */
+	if (op_volatile(comparison->opno) != PROVOLATILE_IMMUTABLE)
+		return false;
 	strategy = get_op_opfamily_strategy(comparison->opno, family);
 	*is_equality = strategy == (of_hash ? HTEqualStrategyNumber : BTEqualStrategyNumber);
 	/* of operators beside those of the class, <> can leave out list partitions */
@@ -78,16 +82,17 @@ can_prune(const KeyColumn *column, Expr *clause, bool *is_equality)
 							 get_op_opfamily_strategy(get_negator(comparison->opno), family) == BTEqualStrategyNumber);
 }
 
-Bitmapset *
+List *
 partition_scan_prunable(Relation table, Index relid, const List *clauses)
 {
 	PartitionKey key = RelationGetPartitionKey(table);
 	ListCell   *expression = list_head(key->partexprs);
-	Bitmapset  *result = NULL;
+	List	   *result = NIL;
 
 	for (int i = 0; i < key->partnatts; i++)
 	{
 		KeyColumn	column = {.key = key, .number = i, .relid = relid};
+		Bitmapset  *of_column = NULL;
 		bool		has_equality = false;
 		bool		has_other = false;
 		ListCell   *cell;
@@ -104,13 +109,15 @@ partition_scan_prunable(Relation table, Index relid, const List *clauses)
 
 			if (!can_prune(&column, lfirst(cell), &is_equality))
 				continue;
-			result = bms_add_member(result, foreach_current_index(cell));
+			of_column = bms_add_member(of_column, foreach_current_index(cell));
 			has_equality |= is_equality;
 			has_other |= !is_equality;
 		}
 		/* The hash needs all columns; a range needs the columns before it. */
 		if (key->strategy == PARTITION_STRATEGY_HASH && !has_equality)
-			return NULL;
+			return NIL;
+		if (of_column != NULL)
+			result = lappend(result, of_column);
 		if (key->strategy == PARTITION_STRATEGY_RANGE && (!has_equality || has_other))
 			break;
 	}
