@@ -63,8 +63,8 @@ enum PartitionScanPrivate
 {
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
-	 * Three integers: the number of the first range table entry for a partition; how many entries for partitions with
-	 * rows begin there; and how many entries for partitioned tables follow them.
+	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries begin
+	 * there; and how many entries for partitioned tables stand before them.
 	 */
 	PARTITION_SCAN_ENTRIES,
 	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */

@@ -3,8 +3,9 @@
  * them.
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
- * its own pruning are used. They are locked as the planner would lock them: in its order, and before the execution's
- * snapshot is taken.
+ * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
+ * Their order is another one: first all partitioned tables, then the partitions that have rows. So each table is locked
+ * after the one whose partition it is, as the planner and other commands do it.
  */
 #include "chunks/partition_scan.h"
 

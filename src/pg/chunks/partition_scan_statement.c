@@ -291,6 +291,7 @@ make_entry(Oid partition, char relkind, Alias *name)
 
 /*
  * Puts entries for the partitions of a path into the finished statement, and notes in the path's node where they are.
+ * The entries are locked in their order: partitioned tables come first, as when the statement was planned.
  */
 static void
 add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
@@ -301,17 +302,17 @@ add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
 
 	if (parts->node == NULL)
 		return;
-	foreach(cell, parts->leaves)
-		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_RELATION, name));
 	foreach(cell, parts->tables)
 		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_PARTITIONED_TABLE, name));
+	foreach(cell, parts->leaves)
+		statement->rtable = lappend(statement->rtable, make_entry(lfirst_oid(cell), RELKIND_RELATION, name));
 #if PG_VERSION_NUM >= 180000
 	/* Entries that are not in this set may be left unlocked, because pruning at run time may rule them out. */
 	statement->unprunableRelids = bms_add_range(statement->unprunableRelids, first, list_length(statement->rtable));
 #endif
 	statement->relationOids = list_concat(list_concat(statement->relationOids, parts->leaves), parts->tables);
 	lfirst(list_nth_cell(parts->node->custom_private, PARTITION_SCAN_ENTRIES)) =
-		list_make3_int(first, list_length(parts->leaves), list_length(parts->tables));
+		list_make3_int(first + list_length(parts->tables), list_length(parts->leaves), list_length(parts->tables));
 }
 
 static void
