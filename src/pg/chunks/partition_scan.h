@@ -172,8 +172,9 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
 /* partition_scan_estimate.c */
 
 /*
- * Estimates the sizes of the relation and of *parts, from the pg_class rows of up to 16 partitions that are read and of
- * up to 16 that are ruled out. Sets the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts: from the pg_class rows of up to 16 partitions that are read and of
+ * up to 16 that are ruled out, and from the number of rows that the last ANALYZE of the parent has counted.
+ * Sets the columns' widths from the statistics of all partitions.
  *
  * rel->tuples is the number of rows in all partitions, also in those that are ruled out. The statistics are about all
  * partitions too, and the selectivity of the conditions that have ruled partitions out is in rel->rows.

@@ -10,7 +10,9 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -62,39 +64,117 @@ width_of_column(Oid parent, AttrNumber column)
 	return width;
 }
 
-/* Estimates the number of rows in partitions, and sets *pages to the number of their pages. */
-static double
-size_of_partitions(List *partitions, double *pages)
+/* What some partitions hold together. */
+typedef struct PartitionsSize
+{
+	double		rows;
+	double		pages;
+	bool		known;			/* at least one of them was analyzed or vacuumed, or there are none */
+} PartitionsSize;
+
+static PartitionsSize size_of_partitions(List *partitions);
+
+/*
+ * Estimates the size of one partition. A partitioned table that was never analyzed itself is as large as its
+ * partitions, which are not locked.
+ */
+static PartitionsSize
+size_of_partition(Oid partition)
+{
+	FormData_pg_class form;
+	PartitionsSize size = {.known = false};
+
+	if (!bf_index_class_form(partition, &form))
+		return size;
+	if (form.reltuples < 0 && form.relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		List	   *below = find_inheritance_children(partition, NoLock);
+
+		check_stack_depth();
+		size = size_of_partitions(below);
+		list_free(below);
+		return size;
+	}
+	size.rows = Max(form.reltuples, 0);
+	size.pages = Max(form.relpages, 0);
+	size.known = form.reltuples >= 0;
+	return size;
+}
+
+/*
+ * Estimates the size of partitions from a sample. Those that were never analyzed count as large as the others. The
+ * largest one of the sample stands for itself alone, since it may be larger than all others together. (If only one is
+ * known, it stands for all.)
+ */
+static PartitionsSize
+size_of_partitions(List *partitions)
 {
 	int			count = list_length(partitions);
 	int			samples = Min(count, SIZES_LOOKED_UP);
-	double		rows = 0;
+	int			known = 0;
+	PartitionsSize sum = {.known = count == 0};
+	PartitionsSize largest = {0};
 
-	*pages = 0;
-	if (samples == 0)
-		return 0;
 	for (int i = 0; i < samples; i++)
 	{
-		FormData_pg_class form;
+		PartitionsSize size = size_of_partition(sample(partitions, i, samples));
 
-		if (!bf_index_class_form(sample(partitions, i, samples), &form))
+		if (!size.known)
 			continue;
-		rows += Max(form.reltuples, 0);
-		*pages += form.reltuples < 0 ? PAGES_OF_NEW_TABLE : form.relpages;
+		known++;
+		sum.rows += size.rows;
+		sum.pages += size.pages;
+		if (size.rows > largest.rows)
+			largest = size;
 	}
-	*pages = *pages / samples * count;
-	return rows / samples * count;
+	if (known == 0)
+	{
+		sum.pages = (double) count * PAGES_OF_NEW_TABLE;
+		return sum;
+	}
+	if (known == 1)
+		largest.rows = largest.pages = 0;
+	else
+	{
+		count--;
+		known--;
+	}
+	sum.rows = (sum.rows - largest.rows) / known * count + largest.rows;
+	sum.pages = (sum.pages - largest.pages) / known * count + largest.pages;
+	sum.known = true;
+	return sum;
+}
+
+/* Returns the number of rows that the last ANALYZE of the parent has counted, or 0. */
+static double
+rows_by_analyze(Oid parent)
+{
+	FormData_pg_class form;
+
+	return bf_index_class_form(parent, &form) ? Max(form.reltuples, 0) : 0;
 }
 
 void
 partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
-	double		pages;
-	double		pages_ruled_out;
+	PartitionsSize left = size_of_partitions(parts->leaves);
+	PartitionsSize ruled_out = size_of_partitions(parts->ruled_out);
+	double		sum = left.rows + ruled_out.rows;
+	double		share;
 
-	parts->tuples = size_of_partitions(parts->leaves, &pages);
-	rel->tuples = parts->tuples + size_of_partitions(parts->ruled_out, &pages_ruled_out);
-	rel->pages = (BlockNumber) Min(pages, (double) MaxBlockNumber);
+	/*
+	 * ANALYZE has counted the rows of all partitions, but maybe long ago. The sample is of now, but may have missed
+	 * large partitions. Each is rather too low than too high, so the higher one counts.
+	 */
+	rel->tuples = Max(sum, rows_by_analyze(parent));
+	if (left.known && ruled_out.known)
+		share = sum > 0 ? left.rows / sum : 1;
+	else
+		share = list_length(parts->leaves) / (double) (list_length(parts->leaves) + list_length(parts->ruled_out));
+	parts->tuples = rel->tuples * share;
+	if (left.rows > 0)
+		left.pages *= parts->tuples / left.rows;
+	rel->pages = (BlockNumber) Min(left.pages, (double) MaxBlockNumber);
 	for (AttrNumber column = 1; column <= rel->max_attr; column++)
 		if (rel->attr_widths[column - rel->min_attr] == 0)
 			rel->attr_widths[column - rel->min_attr] = width_of_column(parent, column);
@@ -293,28 +373,52 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 }
 
 /*
+ * Sets *expected to what an index of this partition says about `keys` keys. Returns false if it has none, or a damaged
+ * one.
+ */
+static bool
+expect_of_partition(const RangeTblEntry *rte, const RelOptInfo *rel, Oid oid, Expr *comparison, double keys,
+					BfExpectation *expected)
+{
+	AttrNumber	column;
+	Oid			index_oid = partition_scan_index_of(rte->relid, oid, rel->relid, comparison, &column);
+	Relation	partition;
+	Relation	index;
+	bool		result = false;
+
+	if (!OidIsValid(index_oid))
+		return false;
+	partition = table_open(oid, NoLock);
+	index = chunk_open_index(partition, index_oid, bf_index_am_oid());
+	if (index != NULL)
+	{
+		result = bf_index_expect(index, column, keys, expected);
+		index_close(index, NoLock);
+	}
+	table_close(partition, NoLock);
+	return result;
+}
+
+/*
  * Returns the probability that the index of a partition says maybe to one of `keys` keys although the partition has
- * none of them. The index of the first partition is taken as an example.
+ * none of them. The first index that is found in a sample of the partitions is taken as an example. If there is
+ * none, all partitions are read in vain.
  */
 static double
 share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
 			  double keys)
 {
-	AttrNumber	column;
-	Oid			oid = partition_scan_index_of(rte->relid, linitial_oid(parts->leaves), rel->relid, comparison,
-											  &column);
-	Relation	partition = table_open(linitial_oid(parts->leaves), NoLock);
-	Relation	index = OidIsValid(oid) ? chunk_open_index(partition, oid, bf_index_am_oid()) : NULL;
+	int			count = list_length(parts->leaves);
+	int			samples = Min(count, SIZES_LOOKED_UP);
 	BfExpectation expected = {.in_vain = 0};
-	double		pages = rel->pages / (double) list_length(parts->leaves);
+	bool		known = false;
 
-	if (index != NULL)
-	{
-		(void) bf_index_expect(index, column, keys, &expected);
-		index_close(index, NoLock);
-	}
-	table_close(partition, NoLock);
-	return 1 - pow(1 - Min(expected.in_vain, 1), Max(pages / Max(expected.pages_per_range, 1), 1));
+	for (int i = 0; i < samples && !known; i++)
+		known = expect_of_partition(rte, rel, sample(parts->leaves, i, samples), comparison, keys, &expected);
+	if (!known)
+		return 1;
+	return 1 - pow(1 - Min(expected.in_vain, 1),
+				   Max(rel->pages / (double) count / Max(expected.pages_per_range, 1), 1));
 }
 
 bool
