@@ -94,6 +94,7 @@ INSERT INTO joined SELECT k, k * 100 + i FROM generate_series(101, 200) k, gener
 CREATE TABLE keys AS SELECT k * 100 AS u FROM generate_series(101, 103) k;
 ANALYZE joined, keys;
 CREATE INDEX joined_u ON ONLY joined USING bf (u);
+SET enable_nestloop = off;
 CREATE FUNCTION has_node(query text) RETURNS bool LANGUAGE sql RETURN (SELECT bool_or(line ~ 'PartitionScan') FROM plan_lines(query) line);
 SELECT has_node('SELECT * FROM joined JOIN keys USING (u)') AS without_indexes;
 DO $$
