@@ -11,6 +11,7 @@
 #include "utils/snapmgr.h"
 
 #include "chunks/finished_plan.h"
+#include "chunks/partitions_in_use.h"
 
 static Node *chunk_skip_create(CustomScan *plan);
 static void chunk_skip_begin(CustomScanState *node, EState *estate, int eflags);
@@ -87,6 +88,20 @@ has_array(const ChunkSkipState *state)
 	return false;
 }
 
+/* The own session may change the children that are left out no more than those that are read (partitions_in_use.h). */
+static void
+keep_left_out_in_use(const ChunkSkipState *state)
+{
+	MemoryContext execution = state->css.ss.ps.state->es_query_cxt;
+	Oid		   *left_out = MemoryContextAlloc(execution, state->index_count * sizeof(Oid) + 1);
+	int			count = 0;
+
+	for (int i = 0; i < state->index_count; i++)
+		if (state->place[state->indexes[i].child] < 0)
+			left_out[count++] = state->indexes[i].heap;
+	(void) partitions_in_use_begin(execution, left_out, count);
+}
+
 static void
 chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -118,6 +133,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 			state->place[i] = state->kept++;
 	else
 		chunk_skip_ask_at_start(state);
+	if (state->kept < state->children)
+		keep_left_out_in_use(state);
 	if (state->kept == state->children)
 		outerPlanState(node) = ExecInitNode(append, estate, eflags);
 	else if (state->kept > 0)

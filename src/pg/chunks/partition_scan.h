@@ -13,7 +13,6 @@
  *   partition_scan_keys.c       makes paths of hash joins that give the node their keys
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
- *   partition_scan_in_use.c     keeps the own session from changing the partitions of a node that runs
  *   partition_scan_portal.c     has the queries of portals that WHERE CURRENT OF may refer to planned again
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
@@ -318,22 +317,6 @@ extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
  * without the node.
  */
 extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
-
-/* partition_scan_in_use.c */
-
-/* Is called when the library is loaded. */
-extern void partition_scan_in_use_init(void);
-
-typedef struct PartitionsInUse PartitionsInUse;
-
-/*
- * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops,
- * rewrites or alters one of these partitions.
- */
-extern PartitionsInUse *partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count);
-
-/* From now on only these of the partitions are in use. The array must live as long as the execution. */
-extern void partition_scan_use_fewer(PartitionsInUse *in_use, const Oid *partitions, int count);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;

@@ -32,6 +32,7 @@
 #include "chunks/chunk_scan.h"
 #include "chunks/chunk_summary.h"
 #include "chunks/join_keys.h"
+#include "chunks/partitions_in_use.h"
 
 typedef struct PartitionScanState
 {
@@ -169,7 +170,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
 	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
 	state->user = user_of(estate, plan);
-	state->in_use = partition_scan_use_partitions(estate->es_query_cxt, state->partitions, state->count);
+	state->in_use = partitions_in_use_begin(estate->es_query_cxt, state->partitions, state->count);
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -268,7 +269,7 @@ prune_early(PartitionScanState *state)
 		return;
 	state->left = MemoryContextAlloc(state->css.ss.ps.state->es_query_cxt, state->count * sizeof(Oid) + 1);
 	state->left_count = partitions_left(state, true, state->partitions, state->count, state->left);
-	partition_scan_use_fewer(state->in_use, state->left, state->left_count);
+	partitions_in_use_reduce(state->in_use, state->left, state->left_count);
 }
 
 /* Returns the keys of a set as an array constant; for an empty set a constant that is NULL, which no row matches. */

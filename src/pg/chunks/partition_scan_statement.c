@@ -30,6 +30,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_engine.h"
+#include "chunks/partitions_in_use.h"
 
 #include <limits.h>
 
@@ -493,7 +494,7 @@ partition_scan_init(void)
 							"The number of partitions from which on enable_partition_scan has an effect.",
 							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
-	partition_scan_in_use_init();
+	partitions_in_use_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_relation_stats = get_relation_stats_hook;

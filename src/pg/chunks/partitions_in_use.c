@@ -1,17 +1,18 @@
 /*
- * partition_scan_in_use.c: has commands of the own session refused that would take the rows of a partition away while a
- * PartitionScan runs.
+ * partitions_in_use.c: has commands of the own session refused that would change partitions of a query that runs and has
+ * them not open.
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
  * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
- * partitions open. A PartitionScan opens a partition only while it reads it. Two hooks make up for this:
+ * partitions open. A PartitionScan opens a partition only while it reads it, and a ChunkSkip opens none that it leaves
+ * out. Two hooks make up for this:
  *
  * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
  *   command runs. So PostgreSQL itself decides, and refuses exactly what it refuses beside an Append.
  * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an
  *   extension's function, and raises the same error. It is called after a table was rewritten, too, by any command.
  */
-#include "chunks/partition_scan.h"
+#include "chunks/partitions_in_use.h"
 
 #include "access/relation.h"
 #include "catalog/namespace.h"
@@ -48,7 +49,7 @@ end(void *in_use)
 }
 
 PartitionsInUse *
-partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, int count)
+partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count)
 {
 	PartitionsInUse *in_use = MemoryContextAllocZero(execution, sizeof(PartitionsInUse));
 
@@ -62,7 +63,7 @@ partition_scan_use_partitions(MemoryContext execution, const Oid *partitions, in
 }
 
 void
-partition_scan_use_fewer(PartitionsInUse *in_use, const Oid *partitions, int count)
+partitions_in_use_reduce(PartitionsInUse *in_use, const Oid *partitions, int count)
 {
 	in_use->partitions = partitions;
 	in_use->count = count;
@@ -191,7 +192,7 @@ run_command(PlannedStmt *statement, const char *query_string, bool read_only_tre
 }
 
 void
-partition_scan_in_use_init(void)
+partitions_in_use_init(void)
 {
 	previous_object_access = object_access_hook;
 	object_access_hook = check_access;

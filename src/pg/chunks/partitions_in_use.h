@@ -1,0 +1,27 @@
+/*
+ * partitions_in_use.h: partitions that a running query has not open, and that the own session may not change meanwhile.
+ *
+ * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX for a table that a query of the own
+ * session has open. Here the same commands are refused for partitions that an ordinary plan would have open: those of a
+ * PartitionScan, and those that a ChunkSkip leaves out.
+ */
+#ifndef STREAMBLOOM_PG_PARTITIONS_IN_USE_H
+#define STREAMBLOOM_PG_PARTITIONS_IN_USE_H
+
+#include "base/compat.h"
+
+typedef struct PartitionsInUse PartitionsInUse;
+
+/* Is called when the library is loaded. */
+extern void partitions_in_use_init(void);
+
+/*
+ * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops,
+ * rewrites or alters one of these partitions. The array must live as long as the context.
+ */
+extern PartitionsInUse *partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count);
+
+/* From now on only these of the partitions are in use. The array must live as long as the context. */
+extern void partitions_in_use_reduce(PartitionsInUse *in_use, const Oid *partitions, int count);
+
+#endif
