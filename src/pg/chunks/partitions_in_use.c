@@ -1,6 +1,6 @@
 /*
- * partitions_in_use.c: has commands of the own session refused that would change partitions of a query that runs and has
- * them not open.
+ * partitions_in_use.c: has commands of the own session refused that would change partitions of a query that runs and
+ * has them not open.
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
  * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
