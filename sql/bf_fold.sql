@@ -21,6 +21,9 @@ FROM (SELECT bf_agg(i, 64000) FILTER (WHERE i <= 500) AS a, bf_agg(i, 64000) FIL
 -- an empty filter folds to the smallest, a full one not at all
 SELECT (bf_info(bf_fold(bf_empty(2000000)))).bits = (bf_info(bf_empty(2000000))).bits / 128 AS small, (bf_info(bf_fold(bf_empty()))).item_kind;
 SELECT (bf_info(bf_fold(f))).bits = (bf_info(f)).bits AS unchanged FROM (SELECT bf_agg(i, 16) AS f FROM generate_series(1, 5000) i) s;
+-- not even if all its bits are set
+SELECT before.bits, before.current_false_positive_rate AS rate, before.expected_items, fold.bits AS folded, fold.expected_items, compact.bits AS compacted, compact.expected_items
+FROM (SELECT bf_agg(i, 400) AS f FROM generate_series(1, 200000) i) s, bf_info(f) before, bf_info(bf_fold(f, 0.5)) fold, bf_info(bf_compact(f)) compact;
 -- a filter that cannot be folded any further is given back as it is
 SELECT bf_fold(f) = f AS unchanged FROM (SELECT bf_agg(1) AS f) s;
 SELECT bf_fold(f) = f AS unchanged FROM (SELECT bf_agg(i, 1000) AS f FROM generate_series(1, 1000) i) s;

@@ -291,6 +291,7 @@ TEST(BlockedFpr, IsZeroWithoutLoadAndOneWhenDrowned)
 		{
 			EXPECT_NEAR(sb_blocked_fpr(cells, hashes, 0), 0, 1e-11);
 			EXPECT_NEAR(sb_blocked_fpr(cells, hashes, cells * 100), 1, 1e-11);
+			EXPECT_EQ(sb_blocked_fpr(cells, hashes, INFINITY), 1);
 		}
 }
 

@@ -36,6 +36,9 @@ double sb_bloom_hashes(double bits, double items) noexcept
 
 double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 {
+	if (std::isinf(load)) /* all cells are set; the formulas below would multiply infinity by 0 */
+		return 1;
+
 	/*
 	 * missed[i]: the probability that i given cells are all empty. An item of k independent draws misses them with
 	 * (1 - i/m)^k, and the number of items in the block is Poisson.
