@@ -135,6 +135,13 @@ SELECT count(bf_add_all(bf_empty(1000), ARRAY(SELECT generate_series(1, 1000))) 
 CREATE TABLE full_ones AS SELECT p, bf_agg(p * 1000 + i, 100) AS f FROM generate_series(1, 200) p, generate_series(1, 100) i GROUP BY p;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = off;
 SELECT count(f) FROM (SELECT bf_union_agg(f) AS f FROM full_ones) s;
+-- of a filter that is made in a worker the worker warns: here once, because only one worker gets the table's only page
+CREATE TABLE one_page AS SELECT p FROM generate_series(1, 5) p;
+ALTER TABLE one_page SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF) SELECT count(bf_add(bf_empty(100), p)) FROM one_page;
+SELECT count(bf_add_all(bf_empty(100 + p), ARRAY(SELECT generate_series(1, 20000)))) FROM one_page;
+SELECT count(bf_add_all(bf_empty(100 + p), ARRAY(SELECT generate_series(1, 100))) | bf_add_all(bf_empty(100 + p), ARRAY(SELECT generate_series(101, 200)))) FROM one_page;
+DROP TABLE one_page;
 DROP TABLE many, filters, full_ones;
 
 -- lines of an index, of any number, at the rate of the index: a few items go into them, for many they are widened

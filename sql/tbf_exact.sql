@@ -89,6 +89,13 @@ ALTER TABLE tbf_exact_full SET (parallel_workers = 2);
 SET parallel_leader_participation = off;
 EXPLAIN (COSTS OFF) SELECT tbf_merge_agg(f) FROM tbf_exact_full;
 SELECT tbf_merge_agg(f) -> 7 AS parts FROM tbf_exact_full;
+-- a worker says itself that a half-life is short, and that a filter that it makes is too full: here once, because only
+-- one worker gets the table's only page
+CREATE TABLE tbf_exact_page AS SELECT p FROM generate_series(1, 5) p;
+ALTER TABLE tbf_exact_page SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF) SELECT count(tbf_add(tbf_empty(10), p)) FROM tbf_exact_page;
+SELECT count(tbf_add_all(tbf_empty(10 + p, 0.01, '1 second'), ARRAY(SELECT generate_series(1, 1000)))) FROM tbf_exact_page;
+DROP TABLE tbf_exact_page;
 RESET parallel_leader_participation;
 DROP TABLE tbf_exact_full;
 DROP TABLE tbf_exact_hour, tbf_exact_part;

@@ -3,7 +3,6 @@
  */
 #include "base/rate_warning.h"
 
-#include "access/parallel.h"
 #include "access/xact.h"
 #include "utils/elog.h"
 #include "utils/guc.h"
@@ -30,7 +29,7 @@ rate_warning_is_due(void)
 {
 	const TimestampTz last = client_sees_warnings() ? shown_in : raised_in;
 
-	return last != GetCurrentStatementStartTimestamp() && message_level_is_interesting(WARNING) && !IsParallelWorker();
+	return last != GetCurrentStatementStartTimestamp() && message_level_is_interesting(WARNING);
 }
 
 /* Notes that this statement has raised its warning. */

@@ -9,10 +9,11 @@
 #include "base/compat.h"
 
 /*
- * May the warning still be raised? It is shown at most once in a statement of the client. It is never raised in a
- * parallel worker, because the leader knows the rate of the filter that it makes of the workers' filters. It is not
- * raised if neither the client nor the server's log takes warnings. Call this function before you compute a rate for
- * the warning.
+ * May the warning still be raised? Each process shows it at most once in a statement of the client, so the client may
+ * see one from the leader and one from each parallel worker. A worker must raise it, because the leader never looks at
+ * the filters that functions and whole aggregates make in a worker. (For a partial aggregate workers raise nothing:
+ * they do not call its final function.) It is not raised if neither the client nor the server's log takes warnings.
+ * Call this function before you compute a rate for the warning.
  */
 extern bool rate_warning_is_due(void);
 
