@@ -17,6 +17,9 @@ SELECT tbf_total(tbf_add(tbf_empty(half_life => '1 second'), 1, '2024-01-01'), '
 -- shares: never below the truth, of one item all; they do not change with time
 SELECT bool_and(tbf_share(plain, item) >= hits / 30000.0) AS plain, bool_and(tbf_share(f.fading, item) >= e.fading / (SELECT sum(fading) FROM exact) * 0.999) AS fading, max(tbf_share(plain, item)) <= 1 AS no_more_than_all FROM filter f, exact e;
 SELECT tbf_share(tbf_empty(), 1) AS nothing, tbf_share(tbf_add(tbf_empty(), 1), 1) AS all, tbf_share(tbf_add(tbf_empty(), 1), 2) AS none;
+-- where the base lies thousands of half-lives before the hits, because an epoch is that long
+SELECT tbf_share(f, 'hot') AS hot, tbf_share(f, 'rare') AS rare, tbf_share(f, 'none') AS none
+FROM (SELECT tbf_agg(CASE i WHEN 1 THEN 'rare' ELSE 'hot' END, '2020-01-01'::timestamptz, interval '1 second', 1, NULL, NULL, interval '3600.5 seconds', NULL) AS f FROM generate_series(1, 1000) i) s;
 
 -- the bound holds: no larger share of items is overcounted by more
 SELECT over, avg((tbf_count(plain, item) - hits > over)::int) <= max(tbf_error_bound(plain, over)) AS holds, max(tbf_error_bound(plain, over)) < 1 AS says_something

@@ -51,20 +51,20 @@ SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 }
 
 /*
- * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1. Counts and the total decay alike, so
- * both are taken at the base.
+ * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1. Counts and the total decay alike, so the
+ * share is the same at all times: both are taken as they are stored, in 2^-12 hits at the base.
  */
 SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
 	const sb_tbf *header = &lookup.header.tbf;
-	TimestampTz base;
+	double		hits;
 
 	tbf_look_up(&lookup, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1));
 	if (header->total == 0)
 		PG_RETURN_NULL();
-	base = header->base * header->half_life;
-	PG_RETURN_FLOAT8(Min(sb_tbf_count(header, lookup.units, base) / sb_tbf_total(header, base), 1));
+	hits = ldexp((double) lookup.units, SB_TBF_HIT_BITS - header->unit_bits) + (double) sb_tbf_slack(header);
+	PG_RETURN_FLOAT8(Min(hits / (double) header->total, 1));
 }
 
 /* The overcount in argument 1. */
