@@ -111,6 +111,21 @@ BEGIN
 	RAISE NOTICE 'tbf: % % %, total %', t -> 1, t -> 2, t -> 5, tbf_total(t);
 END
 $$;
+-- elements that are NULL are no hits, so they do not count towards that total
+DO $$
+DECLARE
+	t tbf := tbf_add(tbf_empty(half_life => NULL), 1);
+BEGIN
+	t := tbf_add_all(t, array_fill(NULL::int, ARRAY[300000]) || 1, weight => 8589934591);
+	t := tbf_add_all(t, array_fill(NULL::int, ARRAY[300000]), weight => 8589934591);
+	BEGIN
+		t := tbf_add_all(t, ARRAY(SELECT nullif(i % 10, 0) FROM generate_series(1, 300000) i), weight => 8589934591);
+	EXCEPTION WHEN numeric_value_out_of_range THEN
+		RAISE NOTICE 'tbf: %', sqlerrm;
+	END;
+	RAISE NOTICE 'tbf: % %, total %', t -> 1, t -> 2, tbf_total(t);
+END
+$$;
 -- from the variable to everywhere else: a table (in the row and in TOAST), text, an aggregate, another function
 CREATE TABLE expanded (b bf, t tbf);
 DO $$

@@ -48,3 +48,15 @@ elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_
 	elements_open_as(elements, array, length, by_value, align);
 	elements->hasher = hasher;
 }
+
+int
+items_left(const Elements *elements)
+{
+	Elements	rest = *elements;
+	Datum		item;
+	int			count = 0;
+
+	while (next_item(&rest, &item))
+		count++;
+	return count;
+}

@@ -46,6 +46,9 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 	return true;
 }
 
+/* Returns how many of the next elements are not NULL. It does not go on to them. */
+extern int items_left(const Elements *elements);
+
 /* Gets the next element that is not NULL. Returns false if there is none. */
 static inline bool
 next_item(Elements *elements, Datum *item)

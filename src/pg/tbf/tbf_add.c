@@ -159,17 +159,17 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Returns a builder with the content of `tbf`, the filter in argument 0. The caller adds `hits` hits of the value
- * `hit`, and then passes the builder to changed_filter(). If argument 0 is a variable that is changed in place
- * (expanded.h), *target becomes the variable's expanded object, to which the builder belongs. Otherwise *target is
- * NULL, and the builder is a new one.
+ * Returns a builder with the content of `tbf`, the filter in argument 0. The caller adds a hit of the value `hit` for
+ * each of the elements that is not NULL (if `elements` is NULL, one hit), and then passes the builder to
+ * changed_filter(). If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's
+ * expanded object, to which the builder belongs. Otherwise *target is NULL, and the builder is a new one.
  *
  * If a variable's total would overflow with these hits, the function raises the error before it changes the variable,
  * which could not be read afterwards.
  */
 static sb_tbf_builder *
-builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,
-				  ExpandedFilter **target)
+builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit,
+				  const Elements *elements, ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
@@ -184,6 +184,8 @@ builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment 
 	}
 	if (*target != NULL)
 	{
+		int			hits = elements == NULL ? 1 : items_left(elements);
+
 		tbf_builder_must(sb_tbf_builder_check_total((*target)->state, moment, hit, hits));
 		return (*target)->state;
 	}
@@ -232,7 +234,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	hash = item_hash_to_add(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
-	builder = builder_to_change(fcinfo, &tbf, &moment, hit, 1, &target);
+	builder = builder_to_change(fcinfo, &tbf, &moment, hit, NULL, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	if (plan->kind.code == SB_KIND_NONE)
 		plan->kind = tbf.header.kind;
@@ -260,7 +262,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* All hits are summed up and then rounded once, even if items are repeated. */
-	builder = builder_to_change(fcinfo, &tbf, &moment, hit, elements.count, &target);
+	builder = builder_to_change(fcinfo, &tbf, &moment, hit, &elements, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
 	{
