@@ -28,6 +28,12 @@ SELECT over, avg((tbf_count(f.fading, item, '2024-02-01') - e.fading > over)::in
 SELECT tbf_error_bound(tbf_empty(), 1) AS empty, tbf_error_bound(plain, 'infinity') AS infinite FROM filter;
 SELECT tbf_error_bound(plain, 0) FROM filter;
 SELECT tbf_error_bound(plain, 'NaN') FROM filter;
+-- what decay has dropped is in every count: below that the bound is 1, above it only the rest is for other items' hits
+CREATE TEMP TABLE dropped AS SELECT form, at, tbf_decay(tbf_add(tbf_add(f, 'a'::text, '2020-01-01'), 'b'::text, at), at) AS f
+FROM (VALUES ('counters', tbf_empty(10000, 0.01, '1 day'), '2020-01-11'::timestamptz), ('exact', tbf_empty(NULL, 0.01, '1 day'), '2020-01-21')) v (form, f, at);
+SELECT form, tbf_count(f, 'never'::text, at) AS of_absent, over, tbf_error_bound(f, over, at)::numeric(12, 11) AS bound, tbf_error_estimate(f, over, at)::numeric(12, 11) AS estimate
+FROM dropped, unnest('{0.0001,0.02,0.04,1}'::float8[]) over ORDER BY form, over;
+SELECT form, tbf_error_bound(f, tbf_count(f, 'never'::text, at + day) * 0.99, at + day) AS below, tbf_error_bound(f, tbf_count(f, 'never'::text, at + day) * 2, at + day) < 0.001 AS above FROM dropped, unnest('{-2 days,3 days}'::interval[]) day ORDER BY form, day;
 
 -- what is likely, where the bound says nothing: within a third of the share that is overcounted by more
 SELECT over, (SELECT avg((tbf_count(plain, -item) > over)::int) FROM exact WHERE item > 0) BETWEEN 0.67 * likely AND 1.5 * likely AS close, likely < tbf_error_bound(plain, over) AS below_the_bound

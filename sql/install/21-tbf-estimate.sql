@@ -11,10 +11,10 @@ CREATE FUNCTION tbf_share(filter tbf, item bf_untyped_item) RETURNS double preci
 COMMENT ON FUNCTION tbf_share(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION tbf_error_bound(filter tbf, over double precision, at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_error_bound(tbf, double precision, timestamptz) IS 'an upper bound of the probability that an item''s count at this time is too high by more than this many hits (more than 0): (k W / (m t))^k for k hashes, W hits in all, m counters, t hits too many (Markov''s inequality)';
+COMMENT ON FUNCTION tbf_error_bound(tbf, double precision, timestamptz) IS 'a bound on the share of items whose count at this time is too high by more than this many hits (more than 0) because of other items'' hits: (k W / (m t))^k for k hashes, W hits in all, m counters and t hits too many, the slack of tbf_info() not counted (Markov''s inequality; the counters of an item are taken as independent). 1 if the slack alone is so high, otherwise 0 for an exact filter. What is rounded comes on top';
 CREATE FUNCTION tbf_error_estimate(filter tbf, over double precision, at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_error_estimate(tbf, double precision, timestamptz) IS 'an estimate of the share of items whose count at this time is too high by more than this many hits (more than 0): the share of counters that are above it, to the power of the number of hashes. tbf_error_bound() is what is proven';
+COMMENT ON FUNCTION tbf_error_estimate(tbf, double precision, timestamptz) IS 'an estimate of the share of items whose count at this time is too high by more than this many hits (more than 0): the share of counters that are above it, to the power of the number of hashes. It may be too low; tbf_error_bound() is a bound';
 CREATE FUNCTION tbf_estimate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_estimate(tbf, "any", timestamptz) IS 'the item''s decayed count, less what other items add on average; it may be too small, so never use it for skipping: tbf_count() is the upper bound';

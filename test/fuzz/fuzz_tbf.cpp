@@ -300,7 +300,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	 */
 	(void) !(filter.count(hash, first) > 0);
 	(void) !(sb_tbf_total(&tbf, first) > 0);
-	(void) !(sb_tbf_error_bound(&tbf, sb_tbf_total(&tbf, then), weight) > 0);
+	(void) !(sb_tbf_error_bound(&tbf, weight, then) > 0);
 	for (uint32_t block = 0; block < std::min(tbf.block_count, 4u); block++)
 	{
 		uint64_t counters[SB_TBF_BLOCK];

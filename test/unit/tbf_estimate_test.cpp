@@ -74,14 +74,63 @@ TEST(TbfErrorBound, HoldsAndSaysNothingImpossible)
 		double more = 0;
 		for (size_t i = 0; i < stream.hashes.size(); i++)
 			more += static_cast<double>(stream.filter.least(stream.hashes[i])) - stream.counts[i] > over;
-		EXPECT_LE(more / 1500, sb_tbf_error_bound(&stream.filter.parameters, total, over)) << over;
-		EXPECT_LE(sb_tbf_error_bound(&stream.filter.parameters, total, over), 1);
+		EXPECT_LE(more / 1500, sb_tbf_error_bound(&stream.filter.parameters, over, 0)) << over;
+		EXPECT_LE(sb_tbf_error_bound(&stream.filter.parameters, over, 0), 1);
 	}
-	EXPECT_EQ(sb_tbf_error_bound(&stream.filter.parameters, 0, 1), 0);
-	EXPECT_NEAR(sb_tbf_error_bound(&stream.filter.parameters, 2048, 8), std::pow(0.5, 4), 1e-12);
+	sb_tbf with = stream.filter.parameters;
+	with.total = 0;
+	EXPECT_EQ(sb_tbf_error_bound(&with, 1, 0), 0);
+	with.total = UINT64_C(2048) << SB_TBF_HIT_BITS;
+	EXPECT_NEAR(sb_tbf_error_bound(&with, 8, 0), std::pow(0.5, 4), 1e-12);
 	for (double over : {0.0, -1.0, static_cast<double>(NAN)})
-		EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&stream.filter.parameters, 1, over)));
-	EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&stream.filter.parameters, -1, 1)));
+		EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&with, over, 0)));
+}
+
+/* What decay has dropped is in every count. Only what is left of `over` is for the hits of other items. */
+TEST(TbfErrorBound, LeavesRoomForTheSlack)
+{
+	Stream stream(407, 1500, 2048, hour);
+	for (sb_tbf with : {stream.filter.parameters, stream.filter.decayed(20 * hour).parameters})
+		for (int64_t at : {0 * hour, 20 * hour, 50 * hour})
+		{
+			const bool later = with.base != stream.filter.parameters.base;
+			for (unsigned slack : {0u, 1u, 200u, 8192u})
+			{
+				with.slack = slack;
+				const double in_all = sb_tbf_count(&with, 0, at);
+				ASSERT_EQ(in_all > 0, slack > 0 || later);
+				const double rest = 4 * sb_tbf_total(&with, at) / 2048;
+				EXPECT_NEAR(sb_tbf_error_bound(&with, in_all + 2 * rest, at), std::pow(0.5, 4), 1e-9);
+				if (in_all > 0)
+				{
+					EXPECT_EQ(sb_tbf_error_bound(&with, in_all, at), 1);
+					EXPECT_EQ(sb_tbf_error_bound(&with, in_all / 2, at), 1);
+				}
+			}
+		}
+}
+
+/* An exact filter has no other items' hits in a count, but it has slack. */
+TEST(TbfErrorBound, OfAnExactFilterIsThatOfItsSlack)
+{
+	sb_tbf any;
+	ASSERT_EQ(sb_tbf_plan(0, 0.01, hour, hour / 10, true, &any), SB_OK);
+	any.kind = kind_of(SB_KIND_INTEGER);
+	Builder builder(any, SB_TBF_SUMS_OF_ITEMS, true);
+	/* at 20 h a hit of 0 h is one unit, which the next half-life drops */
+	builder.add(std::vector<Hit>{{1, 0, 1}, {2, 20 * hour, 1}});
+	const int64_t at = 21 * hour;
+	const Tbf filter = builder.stored().decayed(at);
+	const double slack = sb_tbf_count(&filter.parameters, 0, at);
+	ASSERT_GT(slack, 0);
+	for (double over : {slack / 2, slack * 1.01, 1.0})
+	{
+		double estimate = NAN;
+		const double expected = over < slack ? 1 : 0;
+		EXPECT_EQ(sb_tbf_error_bound(&filter.parameters, over, at), expected);
+		EXPECT_EQ(sb_tbf_error_estimate(&filter.parameters, filter.cells.data(), over, at, &estimate), SB_OK);
+		EXPECT_EQ(estimate, expected);
+	}
 }
 
 TEST(TbfInnerProduct, IsThatOfTheCounts)

@@ -141,19 +141,23 @@ double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
 /*
- * Returns an upper bound of the probability that an item is counted too high by more than `over` hits, if all items
- * together have `total` hits. The bound is (k W / (m t))^k, at most 1, where W is `total`, t is `over` and m is the
- * number of cells: Markov's inequality for each of the k cells. For an exact filter it is 0. NaN unless over > 0 and
- * total >= 0.
+ * Bounds the share of items that are counted too high by more than `over` hits at the time `at`. Every count contains
+ * the slack; t = over - slack is left for the hits of other items. The bound is (k W / (m t))^k, at most 1, where W is
+ * the total at that time and m is the number of cells: Markov's inequality for each of the k cells. It is 1 if t <= 0,
+ * else 0 for an exact filter. NaN unless over > 0.
+ *
+ * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
+ * of the hits, it may be too low. It does not cover rounding, which adds up to a unit to a counter for each time that
+ * the value was stored, nor an item that counts its own hits twice because its cells coincide.
  */
-double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
+double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCEPT;
 
 /*
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
- * counters of such an item, other items have more than `over` hits. So the estimate for a block is s^k, where s is the
- * share of its counters that exceed `over`; the result is the mean over all blocks. It is 1 if the slack alone exceeds
- * `over`, and 0 for an exact filter. It may be too low, but it is close to the truth even where sb_tbf_error_bound()
- * is too large to be of use. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
+ * counters of such an item, other items have more than `over` hits, less the slack. So the estimate for a block is
+ * s^k, where s is the share of its counters that exceed this; the result is the mean over all blocks. It is 1 if the
+ * slack alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
+ * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
 											 double *out) SB_NOEXCEPT;

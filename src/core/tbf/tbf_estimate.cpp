@@ -17,26 +17,29 @@
 
 using namespace streambloom;
 
-double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
+double sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) noexcept
 {
-	if (!(over > 0) || !(total >= 0))
+	if (!(over > 0))
 		return NAN;
+	const double slack = sb_tbf_count(tbf, 0, at);
+	if (slack >= over)
+		return 1;
 	if (is_exact(tbf))
 		return 0;
-	double expected = tbf->hash_count * total / static_cast<double>(sb_tbf_cells(tbf));
-	return std::min(1.0, std::pow(expected / over, tbf->hash_count));
+	const double expected = tbf->hash_count * sb_tbf_total(tbf, at) / static_cast<double>(sb_tbf_cells(tbf));
+	return std::min(1.0, std::pow(expected / (over - slack), tbf->hash_count));
 }
 
 sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at, double *out) noexcept
 {
-	*out = over > 0 ? 0 : NAN;
-	if (is_exact(tbf) || !(over > 0))
+	*out = NAN;
+	if (!(over > 0))
 		return SB_OK;
 	const double slack = sb_tbf_count(tbf, 0, at);
-	const double above = (over - slack) / hits_at(tbf, 1, at);
-	*out = 1;
-	if (slack > over)
+	*out = slack > over ? 1 : 0;
+	if (slack > over || is_exact(tbf))
 		return SB_OK;
+	const double above = (over - slack) / hits_at(tbf, 1, at);
 	double sum = 0;
 	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{

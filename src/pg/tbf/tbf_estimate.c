@@ -99,10 +99,12 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_error_estimate)
 SB_FUNCTION_OF_SLICES(tbf_error_bound, SB_LOOKUP_TBF, 0)
 {
 	double		over = overcount_argument(fcinfo);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	sb_tbf		header;
 
 	tbf_open_header(PG_GETARG_DATUM(0), &header);
-	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, total_at(&header, tbf_time_argument(fcinfo, 2)), over));
+	(void) total_at(&header, at);	/* raises an error for a time at which there is no count */
+	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, over, at));
 }
 
 /* tbf_estimate(tbf, "any" [, at]) */
