@@ -88,11 +88,13 @@ is((shell('recipe nothing'))[0], 1, 'no such recipe');
 # Times in the forms in which programs write them.
 is($db->sql("SET TimeZone = 'UTC'; SELECT string_agg(coalesce(log_time(t)::text, 'none'), ', ' ORDER BY n) FROM unnest(ARRAY['1772359200', '1772359200123', '1772359200.5',
 	'1772359200123456', '1772359200123456789', '01/Mar/2026:10:00:00 +0100', '2026-03-01T10:00:00.5Z', '2026-03-01 10:00:00', 'now', 'infinity', '', '-', '99999999999999999999',
-	'31/Feb/2026:10:00:00 +0000', NULL]) WITH ORDINALITY u (t, n)"),
+	'31/Feb/2026:10:00:00 +0000', NULL, '20260301', '20260231', '0.005', '260301', '99999999.5', '100000000', '01.03.2026 10:00:00']) WITH ORDINALITY u (t, n)"),
 	'2026-03-01 10:00:00+00, 2026-03-01 10:00:00.123+00, 2026-03-01 10:00:00.5+00, 2026-03-01 10:00:00.123456+00, 2026-03-01 10:00:00.123457+00, ' .
-	'2026-03-01 09:00:00+00, 2026-03-01 10:00:00.5+00, 2026-03-01 10:00:00+00, none, none, none, none, none, none, none', 'log_time()');
+	'2026-03-01 09:00:00+00, 2026-03-01 10:00:00.5+00, 2026-03-01 10:00:00+00, none, none, none, none, none, none, none, ' .
+	'2026-03-01 00:00:00+00, none, none, none, none, 1973-03-03 09:46:40+00, 2026-01-03 10:00:00+00', 'log_time()');
 is($db->sql("SELECT log_status('404'), log_status('503 '), log_status('20000000000'), log_status('-')"), '404|503||', 'log_status()');
 is($db->sql(q!SELECT log_json('{"a": "\x22b\u0000"}'), log_json('{"a": '), log_json('null'), log_json('[1]')!), '{"a": "\"b"}|||', 'log_json()');
+is($db->sql(q!SELECT log_json('{"a": ' || repeat('[', 100000) || repeat(']', 100000) || '}') IS NULL!), 't', 'log_json() of a document that is nested too deeply');
 is($db->sql("SELECT string_agg(log_address(a), ' ' ORDER BY n) FROM unnest(ARRAY['192.0.2.7', '192.0.2.7:80', '[2001:db8::1]:443', '2001:db8::1', '192.0.2.1, 192.0.2.2']) WITH ORDINALITY u (a, n)"),
 	'192.0.2.7 192.0.2.7 2001:db8::1 2001:db8::1 192.0.2.1', 'log_address()');
 
