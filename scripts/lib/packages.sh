@@ -10,28 +10,51 @@ oldest_postgresql=15
 # the makefiles, but no header.)
 can_build() { [[ -f $("$1" --pgxs) && -f $("$1" --includedir-server)/postgres.h ]]; } 2>/dev/null
 
-# find_postgresql: sets PG_CONFIG to the caller's; else to the newest one in Debian's layout that can build extensions;
-# else to the one in PATH, if it can build. Leaves it unset if there is none.
+has_server() { [[ -x $("$1" --bindir)/postgres ]]; } 2>/dev/null
+
+# The folder with a folder for each version in Debian's layout. (The tests of this file have folders of their own.)
+versions=/usr/lib/postgresql
+
+# find_postgresql: sets PG_CONFIG to the caller's; else to the newest one in Debian's layout that has a server and can
+# build extensions; else to the one in PATH, if it is such a one; else to the newest one in Debian's layout that can
+# build. Versions that are too old do not count. Leaves it empty if there is none.
 find_postgresql() {
 	if [[ -n ${PG_CONFIG:-} ]]; then
 		command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
 		PG_CONFIG=$(command -v "$PG_CONFIG")
+		# The build runs in another folder.
+		[[ $PG_CONFIG == /* ]] || PG_CONFIG=$PWD/$PG_CONFIG
 	else
-		local candidate
+		local candidate headers=
 		PG_CONFIG=
-		for candidate in $(oldest_first /usr/lib/postgresql/*/bin/pg_config); do
-			if can_build "$candidate"; then PG_CONFIG=$candidate; fi
+		for candidate in $(oldest_first "$versions"/*/bin/pg_config); do
+			if ! new_enough "$candidate" || ! can_build "$candidate"; then continue; fi
+			headers=$candidate
+			if has_server "$candidate"; then PG_CONFIG=$candidate; fi
 		done
-		if [[ -z $PG_CONFIG ]] && command -v pg_config >/dev/null && can_build pg_config; then
+		if [[ -z $PG_CONFIG ]] && command -v pg_config >/dev/null && can_build pg_config && has_server pg_config; then
 			PG_CONFIG=$(command -v pg_config)
 		fi
+		PG_CONFIG=${PG_CONFIG:-$headers}
 	fi
 	export PG_CONFIG
 }
 
+# major_of FILE: prints the version of a file in Debian's layout, /usr/lib/postgresql/15/bin/postgres.
+major_of() { basename "$(dirname "$(dirname "$1")")"; }
+new_enough() { [[ $(major_of "$1") =~ ^[0-9]+$ ]] && (($(major_of "$1") >= oldest_postgresql)); }
+
+# newest_server: prints the newest version in Debian's layout that has a server and is not too old; else nothing.
+newest_server() {
+	local candidate major=
+	for candidate in $(oldest_first "$versions"/*/bin/postgres); do
+		if new_enough "$candidate"; then major=$(major_of "$candidate"); fi
+	done
+	printf '%s' "$major"
+}
+
 # shellcheck disable=SC2012  # these are names of our own making, with no surprises in them
 oldest_first() { ls -d "$@" 2>/dev/null | sort -V || true; }
-newest() { oldest_first "$@" | tail -n 1; }
 
 postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
 
@@ -50,23 +73,28 @@ want_postgresql() {
 	find_postgresql
 	if [[ -n $given ]]; then
 		can_build "$PG_CONFIG" || die "$PG_CONFIG names a PostgreSQL without the files that extensions are built with"
-		[[ -x $("$PG_CONFIG" --bindir)/postgres ]] || die "$PG_CONFIG names a PostgreSQL without a server"
+		has_server "$PG_CONFIG" || die "$PG_CONFIG names a PostgreSQL without a server"
 		major=$(postgresql_major)
-	elif [[ -n $PG_CONFIG && $PG_CONFIG != /usr/lib/postgresql/* ]]; then
+	elif [[ -n $PG_CONFIG && $PG_CONFIG != "$versions"/* ]]; then
 		major=$(postgresql_major)
 	else
-		# If there are only headers or only a server, take the other half of the same version. If there is neither,
-		# take the distribution's default version.
-		major=$(cut -d/ -f5 <<<"${PG_CONFIG:-$(newest /usr/lib/postgresql/*/bin/postgres)}")
+		# If no version has both a server and headers, the newest server gets its headers, for it is probably in use. If
+		# there is no server, the newest headers get one. If there is neither, this takes the distribution's version.
+		if [[ -n $PG_CONFIG ]] && has_server "$PG_CONFIG"; then
+			major=$(major_of "$PG_CONFIG")
+		else
+			major=$(newest_server)
+			if [[ -z $major && -n $PG_CONFIG ]]; then major=$(major_of "$PG_CONFIG"); fi
+		fi
 		if [[ -z $major ]]; then major=$(default_major); fi
 		if [[ -z $major ]]; then
 			missing+=(postgresql postgresql-server-dev-all)
 			return
 		fi
-		want "postgresql-$major" test -x "/usr/lib/postgresql/$major/bin/postgres"
-		want "postgresql-server-dev-$major" can_build "/usr/lib/postgresql/$major/bin/pg_config"
+		want "postgresql-$major" test -x "$versions/$major/bin/postgres"
+		want "postgresql-server-dev-$major" can_build "$versions/$major/bin/pg_config"
 	fi
-	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
+	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major. Debian 12 and Ubuntu 24.04 have a newer one, and so have later releases; for others PostgreSQL's own apt repository has it. If one is installed elsewhere, set PG_CONFIG=/path/to/pg_config"
 }
 
 # default_major: prints the version that the package postgresql depends on; nothing if apt-get cannot tell.
@@ -92,18 +120,46 @@ update_packages() {
 	apt_get update >&2 || die "apt-get update failed"
 }
 
+# This file tells Debian's packages of servers whether to make a cluster of their own.
+cluster_conf=/etc/postgresql-common/createcluster.conf
+cluster_conf_template=/usr/share/postgresql-common/createcluster.conf
+
+# install_packages PACKAGE...: a server that this installs has no cluster, since nothing here needs one. Servers that
+# others install later get one as usual.
 install_packages() {
-	local conf=/etc/postgresql-common/createcluster.conf log
+	local package server='' major
 	printf '  installing %s\n' "$*"
 	known_packages "$@" || update_packages
-	if [[ " $* " == *" postgresql-"[0-9]* && ! -e $conf ]]; then
-		# The package would make and start a cluster of its own. Nobody needs that here.
-		as_root mkdir -p "$(dirname "$conf")"
-		as_root tee "$conf" <<<"create_main_cluster = false" >/dev/null
+	for package in "$@"; do
+		if [[ $package =~ ^postgresql(-[0-9]+)?$ && ! -e $cluster_conf ]]; then server=$package; fi
+	done
+	# A subshell, whose trap puts the file back however it ends.
+	(
+		if [[ -n $server ]]; then
+			trap allow_clusters EXIT
+			trap 'exit 130' INT
+			trap 'exit 143' TERM HUP
+			as_root mkdir -p "$(dirname "$cluster_conf")"
+			as_root tee "$cluster_conf" <<<"create_main_cluster = false" >/dev/null
+		fi
+		install_now "$@"
+	) || exit
+	if [[ -n $server ]]; then
+		major=${server#postgresql-}
+		[[ $server != postgresql ]] || major=$(newest_server)
+		printf '  PostgreSQL %s has no cluster of its own yet. To make one, as root: pg_createcluster %s main --start\n' "$major" "$major"
 	fi
+}
+
+allow_clusters() {
+	if [[ -e $cluster_conf_template ]]; then as_root cp "$cluster_conf_template" "$cluster_conf"; else as_root rm -f "$cluster_conf"; fi
+}
+
+# install_now PACKAGE...: if the lists of packages are too old, they name files that no longer exist. Then it tries once
+# more with new lists.
+install_now() {
+	local log
 	log=$(mktemp)
-	# If the lists of packages are too old, they name files that no longer exist. Then it tries once more with new
-	# lists.
 	if ! apt_get --no-install-recommends install "$@" >"$log" 2>&1 \
 		&& ! { update_packages && apt_get --no-install-recommends install "$@" >"$log" 2>&1; }; then
 		tail -n 20 "$log" >&2

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# test-scripts.sh: tests of the functions that the scripts share. Called by the suite "checks" of scripts/test, whose
+# functions it calls. Each test is a subshell, since it replaces functions that would change the machine.
+# shellcheck disable=SC2015,SC2016,SC2030,SC2031,SC2034,SC2154,SC2317
+
+# fake_version FOLDER MAJOR PART...: makes a PostgreSQL in Debian's layout, with the parts "server" and "headers".
+fake_version() {
+	local folder=$1/$2 major=$2
+	mkdir -p "$folder/bin" "$folder/include"
+	printf '#!/bin/sh\ncase $1 in --version) echo PostgreSQL %s.1 ;; --bindir) echo %q ;; --pgxs) echo %q ;; --includedir-server) echo %q ;; esac\n' \
+		"$major" "$folder/bin" "$folder/pgxs.mk" "$folder/include" >"$folder/bin/pg_config"
+	chmod 755 "$folder/bin/pg_config"
+	if [[ " $* " == *' server '* ]]; then cp "$folder/bin/pg_config" "$folder/bin/postgres"; fi
+	if [[ " $* " == *' headers '* ]]; then touch "$folder/pgxs.mk" "$folder/include/postgres.h"; fi
+}
+
+# chooses EXPECTED VERSION...: of these versions ("15 server headers"), the scripts must choose the expected one and
+# install the expected packages.
+chooses() (
+	expected=$1
+	shift
+	versions=$(mktemp -d "$work/versions.XXXXXX")
+	for version in "$@"; do
+		# shellcheck disable=SC2086
+		fake_version "$versions" $version
+	done
+	PG_CONFIG='' missing=()
+	pg_config() { false; }
+	default_major() { printf 16; }
+	want_postgresql || exit
+	chosen="${PG_CONFIG:+$(major_of "$PG_CONFIG")}: ${missing[*]}"
+	rm -rf "$versions"
+	[[ $chosen == "$expected" ]] || { printf 'it has chosen "%s" of: %s\n' "$chosen" "$*" && exit 1; }
+)
+
+chooses_versions() {
+	chooses '15: ' '15 server headers' '17 headers' '18 headers' \
+		&& chooses '17: ' '15 server headers' '17 server headers' '18 server' \
+		&& chooses ': postgresql-server-dev-17' '13 headers' '17 server' \
+		&& chooses '15: postgresql-server-dev-17' '15 headers' '17 server' \
+		&& chooses '18: postgresql-18' '15 headers' '18 headers' '13 server' \
+		&& chooses ': postgresql-16 postgresql-server-dev-16' '13 server headers' \
+		&& chooses ': postgresql-16 postgresql-server-dev-16'
+}
+
+names_pg_config() (
+	cd "$work" || exit
+	fake_version "$work/named" 17 server headers
+	PG_CONFIG=named/17/bin/pg_config
+	find_postgresql
+	rm -rf "$work/named"
+	[[ $PG_CONFIG == "$work/named/17/bin/pg_config" ]] || { printf 'PG_CONFIG is %s\n' "$PG_CONFIG" && exit 1; }
+)
+
+# Where the distribution's PostgreSQL is too old, the message must say from where to take another one.
+refuses_old_version() (
+	versions=$work/none PG_CONFIG='' missing=()
+	pg_config() { false; }
+	default_major() { printf 14; }
+	! said=$(want_postgresql 2>&1) && grep -q "this is 14.*PostgreSQL's own apt repository" <<<"$said" || { printf '%s\n' "$said" && exit 1; }
+)
+
+# installs_without_cluster STATUS: while a server is installed, Debian's packages are told to make no cluster. After
+# that, whether apt-get ends with status 0 or 1, the file is as the package postgresql-common brings it.
+installs_without_cluster() (
+	folder=$(mktemp -d "$work/apt.XXXXXX") status=$1
+	cluster_conf=$folder/etc/createcluster.conf cluster_conf_template=$folder/template
+	printf '#create_main_cluster = true\n' >"$cluster_conf_template"
+	as_root() { "$@"; }
+	known_packages() { true; }
+	update_packages() { true; }
+	apt_get() { cp "$cluster_conf" "$folder/seen" && return "$status"; }
+	ended=0
+	said=$(install_packages postgresql-17 g++ 2>&1) || ended=$?
+	[[ $ended == "$status" ]] || { printf 'ended with %s:\n%s\n' "$ended" "$said" && exit 1; }
+	((status != 0)) || grep -q 'pg_createcluster 17 main --start' <<<"$said" || { printf 'said %s\n' "$said" && exit 1; }
+	diff <(printf 'create_main_cluster = false\n') "$folder/seen" && diff "$cluster_conf_template" "$cluster_conf"
+)
