@@ -18,5 +18,5 @@ RUN make with_llvm=no -j"$(nproc)" && make with_llvm=no install DESTDIR=/install
 
 FROM postgres:${PG_MAJOR}
 COPY --from=build /installed /
-# A database that is made in the container has the extension.
+# A new container has the extension in the database that POSTGRES_DB names. In others, use CREATE EXTENSION.
 RUN echo 'CREATE EXTENSION streambloom' >/docker-entrypoint-initdb.d/10-streambloom.sql

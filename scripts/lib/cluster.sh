@@ -10,10 +10,11 @@
 # three programs, links to all other files, and the extension, which `make install DESTDIR=` puts there. This needs no
 # root, and two runs at a time do not disturb each other.
 
-# copy_source: copies the tree to $work/src, without files that were built in it.
+# copy_source: copies the tree to $work/src, without files that were built in it. The copy can be written to, even if the
+# tree cannot.
 copy_source() {
 	as_server mkdir -p "$work/src"
-	tar -C "$repository" --exclude=./.git --exclude=./build --exclude=./regress --exclude=./results --exclude=./tmp_check \
+	tar -C "$repository" --mode=u+w --exclude=./.git --exclude=./build --exclude=./regress --exclude=./results --exclude=./tmp_check \
 		--exclude=./output_iso --exclude='./streambloom*--*.sql' --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . \
 		| as_server tar -C "$work/src" --no-same-owner -xf -
 }

@@ -2,7 +2,7 @@
 # common.sh: functions that scripts/demo, scripts/test and others share: messages, the working directory, the user of
 # the server. Sourced, never run. The caller needs `set -euo pipefail`.
 
-repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 export LC_ALL=C.UTF-8
 # Settings of the caller for connections and for make must have no effect here.
 unset MAKEFLAGS MAKELEVEL MFLAGS PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGOPTIONS PGDATA

@@ -212,6 +212,22 @@ clone_makes_source_package() {
 		&& [[ -z $(git -C "$work/clone" -c safe.directory='*' status --porcelain) ]]
 }
 
+# So does a clone that is reached by a symbolic link. A clone of another user, which git does not read, is refused.
+linked_clone_makes_source_package() {
+	local packed
+	ln -s clone "$work/linked" && touch "$work/clone/no-commit" \
+		&& GIT_CONFIG_GLOBAL=$work/gitconfig "$work/linked/scripts/make-packages" --source "$work/linked-packages" || return
+	rm "$work/clone/no-commit"
+	packed=$(tar -tzf "$work"/linked-packages/*.orig.tar.gz) && [[ -n $packed ]] && ! grep -E '/\.git/|/no-commit$' <<<"$packed"
+}
+foreign_clone_is_refused() {
+	local said status=0
+	cp -r "$work/clone" "$work/foreign" && chown -R nobody "$work/foreign" || return
+	said=$(GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 "$work/foreign/scripts/make-packages" --source "$work/foreign-packages" 2>&1) || status=$?
+	printf '%s\n' "$said"
+	((status != 0)) && grep -q 'git cannot read it' <<<"$said"
+}
+
 release_builds() {
 	GIT_CONFIG_GLOBAL=$work/gitconfig make -s -C "$work/clone" dist PG_CONFIG="$PG_CONFIG" && mkdir "$work/release" \
 		&& unzip -q "$work"/clone/streambloom-*.zip -d "$work/release" && chown -R "$server_user" "$work/release" \
@@ -234,6 +250,8 @@ packages() {
 	done
 	if [[ -e $repository/.git ]]; then
 		verdict 'a fresh clone makes the source package' clone_makes_source_package
+		verdict 'so does a clone behind a symbolic link' linked_clone_makes_source_package
+		verdict 'a clone that git does not read is refused' foreign_clone_is_refused
 		verdict 'make dist writes a release that builds and installs' release_builds
 	else
 		skip 'this is no clone: no release is made'
