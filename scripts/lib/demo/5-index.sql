@@ -42,11 +42,12 @@ SELECT how, demo.in_column(pages) AS "pages", ms FROM demo.asked ORDER BY n;
 \echo 'pages: of the table and its indexes. ms: of the second run, with its planning. Before chunk_scan() plans a'
 \echo 'partition it looks whether the pages that its index names hold such a row, so it may read them twice.'
 
-CREATE INDEX access_log_host ON access_log (host);
+-- A B-tree takes no entry above a third of a page: a log may hold such a host, from a header X-Forwarded-For.
+DO $$ BEGIN CREATE INDEX access_log_host ON access_log (host); EXCEPTION WHEN program_limit_exceeded THEN NULL; END $$;
 SELECT demo.number(sum(pg_relation_size(relid))) AS bf_bytes FROM pg_partition_tree('access_log_bf') \gset
-SELECT demo.number(sum(pg_relation_size(relid))) AS btree_bytes FROM pg_partition_tree('access_log_host') \gset
-DROP INDEX access_log_host;
-\echo 'The index on both columns takes' :bf_bytes 'bytes; a B-tree on host alone takes' :btree_bytes'.'
+SELECT coalesce('takes ' || demo.number(sum(pg_relation_size(relid))), 'cannot be made: a host is too long') AS btree FROM pg_partition_tree(to_regclass('access_log_host')) \gset
+DROP INDEX IF EXISTS access_log_host;
+\echo 'The index on both columns takes' :bf_bytes 'bytes; a B-tree on host alone' :btree'.'
 \echo
 
 SELECT demo.verdict((SELECT array_agg(l::text ORDER BY l::text) FROM access_log l WHERE host = :'host') =

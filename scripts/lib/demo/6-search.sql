@@ -10,8 +10,8 @@ VACUUM ANALYZE log_line;
 -- Which of these stands in the fewest lines, but in some? Break-in attempts and crawlers leave such lines in all logs.
 SELECT word FROM unnest(ARRAY['phpmyadmin', 'sqlmap', 'wp-config', '.env', 'curl/7', 'favicon', 'robots.txt']) WITH ORDINALITY w (word, n)
 ORDER BY (SELECT count(*) FROM log_line WHERE line LIKE '%' || word || '%') BETWEEN 1 AND 500 DESC, n LIMIT 1 \gset
--- An address with few hits.
-SELECT host AS address FROM access_log WHERE host ~ '\d+\.\d+\.\d+\.\d+' GROUP BY host ORDER BY count(*) BETWEEN 2 AND 20 DESC, count(*) DESC, host LIMIT 1 \gset
+-- An address with few hits; of IPv4, if there is one.
+SELECT host AS address FROM access_log GROUP BY host ORDER BY host ~ '\d+\.\d+\.\d+\.\d+' DESC, count(*) BETWEEN 2 AND 20 DESC, count(*) DESC, host LIMIT 1 \gset
 SELECT format('SELECT * FROM log_line WHERE line LIKE %L', '%' || :'word' || '%') AS word_query, format('SELECT * FROM log_line WHERE line LIKE %L', '%' || :'address' || '%') AS address_query \gset
 
 CREATE FUNCTION demo.takes_index(query text) RETURNS boolean LANGUAGE plpgsql AS $$
