@@ -4,8 +4,10 @@
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 export LC_ALL=C.UTF-8
-# Settings of the caller for connections and for make must have no effect here.
-unset MAKEFLAGS MAKELEVEL MFLAGS PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGOPTIONS PGDATA
+# Settings of the caller for connections, for make and for cd must have no effect here: PGHOST, PGTZ and all others but
+# PG_CONFIG and the like.
+unset CDPATH MAKEFLAGS MAKELEVEL MFLAGS
+for name in $(compgen -e PG | grep -E '^PG[A-Z]+$'); do unset "$name"; done
 
 die() {
 	printf '%s: %s\n' "$(basename "$0")" "$*" >&2
@@ -31,10 +33,12 @@ else
 	server_user=$(id -un)
 fi
 
-# as_server COMMAND...: runs the command in $work, as the user that owns the build and the server.
+# as_server COMMAND...: runs the command in $work, as the user that owns the build and the server. A server that it starts
+# must not hold the lock of $work, because it outlives a script that is killed.
 as_server() {
 	(
 		cd "$work" || exit
+		if [[ -n ${work_lock:-} ]]; then exec {work_lock}<&-; fi
 		if ((EUID == 0)); then
 			exec runuser -u "$server_user" -- env HOME="$work" TMPDIR="$work/tmp" "$@"
 		fi
@@ -59,7 +63,14 @@ make_work() {
 	trap 'exit 143' TERM HUP
 	chmod 755 "$work"
 	if ((EUID == 0)); then chown "$server_user" "$work"; fi
+	lock_work || die "$work cannot be locked"
+	touch "$work/locked"
 	as_server mkdir "$work/tmp" 2>/dev/null || die "the user $server_user cannot write in $work: set TMPDIR to a directory that all users can enter"
+}
+
+# lock_work: locks $work until the script ends, however it ends. Fails if another script has locked it.
+lock_work() {
+	exec {work_lock}<"$work" && flock -n "$work_lock"
 }
 
 clean_up() {

@@ -62,9 +62,8 @@ make_kept_work() {
 	elif ((EUID == 0)); then
 		chown "$server_user" "$folder"
 	fi
-	exec {kept_lock}<"$folder"
-	flock -n "$kept_lock" || die "another scripts/test with a name is at work in $folder"
 	work=$folder
+	lock_work || { work='' && die "another scripts/test with a name is at work in $folder"; }
 	kept=(! -name src ! -name unit)
 	make_options=(with_llvm=no)
 	trap clean_up EXIT
@@ -90,9 +89,23 @@ remove_what_is_gone() {
 	(cd "$work/src" && xargs -d '\n' rm -f streambloom.so streambloom--*.sql <<<"$gone")
 }
 
-# forget_kept_work: removes all kept folders of this user, of all repositories and versions.
+# forget_kept_work: removes all kept folders of this user, of all repositories and versions, and the folders of runs that
+# were killed. Stops servers that run in them. Folders that are in use stay.
 forget_kept_work() {
-	local parent
+	local parent server
 	parent=$(dirname "$(kept_folder '')")
-	find "$parent" -maxdepth 1 -name "streambloom.kept.$EUID.*" -exec rm -rf {} +
+	for work in "$parent/streambloom.kept.$EUID."* "$parent"/streambloom.??????; do
+		if [[ ! -d $work || -L $work || $(stat -c %U "$work") != "$server_user" ]]; then continue; fi
+		# Scripts of an older version did not lock the other folders.
+		if [[ $work != *.kept.* && ! -e $work/locked ]]; then continue; fi
+		if lock_work; then
+			server=$(find "$work/root" -path '*/bin/pg_ctl' 2>/dev/null | head -n 1)
+			if [[ -n $server ]]; then bin=$(dirname "$server") && stop_cluster; fi
+			rm -rf "$work"
+		else
+			printf '%s is in use\n' "$work" >&2
+		fi
+		exec {work_lock}<&-
+	done
+	work='' work_lock=''
 }

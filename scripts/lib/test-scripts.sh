@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # test-scripts.sh: tests of the functions that the scripts share. Called by the suite "checks" of scripts/test, whose
 # functions it calls. Each test is a subshell, since it replaces functions that would change the machine.
-# shellcheck disable=SC2015,SC2016,SC2030,SC2031,SC2034,SC2154,SC2317
+# shellcheck disable=SC2012,SC2015,SC2016,SC2030,SC2031,SC2034,SC2154,SC2317
 
 # fake_version FOLDER MAJOR PART...: makes a PostgreSQL in Debian's layout, with the parts "server" and "headers".
 fake_version() {
@@ -52,6 +52,19 @@ names_pg_config() (
 	[[ $PG_CONFIG == "$work/named/17/bin/pg_config" ]] || { printf 'PG_CONFIG is %s\n' "$PG_CONFIG" && exit 1; }
 )
 
+# What the caller has set for connections or for cd must not lead the scripts elsewhere.
+ignores_environment() (
+	elsewhere=$work/elsewhere
+	mkdir -p "$elsewhere/scripts"
+	cd "$repository" || exit
+	export CDPATH=$elsewhere PGHOSTADDR=192.0.2.1 PGTZ=nowhere PGCLIENTENCODING=SJIS PG_CONFIG=kept
+	scripts/with-cluster --help | grep -q 'with-cluster: runs a command' || exit
+	# shellcheck disable=SC1091
+	. "$here/lib/common.sh"
+	left=$(compgen -e | grep -E '^PG|^CDPATH' | paste -sd' ')
+	[[ $left == PG_CONFIG ]] || { printf 'left: %s\n' "$left" && exit 1; }
+)
+
 # Where the distribution's PostgreSQL is too old, the message must say from where to take another one.
 refuses_old_version() (
 	versions=$work/none PG_CONFIG='' missing=()
@@ -75,4 +88,39 @@ installs_without_cluster() (
 	[[ $ended == "$status" ]] || { printf 'ended with %s:\n%s\n' "$ended" "$said" && exit 1; }
 	((status != 0)) || grep -q 'pg_createcluster 17 main --start' <<<"$said" || { printf 'said %s\n' "$said" && exit 1; }
 	diff <(printf 'create_main_cluster = false\n') "$folder/seen" && diff "$cluster_conf_template" "$cluster_conf"
+)
+
+# A server that a script has started must not keep the lock of its folder, when the script is killed.
+server_holds_no_lock() (
+	work=$(mktemp -d "$work/held.XXXXXX")
+	if ((EUID == 0)); then chown "$server_user" "$work"; fi
+	lock_work || exit
+	as_server mkdir "$work/tmp"
+	as_server sh -c 'sleep 300 >/dev/null 2>&1 & echo $! >tmp/pid'
+	exec {work_lock}<&-
+	status=0
+	lock_work || status=$?
+	kill "$(<"$work/tmp/pid")"
+	return "$status"
+)
+
+# scripts/test --forget stops the servers of killed runs, and leaves folders that are in use.
+forgets_killed_runs() (
+	folder=$(mktemp -d "$work/forget.XXXXXX")
+	chmod 755 "$folder"
+	kept_folder() { printf '%s/streambloom.kept.%s.' "$folder" "$EUID"; }
+	for name in "streambloom.kept.$EUID.killed" "streambloom.kept.$EUID.used" streambloom.killed streambloom.unsure; do
+		mkdir -p "$folder/$name"/{data,tmp,root/usr/bin}
+		touch "$folder/$name/data/postmaster.pid"
+		printf '#!/bin/sh\necho "$0 $*" >>%q\n' "$folder/stopped" >"$folder/$name/root/usr/bin/pg_ctl"
+		chmod 755 "$folder/$name/root/usr/bin/pg_ctl"
+		if ((EUID == 0)); then chown -R "$server_user" "$folder/$name"; fi
+	done
+	touch "$folder/streambloom.killed/locked" "$folder/stopped"
+	chmod 666 "$folder/stopped"
+	exec {other}<"$folder/streambloom.kept.$EUID.used"
+	flock -n "$other"
+	forget_kept_work 2>/dev/null
+	diff <(printf '%s\n' "streambloom.kept.$EUID.killed" streambloom.killed | sort) <(sed 's,/root/.*,,; s,.*/,,' "$folder/stopped" | sort) \
+		&& diff <(printf '%s\n' stopped "streambloom.kept.$EUID.used" streambloom.unsure | sort) <(ls "$folder" | sort)
 )
