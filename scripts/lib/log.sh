@@ -4,13 +4,23 @@
 # find_log NAME: prints the path of a log: NAME itself, or the file of that name in $STREAMBLOOM_DATA.
 find_log() {
 	local name=$1
-	if [[ -f $name ]]; then
+	if [[ -f $name && ! -r $name ]] || is_shut "$name"; then
+		die "$name cannot be read by the user $(id -un): use sudo, or a copy that this user can read"
+	elif [[ -f $name ]]; then
 		realpath "$name"
 	elif [[ -n $STREAMBLOOM_DATA && $name != */* && -f $STREAMBLOOM_DATA/$name ]]; then
 		realpath "$STREAMBLOOM_DATA/$name"
 	else
 		die "there is no file $name${STREAMBLOOM_DATA:+, neither here nor in $STREAMBLOOM_DATA}"
 	fi
+}
+
+# is_shut NAME: succeeds if the user cannot enter the folder in which NAME would be, so that nobody knows whether it exists.
+is_shut() {
+	local folder
+	folder=$(dirname -- "$1")
+	until [[ -e $folder ]]; do folder=$(dirname -- "$folder"); done
+	[[ -d $folder && ! -x $folder ]]
 }
 
 # packed_by FILE: prints gzip or xz, depending on the first bytes; nothing if the file is not packed.
@@ -88,12 +98,12 @@ recipe() {
 # of a file.
 escape_bytes() {
 	perl -ne '
-		BEGIN { $utf8 = qr/\A(?:[\x00-\x7f]++|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}
-			|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*\z/x }
+		BEGIN { $character = qr/[\x00-\x7f]++|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}
+			|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}/x }
 		s/\r?\n\z//;
 		s/\A\xef\xbb\xbf// if $. == 1;
 		s/([\x00-\x08\x0a-\x1f\x7f])/sprintf "\\x%02x", ord $1/ge;
-		s/([\x80-\xff])/sprintf "\\x%02x", ord $1/ge if /[\x80-\xff]/ && !/$utf8/;
+		s/([\x80-\xff])/sprintf "\\x%02x", ord $1/ge if /[\x80-\xff]/ && (s/$character//gr ne "");
 		$_ = "\\x5c." if $_ eq "\\.";
 		print $_, "\n"'
 }
