@@ -80,6 +80,14 @@ start_cluster() {
 	fi
 }
 
+# conf_line NAME=VALUE: prints the line of postgresql.conf that makes this setting. A list of names stays a list there; ALTER
+# SYSTEM would take it for one name.
+conf_line() {
+	local value=${1#*=}
+	value=${value//\\/\\\\}
+	printf "%s = '%s'\n" "${1%%=*}" "${value//"'"/"''"}"
+}
+
 # stop_cluster: stops the cluster, and all servers that a test has started in its scratch folder and could not stop.
 stop_cluster() {
 	local lock
