@@ -18,12 +18,14 @@ site_files() {
 		-o \( -name '*.md' -o -name '*.svg' -o -path ./LICENSE -o -path ./META.json \) -type f -print0)
 }
 
-# build_site FOLDER: builds the site in FOLDER. Replaces what was there, if that was a site.
+# build_site FOLDER: builds the site in FOLDER. Replaces what was there, if that was made by this function.
 build_site() {
-	local folder=$1 staging status=0
-	[[ ! -e $folder || -e $folder/sitemap.xml || -z $(ls -A "$folder") ]] || die "$folder is neither empty nor a site"
+	local folder=$1 mark=.streambloom-site staging status=0
+	[[ ! -e $folder || -e $folder/$mark || $folder == "$repository/build/site" || -z $(ls -A "$folder") ]] \
+		|| die "$folder is neither empty nor made by scripts/make-site, which marks its folders with a file $mark"
 	staging=$(mktemp -d)
 	mkdir -p "$staging/pages" "$folder"
+	touch "$folder/$mark"
 	site_files | tar -C "$repository" --null -T - -cf - | tar -C "$staging/pages" -xf -
 	find "$staging/pages" -name '*.md' -exec perl "$here/lib/site.pl" {} +
 	find "$staging/pages" -name index.md -execdir mv {} index-method.md \;

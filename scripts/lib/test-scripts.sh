@@ -90,6 +90,47 @@ installs_without_cluster() (
 	diff <(printf 'create_main_cluster = false\n') "$folder/seen" && diff "$cluster_conf_template" "$cluster_conf"
 )
 
+# An ordinary user cannot enter /var/log/apache2 or read the logs of others.
+tells_unreadable_logs() (
+	folder=$(mktemp -d "$work/logs.XXXXXX") user=$(if ((EUID == 0)); then echo "$server_user"; else id -un; fi)
+	chmod 755 "$folder"
+	mkdir "$folder/shut"
+	printf 'line\n' | tee "$folder/log" "$folder/unreadable" >"$folder/shut/log"
+	chmod 000 "$folder/unreadable" "$folder/shut"
+	for name in log unreadable shut/log shut/no/log no/log; do
+		as_server bash -c '. "$0/common.sh" && . "$0/log.sh" && find_log "$1" 2>&1' "$work/src/scripts/lib" "$folder/$name" | sed "s|$folder/||g; s/^common.sh: //; s/^bash: //"
+	done | sed -E 's/^[^ :]+: //; s/(user [^:]*|there is no file [^,]*).*/\1/' >"$folder/said"
+	chmod 755 "$folder/shut"
+	diff - "$folder/said" <<-SAID
+		log
+		unreadable cannot be read by the user $user
+		shut/log cannot be read by the user $user
+		shut/no/log cannot be read by the user $user
+		there is no file no/log
+	SAID
+)
+
+escapes_bytes() (
+	diff <(perl -e 'print "\xc3\xa9a" x 100000, "\n", "\xed\xa0\x80 \xc3\xa9 \\.\x01\r\n\\.\n"' | escape_bytes) \
+		<(perl -e 'print "\xc3\xa9a" x 100000, "\n", q(\xed\xa0\x80 \xc3\xa9 ), "\\.", q(\x01), "\n\\x5c.\n"') | cut -c 1-200
+	return "${PIPESTATUS[0]}"
+)
+
+writes_settings() {
+	diff <(for setting in shared_preload_libraries=streambloom,pg_cron "search_path=it's, \\x" work_mem=; do conf_line "$setting"; done) - <<-'CONF'
+		shared_preload_libraries = 'streambloom,pg_cron'
+		search_path = 'it''s, \\x'
+		work_mem = ''
+	CONF
+}
+
+keeps_other_sites() (
+	mkdir -p "$work/other-site"
+	touch "$work/other-site/sitemap.xml"
+	mkdocs() { rm -f "$work/other-site/sitemap.xml"; }
+	! (build_site "$work/other-site") 2>/dev/null && [[ -e $work/other-site/sitemap.xml ]]
+)
+
 # A server that a script has started must not keep the lock of its folder, when the script is killed.
 server_holds_no_lock() (
 	work=$(mktemp -d "$work/held.XXXXXX")

@@ -38,5 +38,5 @@ site() {
 		'not ok '*) not_ok "${line#not ok }" ;;
 		*) printf '      | %s\n' "$line" ;;
 		esac
-	done < <(as_server "$site_python" "$here/lib/check-site.py" "$work/site" "$work/tmp/browser" 2>&1 || printf 'not ok the browser looked at all pages\n')
+	done < <(as_server "$site_python" "$work/src/scripts/lib/check-site.py" "$work/site" "$work/tmp/browser" 2>&1 || printf 'not ok the browser looked at all pages\n')
 }
