@@ -123,6 +123,35 @@ SELECT skips('SELECT l.id, s.n FROM big l JOIN suspects s USING (host) WHERE l.i
 -- a condition with side effects is tested for all rows
 CREATE SEQUENCE calls;
 SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) WHERE nextval(''calls'') > l.id - 1000000');
+-- and so is one of a join below, on its inner side, or in its clause: as many calls as without the nodes
+CREATE FUNCTION calls(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	nodes bigint;
+	got bigint;
+	expected bigint;
+BEGIN
+	SELECT count(*) INTO nodes FROM plan_of(query) AS line WHERE line ~ 'JoinSkip';
+	PERFORM setval('calls', 1);
+	PERFORM rows_of(query);
+	got := nextval('calls') - 2;
+	PERFORM set_config('streambloom.enable_join_skip', 'off', false);
+	PERFORM setval('calls', 1);
+	PERFORM rows_of(query);
+	expected := nextval('calls') - 2;
+	PERFORM set_config('streambloom.enable_join_skip', 'on', false);
+	RETURN format('%s calls instead of %s, %s JoinSkip', got, expected, nodes);
+END
+$$;
+SET join_collapse_limit = 1;
+SELECT calls('SELECT l.id, v.c FROM big l CROSS JOIN LATERAL (SELECT nextval(''calls'') + l.id AS c OFFSET 0) v JOIN suspects s ON l.host = s.host');
+SELECT calls('SELECT l.id, v.c FROM big l LEFT JOIN (SELECT b, nextval(''calls'') AS c FROM pairs OFFSET 0) v ON l.n = v.b JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host');
+SELECT calls('SELECT l.id, v.c FROM big l LEFT JOIN (WITH w AS MATERIALIZED (SELECT b, nextval(''calls'') AS c FROM pairs) SELECT * FROM w) v ON l.n = v.b JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host');
+SELECT calls('SELECT l.id, v.c FROM big l CROSS JOIN LATERAL (VALUES (nextval(''calls'') + l.id), (1)) v(c) JOIN suspects s ON l.host = s.host');
+SELECT calls('SELECT l.id, p.big FROM big l LEFT JOIN suspects p ON p.n = (SELECT l.n + 0 * nextval(''calls'')) JOIN suspects s ON l.host = s.host');
+SELECT calls('SELECT l.id FROM big l JOIN suspects s ON l.host = s.host AND s.n = (SELECT l.n + 0 * nextval(''calls''))');
+SELECT skips('WITH w AS MATERIALIZED (SELECT b FROM pairs) SELECT l.id, g.i, v.n FROM big l JOIN w ON l.n = w.b JOIN (VALUES (300), (8)) v(n) ON l.n = v.n'
+	' JOIN generate_series(1, 300) g(i) ON l.n = g.i JOIN (SELECT n, count(*) FROM suspects GROUP BY n LIMIT 10) a ON l.n = a.n JOIN suspects s ON l.host = s.host');
+RESET join_collapse_limit;
 
 -- a star: the scan is asked about the keys of several joins, unless an outer join in between adds rows
 SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b');

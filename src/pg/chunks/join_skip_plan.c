@@ -93,6 +93,13 @@ replace_columns(Node *node, Replacement *replacement)
 	return expression_tree_mutator(node, replace_columns, replacement);
 }
 
+/* Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)? */
+static bool
+is_noticed(const void *expression)
+{
+	return contain_volatile_functions((Node *) expression) || contain_subplans((Node *) expression);
+}
+
 /*
  * Takes an expression over the result of a plan node, and returns it over the node's input: each column is replaced
  * by what the node's target list has for it. Returns NULL if the expression has a column of another input, or if the
@@ -104,23 +111,125 @@ seen_through(Node *expression, List *targets, int varno)
 	Replacement replacement = {.targets = targets, .varno = varno};
 	Node	   *result = replace_columns(expression, &replacement);
 
-	if (replacement.failed || contain_volatile_functions(result) || contain_subplans(result))
-		return NULL;
-	return result;
+	return replacement.failed || is_noticed(result) ? NULL : result;
 }
 
 /* Would it be noticed if this plan node saw fewer rows (2)? It would if it has volatile functions or sub-plans. */
 static bool
 may_be_noticed(const Plan *plan)
 {
-	List	   *more = NIL;
+	const void *more = NULL;
+	const void *still_more = NULL;
 
-	if (IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop))
-		more = ((const Join *) plan)->joinqual;
-	return contain_volatile_functions((Node *) plan->targetlist) || contain_volatile_functions((Node *) plan->qual) ||
-		contain_volatile_functions((Node *) more) || contain_subplans((Node *) plan->qual) ||
-		contain_subplans((Node *) more) ||
-		contain_subplans((Node *) plan->targetlist);
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+			more = ((const IndexScan *) plan)->indexqualorig;
+			still_more = ((const IndexScan *) plan)->indexorderbyorig;
+			break;
+		case T_IndexOnlyScan:
+			more = ((const IndexOnlyScan *) plan)->indexqual;
+			still_more = ((const IndexOnlyScan *) plan)->indexorderby;
+			break;
+		case T_BitmapIndexScan:
+			more = ((const BitmapIndexScan *) plan)->indexqualorig;
+			break;
+		case T_BitmapHeapScan:
+			more = ((const BitmapHeapScan *) plan)->bitmapqualorig;
+			break;
+		case T_FunctionScan:
+			more = ((const FunctionScan *) plan)->functions;
+			break;
+		case T_ValuesScan:
+			more = ((const ValuesScan *) plan)->values_lists;
+			break;
+		case T_CustomScan:
+			more = ((const CustomScan *) plan)->custom_exprs;
+			break;
+		case T_Result:
+			more = ((const Result *) plan)->resconstantqual;
+			break;
+		case T_Limit:
+			more = ((const Limit *) plan)->limitOffset;
+			still_more = ((const Limit *) plan)->limitCount;
+			break;
+		case T_WindowAgg:
+			more = ((const WindowAgg *) plan)->startOffset;
+			still_more = ((const WindowAgg *) plan)->endOffset;
+			break;
+		case T_NestLoop:
+			more = ((const Join *) plan)->joinqual;
+			break;
+		case T_HashJoin:
+			more = ((const Join *) plan)->joinqual;
+			still_more = ((const HashJoin *) plan)->hashclauses;
+			break;
+		case T_MergeJoin:
+			more = ((const Join *) plan)->joinqual;
+			still_more = ((const MergeJoin *) plan)->mergeclauses;
+			break;
+		default:
+			break;
+	}
+	return is_noticed(plan->targetlist) || is_noticed(plan->qual) || is_noticed(more) || is_noticed(still_more);
+}
+
+/*
+ * Would it be noticed if this plan were run less often, or not to its end? This happens to the inner side of a join
+ * that gets fewer outer rows (2). Returns true for all plan nodes that are not named here.
+ */
+static bool
+whole_plan_may_be_noticed(Plan *plan, void *statement)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_BitmapIndexScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
+		case T_FunctionScan:
+		case T_ValuesScan:
+		case T_WorkTableScan:
+		case T_SubqueryScan:
+		case T_Result:
+		case T_Append:
+		case T_MergeAppend:
+		case T_RecursiveUnion:
+		case T_Material:
+		case T_Memoize:
+		case T_Hash:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Unique:
+		case T_Group:
+		case T_Agg:
+		case T_WindowAgg:
+		case T_SetOp:
+		case T_Limit:
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_MergeJoin:
+			break;
+		case T_CteScan:
+			if (whole_plan_may_be_noticed(list_nth(((const PlannedStmt *) statement)->subplans,
+												   ((const CteScan *) plan)->ctePlanId - 1), statement))
+				return true;
+			break;
+		case T_CustomScan:
+			if (((const CustomScan *) plan)->methods != &join_keys_scan_methods &&
+				((const CustomScan *) plan)->methods != &join_skip_scan_methods &&
+				((const CustomScan *) plan)->methods != &chunk_skip_scan_methods &&
+				((const CustomScan *) plan)->methods != &partition_scan_methods)
+				return true;
+			break;
+		default:
+			return true;
+	}
+	return plan->initPlan != NIL || may_be_noticed(plan) ||
+		finished_visit_below(plan, whole_plan_may_be_noticed, statement);
 }
 
 /* Does the join return an outer row only with its own values, and never something else in its place (2)? */
@@ -414,7 +523,8 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		case T_HashJoin:
 		case T_MergeJoin:
 		case T_NestLoop:
-			if (!keeps_outer_rows(((Join *) plan)->jointype))
+			if (!keeps_outer_rows(((Join *) plan)->jointype) ||
+				whole_plan_may_be_noticed(innerPlan(plan), key->source->finished->statement))
 				return false;
 			below = seen_through(expression, plan->targetlist, OUTER_VAR);
 			return below != NULL && follow(&plan->lefttree, below, key);
@@ -430,10 +540,16 @@ static bool
 is_source(const HashJoin *join)
 {
 	const Plan *hash = innerPlan(join);
+	ListCell   *cell;
 
-	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) &&
-		!hash->parallel_aware &&
-		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED;
+	if (!join_skip_drops_outer_rows(join->join.jointype) || join->join.plan.parallel_aware || !IsA(hash, Hash) ||
+		hash->parallel_aware || hash->plan_rows > (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED)
+		return false;
+	/* PostgreSQL evaluates the outer expressions of all clauses for each outer row (2). */
+	foreach(cell, join->hashclauses)
+		if (is_noticed(linitial(lfirst_node(OpExpr, cell)->args)))
+			return false;
+	return true;
 }
 
 /* Puts JoinKeys below a Hash. */
@@ -480,8 +596,7 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	{
 		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
 
-		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) &&
-			!contain_volatile_functions(key.inner) && !contain_subplans(key.inner))
+		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) && !is_noticed(key.inner))
 			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
 	}
 	if (source.parameter < 0)
