@@ -21,6 +21,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -42,15 +43,6 @@
 #define PARAMETER_OF_KEY INT_MAX
 
 static set_join_pathlist_hook_type previous_set_join_pathlist;
-
-/*
- * The paths that were added to the join that was looked at last. They may be met again, when the planner tries
- * another way to make the same join; they must not be made cheaper once more. The pointers are only compared.
- */
-#define MOST_ADDED 32
-static const RelOptInfo *added_to;
-static const Path *added[MOST_ADDED];
-static int	added_count;
 
 /* What the indexes of a table, or of its children, are expected to do for a join. */
 typedef struct Expectation
@@ -224,6 +216,16 @@ is_sequential(const Path *path)
 	}
 }
 
+/*
+ * Did add_with_expectation() make this path? It may be met again when the planner tries another way to make the same
+ * join, and must not be made cheaper once more. It has a copy of the target that all other paths of the join share.
+ */
+static bool
+is_own(const RelOptInfo *joinrel, const Path *path)
+{
+	return path->pathtarget != joinrel->reltarget;
+}
+
 /* Returns the cheapest hash join with this outer relation that can become cheaper, or NULL. */
 static const HashPath *
 cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
@@ -234,13 +236,9 @@ cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
 	foreach(cell, joinrel->pathlist)
 	{
 		const HashPath *path = lfirst(cell);
-		bool		is_own = false;
 
-		if (!IsA(path, HashPath))
-			continue;
-		for (int i = 0; i < added_count; i++)
-			is_own |= added[i] == (const Path *) path;
-		if (!is_own && path->jpath.outerjoinpath->parent == outer && !path->jpath.path.parallel_aware &&
+		if (IsA(path, HashPath) && !is_own(joinrel, &path->jpath.path) && path->jpath.outerjoinpath->parent == outer &&
+			!path->jpath.path.parallel_aware &&
 			path->jpath.path.param_info == NULL && join_skip_drops_outer_rows(path->jpath.jointype) &&
 			path->jpath.innerjoinpath->rows <= JOIN_MOST_KEYS && is_sequential(path->jpath.outerjoinpath) &&
 			(cheapest == NULL || path->jpath.path.total_cost < cheapest->jpath.path.total_cost))
@@ -267,8 +265,7 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	*copy = *path;
 	copy->jpath.path.total_cost = Max(path->jpath.path.startup_cost, path->jpath.path.total_cost - saved + questions);
 	copy->jpath.path.parallel_safe = false;
-	if (added_count < MOST_ADDED)
-		added[added_count++] = (const Path *) copy;
+	copy->jpath.path.pathtarget = copy_pathtarget(joinrel->reltarget);	/* is_own() knows the path by this */
 	add_path(joinrel, (Path *) copy);
 }
 
@@ -288,11 +285,8 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 	if (!join_skip_enabled || !chunk_skip_preferred || !chunk_skip_is_noted() || outer->rtekind != RTE_RELATION ||
 		!IS_SIMPLE_REL(outer))
 		return;
-	if (added_to != joinrel)
-		added_count = 0;
-	added_to = joinrel;
 	path = cheapest_hash_path(joinrel, outer);
-	if (path == NULL || added_count == MOST_ADDED)
+	if (path == NULL)
 		return;
 	keys = Max(path->jpath.innerjoinpath->rows, 1);
 	foreach(cell, path->path_hashclauses)
