@@ -116,6 +116,39 @@ SELECT answer('SELECT * FROM log WHERE uid = 100001 UNION ALL SELECT * FROM log 
 SELECT answer('WITH l AS MATERIALIZED (SELECT * FROM log WHERE uid = 104001) SELECT * FROM l');
 SELECT answer('SELECT * FROM (SELECT * FROM log WHERE uid = 104001 OFFSET 0) l WHERE id > 0');
 
+-- Sorts below the node keep only the rows that a LIMIT above it lets through, whatever stands between; where it changes, as many as then.
+CREATE TABLE kinds (id int NOT NULL, kind int, v int) PARTITION BY RANGE (id);
+CREATE TABLE kinds_0 PARTITION OF kinds FOR VALUES FROM (0) TO (4000);
+CREATE TABLE kinds_1 PARTITION OF kinds FOR VALUES FROM (4000) TO (8000);
+CREATE TABLE kinds_2 PARTITION OF kinds FOR VALUES FROM (8000) TO (12000);
+INSERT INTO kinds SELECT i, i / 8000, i * 7 % 12000 FROM generate_series(0, 11999) i;
+CREATE INDEX ON kinds USING bf (kind);
+CREATE INDEX ON kinds_1 (v);
+CREATE INDEX ON kinds_2 (v);
+VACUUM ANALYZE kinds;
+CREATE FUNCTION sorts(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	nodes text[] = '{}';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		CONTINUE WHEN line !~ 'ChunkSkip|Append|Sort Method';
+		nodes := nodes || coalesce(substring(line FROM 'Sort Method: (\S+)'), substring(line FROM 'ChunkSkip|Merge Append|Append'));
+	END LOOP;
+	RETURN concat_ws(', ', answer(query), array_to_string(nodes, ', '));
+END
+$$;
+SELECT sorts('SELECT * FROM kinds WHERE kind = 0 ORDER BY v LIMIT 3');
+SELECT sorts('SELECT * FROM kinds WHERE kind = 0 ORDER BY v LIMIT 3 OFFSET 4');
+SELECT sorts('SELECT v + 1 FROM (SELECT id AS i, v FROM kinds WHERE kind = 0 ORDER BY v OFFSET 0) l LIMIT 3');
+SELECT sorts('SELECT * FROM (SELECT v, id + 1 AS n FROM kinds WHERE kind = 0 ORDER BY v OFFSET 0) l WHERE n > 3000 LIMIT 3');
+SELECT sorts('SELECT * FROM kinds WHERE kind = 0 ORDER BY v FETCH FIRST 3 ROWS WITH TIES');
+SELECT sorts('SELECT n, (SELECT array_agg(v) FROM (SELECT v FROM kinds WHERE kind = 0 ORDER BY v LIMIT n OFFSET 1) l) FROM unnest(''{1,9,NULL,2,30}''::int[]) n');
+SET enable_material = off; -- now the Sort keeps its rows for the inner loop
+SELECT sorts('SELECT * FROM unnest(''{1,9,NULL,2,30}''::int[]) n, LATERAL (SELECT * FROM unnest(''{1,2}''::int[]) x LEFT JOIN (SELECT v FROM kinds WHERE kind = 0'
+	' ORDER BY v LIMIT n) l ON true OFFSET 0) x');
+RESET enable_material;
+
 -- values that become known while the query runs: of a subquery, a nested loop, a correlated or lateral subquery; rescans without a change
 CREATE TABLE wanted AS SELECT v::bigint AS uid FROM unnest('{100001,104001,1,NULL,116001}'::bigint[]) v;
 ANALYZE wanted;

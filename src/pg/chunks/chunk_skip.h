@@ -59,6 +59,12 @@ enum ChunkSkipPrivate
 	/* Why the table did not get the node PartitionScan: a list of one string, or empty if no reason was noted. */
 	CHUNK_SKIP_NO_PARTITION_SCAN,
 
+	/*
+	 * If a Limit takes no more than the first rows of each scan: the expressions of its LIMIT and its OFFSET (which may
+	 * be NULL). Otherwise empty.
+	 */
+	CHUNK_SKIP_LIMIT,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 

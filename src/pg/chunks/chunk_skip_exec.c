@@ -4,6 +4,7 @@
  */
 #include "chunks/chunk_skip_state.h"
 
+#include "common/int.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
@@ -102,6 +103,40 @@ keep_left_out_in_use(const ChunkSkipState *state)
 	(void) partitions_in_use_begin(execution, left_out, count);
 }
 
+/* Reads from the plan which LIMIT stands above the node. */
+static void
+read_limit(ChunkSkipState *state, const CustomScan *plan)
+{
+	List	   *limit = list_nth(plan->custom_private, CHUNK_SKIP_LIMIT);
+
+	if (limit == NIL)
+		return;
+	state->limit = ExecInitExpr(linitial(limit), &state->css.ss.ps);
+	state->offset = ExecInitExpr(lsecond(limit), &state->css.ss.ps);
+}
+
+/*
+ * Tells the Sorts below how many rows will be wanted of the scan that begins, so that they keep only these. The
+ * executor's Limit does so too, but not through a custom scan (ExecSetTupleBound()). Limit has evaluated the
+ * expressions just before, and has raised their errors.
+ */
+static void
+tell_limit(ChunkSkipState *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	bool		isnull;
+	bool		no_offset = true;
+	int64		rows;
+	Datum		limit = ExecEvalExprSwitchContext(state->limit, econtext, &isnull);
+	Datum		offset = state->offset == NULL ? 0 :
+		ExecEvalExprSwitchContext(state->offset, econtext, &no_offset);
+
+	if (isnull || pg_add_s64_overflow(DatumGetInt64(limit), no_offset ? 0 : DatumGetInt64(offset), &rows))
+		rows = -1;				/* all rows may be wanted */
+	ExecSetTupleBound(rows, outerPlanState(state));
+	state->knows_limit = true;
+}
+
 static void
 chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -113,6 +148,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 
+	read_limit(state, plan);
 	state->stands_aside = !chunk_skip_enabled || finished_nodes_stand_aside(estate);
 	if (state->stands_aside)
 	{
@@ -191,6 +227,8 @@ chunk_skip_next(CustomScanState *node)
 		state->may_hash = false;
 		hash_arrays(state);
 	}
+	if (state->limit != NULL && !state->knows_limit)
+		tell_limit(state);
 	return ExecProcNode(outerPlanState(node));
 }
 
@@ -202,6 +240,9 @@ chunk_skip_rescan(CustomScanState *node)
 
 	if (append == NULL)
 		return;
+	/* before the Sorts decide whether the rows of the last scan will do */
+	if (state->limit != NULL)
+		tell_limit(state);
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
 	{
 		state->ask_before_next_row = true;

@@ -160,11 +160,11 @@ can_be_read_backward(Plan *append)
 }
 
 /*
- * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. Returns
- * the node, otherwise the plan as it was.
+ * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. `limit` is
+ * the value for CHUNK_SKIP_LIMIT. Returns the node, otherwise the plan as it was.
  */
 static Plan *
-add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatement *finished)
+add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, FinishedStatement *finished)
 {
 	PlannedStmt *statement = finished->statement;
 	List	   *arguments = NIL;
@@ -233,8 +233,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
 	skip->custom_exprs = arguments;
 	skip->custom_private = list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
-									   list_make4(unasked, unasked_why, list_make1_int(guarded),
-												  partition_scan_refusals(statement, relids)));
+									   list_make5(unasked, unasked_why, list_make1_int(guarded),
+												  partition_scan_refusals(statement, relids), limit));
 	skip->custom_relids = relids;
 	skip->methods = &chunk_skip_scan_methods;
 	return (Plan *) skip;
@@ -242,10 +242,45 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 
 /* ------------------------------------------------------------------ finding */
 
-/* Puts nodes into a plan that the leader alone runs, and returns it. */
-static Plan *
-add_nodes(Plan *plan, FinishedStatement *finished)
+/* Can this expression of a Limit be evaluated twice, with the same value both times? */
+static bool
+is_repeatable(Node *expression)
 {
+	return !contain_mutable_functions(expression) && !contain_subplans(expression);
+}
+
+/*
+ * Returns the value for CHUNK_SKIP_LIMIT of the plan below. `limit` is the value for the plan itself. The executor lets
+ * a Limit tell Sorts through the same nodes (ExecSetTupleBound()).
+ */
+static List *
+limit_below(Plan *plan, List *limit)
+{
+	const Limit *node = (const Limit *) plan;
+
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			if (node->limitOption != LIMIT_OPTION_COUNT || node->limitCount == NULL ||
+				!is_repeatable(node->limitCount) || !is_repeatable(node->limitOffset))
+				return NIL;
+			return list_make2(copyObject(node->limitCount), copyObject(node->limitOffset));
+		case T_Append:
+		case T_MergeAppend:
+		case T_Result:
+			return limit;
+		case T_SubqueryScan:
+			return plan->qual == NIL ? limit : NIL;
+		default:
+			return NIL;
+	}
+}
+
+/* Puts nodes into a plan that the leader alone runs, and returns it. `limit` is the value for CHUNK_SKIP_LIMIT. */
+static Plan *
+add_nodes(Plan *plan, List *limit, FinishedStatement *finished)
+{
+	List	   *below;
 	ListCell   *cell;
 
 	if (plan == NULL)
@@ -253,6 +288,7 @@ add_nodes(Plan *plan, FinishedStatement *finished)
 	check_stack_depth();
 	foreach(cell, plan->initPlan)
 		finished->by_leader = bms_add_member(finished->by_leader, lfirst_node(SubPlan, cell)->plan_id);
+	below = limit_below(plan, limit);
 	switch (nodeTag(plan))
 	{
 		case T_Gather:
@@ -263,27 +299,27 @@ add_nodes(Plan *plan, FinishedStatement *finished)
 				Append	   *append = (Append *) plan;
 
 				foreach(cell, append->appendplans)
-					lfirst(cell) = add_nodes(lfirst(cell), finished);
+					lfirst(cell) = add_nodes(lfirst(cell), below, finished);
 				if (append->nasyncplans > 0 || plan->parallel_aware || finished_is_pruned_at_run_time(plan))
 					return plan;
-				return add_node_above(plan, append->appendplans, append->apprelids, finished);
+				return add_node_above(plan, append->appendplans, append->apprelids, limit, finished);
 			}
 		case T_MergeAppend:
 			{
 				MergeAppend *append = (MergeAppend *) plan;
 
 				foreach(cell, append->mergeplans)
-					lfirst(cell) = add_nodes(lfirst(cell), finished);
+					lfirst(cell) = add_nodes(lfirst(cell), below, finished);
 				if (finished_is_pruned_at_run_time(plan))
 					return plan;
-				return add_node_above(plan, append->mergeplans, append->apprelids, finished);
+				return add_node_above(plan, append->mergeplans, append->apprelids, limit, finished);
 			}
 		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan = add_nodes(((SubqueryScan *) plan)->subplan, finished);
+			((SubqueryScan *) plan)->subplan = add_nodes(((SubqueryScan *) plan)->subplan, below, finished);
 			return plan;
 		default:
-			plan->lefttree = add_nodes(plan->lefttree, finished);
-			plan->righttree = add_nodes(plan->righttree, finished);
+			plan->lefttree = add_nodes(plan->lefttree, below, finished);
+			plan->righttree = add_nodes(plan->righttree, NIL, finished);
 			return plan;
 	}
 }
@@ -306,7 +342,7 @@ static Plan *
 add_all_nodes(Plan *plan, FinishedStatement *finished)
 {
 	if (!planning->no_chunk_skip)
-		plan = add_nodes(plan, finished);
+		plan = add_nodes(plan, NIL, finished);
 	if (join_skip_enabled)
 		join_skip_add_nodes(plan, finished);
 	return plan;

@@ -68,6 +68,9 @@ typedef struct ChunkSkipState
 	/* arrays will be tested by hash from the next row on; false once they are, or after their values have changed */
 	bool		may_hash;
 	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
+	ExprState  *limit;			/* the LIMIT above the node, if its Sorts are told of it; otherwise NULL */
+	ExprState  *offset;			/* the OFFSET, or NULL */
+	bool		knows_limit;	/* the Sorts were told of it for the current scan */
 	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 
 	/* for EXPLAIN */
