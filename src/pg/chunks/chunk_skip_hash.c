@@ -4,14 +4,18 @@
  * PostgreSQL itself does so only if the array is a constant with nine elements or more. If the array is a parameter,
  * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins, the
  * value is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it
- * is.
+ * is. Scans whose conditions and rows are alike share what was compiled, and with it the hash table: a thousand
+ * partitions would have a thousand tables otherwise.
  */
 #include "chunks/chunk_skip.h"
 
 #include "executor/executor.h"
+#include "jit/jit.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -76,12 +80,50 @@ constant_of(Node *expression, Datum value, bool isnull)
 	return makeConst(type, exprTypmod(expression), exprCollation(expression), -1, PointerGetDatum(array), false, false);
 }
 
+/* ------------------------------------------------------------------ sharing */
+
+/* A scan with what was compiled for it. */
+typedef struct Compiled
+{
+	PlanState  *child;
+	Node	   *condition;		/* of the plan, as if the table were number 1 of the statement */
+} Compiled;
+
+/*
+ * Returns a scan's condition as if the table were number 1 of the statement, or NULL if what is compiled cannot be
+ * shared. Sub-plans belong to one node, and JIT compiles code for rows of one layout.
+ */
+static Node *
+shareable_condition(const PlanState *child)
+{
+	Node	   *condition = (Node *) child->plan->qual;
+
+	if (!child->scanopsset || !child->scanopsfixed || (child->state->es_jit_flags & PGJIT_EXPR) != 0 ||
+		contain_subplans(condition))
+		return NULL;
+	condition = copyObject(condition);
+	ChangeVarNodes(condition, (int) ((const Scan *) child->plan)->scanrelid, 1, 0);
+	return condition;
+}
+
+/*
+ * Can the scan use what was compiled for the other one? If the conditions of the plans are the same, so are those with
+ * constants.
+ */
+static bool
+can_share(const Compiled *mine, const Compiled *other)
+{
+	return mine->condition != NULL && other->condition != NULL && mine->child->scanops == other->child->scanops &&
+		equal(mine->condition, other->condition);
+}
+
 List *
 chunk_skip_hash_arrays(PlanState **children, int count, List *expressions, const Datum *values, const bool *isnull,
 					   List *hashed)
 {
 	Replacements replacements = {.expressions = expressions};
 	ListCell   *cell;
+	Compiled	last = {NULL};
 	bool		any = false;
 
 	foreach(cell, expressions)
@@ -95,6 +137,7 @@ chunk_skip_hash_arrays(PlanState **children, int count, List *expressions, const
 	for (int i = 0; i < count && any; i++)
 	{
 		PlanState  *child = children[i];
+		Compiled	mine;
 		List	   *condition;
 
 		if (IsA(child, CustomScanState) && ((CustomScan *) child->plan)->methods == &join_skip_scan_methods)
@@ -106,7 +149,9 @@ chunk_skip_hash_arrays(PlanState **children, int count, List *expressions, const
 		if (!replacements.done)
 			continue;
 		hashed = lappend(hashed, list_make2(child, child->qual));
-		child->qual = ExecInitQual(condition, child);
+		mine = (Compiled) {child, shareable_condition(child)};
+		child->qual = can_share(&mine, &last) ? last.child->qual : ExecInitQual(condition, child);
+		last = mine;
 	}
 	return hashed;
 }
