@@ -470,13 +470,17 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 	return is_guarded(root, relid) ? chunk_leakproof_clauses(clauses) : clauses;
 }
 
-/* Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded. */
+/*
+ * Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded. The
+ * second is noted of all tables. An extension may have taken indexes out of the list (pg_hint_plan does), and the index
+ * is asked all the same if another table of the statement has one.
+ */
 static void
 note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 {
-	if (planning == NULL || !has_bf_index(rel))
+	if (planning == NULL)
 		return;
-	planning->met_bf_index = true;
+	planning->met_bf_index = planning->met_bf_index || has_bf_index(rel);
 	if (is_guarded(root, rel->relid))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(planning->context);
