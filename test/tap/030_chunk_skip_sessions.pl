@@ -145,4 +145,24 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 	$_->close foreach $one, $two;
 }
 
+# An access method of another extension may be called bf too. The library, loaded where streambloom is not installed,
+# does not take its indexes for its own.
+{
+	my $other = StreambloomTap->new('030_other', bare => 1);
+	$other->sql(<<'SQL');
+CREATE ACCESS METHOD bf TYPE INDEX HANDLER hashhandler;
+CREATE OPERATOR CLASS int_ops DEFAULT FOR TYPE int USING bf AS OPERATOR 1 =, FUNCTION 1 hashint4(int);
+CREATE TABLE log (id int NOT NULL, uid int, filler text DEFAULT repeat('x', 50)) PARTITION BY RANGE (id);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (4000);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (4000) TO (8000);
+INSERT INTO log SELECT i, i FROM generate_series(0, 7999) i;
+CREATE INDEX ON log USING bf (uid);
+VACUUM ANALYZE log;
+SQL
+	my $settings = "$load SET enable_indexscan = off; SET enable_bitmapscan = off;";
+	is($other->sql("$settings SELECT id FROM log WHERE uid = 5001"), '5001', 'an access method of others with this name: a query');
+	unlike($other->sql("$settings EXPLAIN SELECT id FROM log WHERE uid = 5001"), qr/ChunkSkip/, 'has no node');
+	is($other->sql("$settings SELECT count(*) FROM log JOIN (VALUES (5001), (7)) v(uid) USING (uid)"), '2', 'a join');
+}
+
 done_testing();

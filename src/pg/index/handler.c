@@ -75,10 +75,32 @@ bf_index_handler(PG_FUNCTION_ARGS)
 #endif
 }
 
+/* Is this access method the one of this library? An extension of others may have one that is called bf, too. */
+static bool
+is_own_method(Oid method)
+{
+	IndexAmRoutine *routine = (IndexAmRoutine *) GetIndexAmRoutineByAmId(method, true);
+	bool		is_own = routine != NULL && routine->ambuild == bf_index_build;
+
+#if PG_VERSION_NUM < 190000
+	if (routine != NULL)
+		pfree(routine);
+#endif
+	return is_own;
+}
+
 Oid
 bf_index_am_oid(void)
 {
-	return get_index_am_oid("bf", true);
+	static Oid	known = InvalidOid; /* is_own_method() was true for this one */
+	Oid			method = get_index_am_oid("bf", true);
+
+	if (method == known)
+		return method;
+	if (!is_own_method(method))
+		return InvalidOid;
+	known = method;
+	return method;
 }
 
 /* ---------------------------------------------------------- operator classes */

@@ -33,7 +33,7 @@ extern bool bf_index_validate(Oid opclass);
 /* Is called when the library is loaded. */
 extern void bf_index_init(void);
 
-/* The access method's OID in this database, or InvalidOid. */
+/* The OID of this library's access method in this database, or InvalidOid. */
 extern Oid	bf_index_am_oid(void);
 
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
