@@ -109,6 +109,11 @@ SELECT operator, error_of(format($$SELECT * FROM chunk_scan(NULL::paint, 'n', 2,
 	'!=', 'pg_catalog.!=', 'PG_Catalog.=', ' = ', 'pg_catalog . =', '"hostile schema.".@=',
 	'', ' ', '.', 'like', 'LIKE', '"="', '= =', '=.', 'OPERATOR(pg_catalog.=)', 'operator(=)', 'é=', 'pg_catalog=', '= ANY', '.=', '"=', 'nosuch.=', 'a.b.c.=', '@@@@', 'a' || repeat('@', 70)]) operator;
 SELECT * FROM chunk_scan(NULL::paint, 'n', 2, operator => '!=');
+-- an operator that returns a set
+CREATE FUNCTION equal_and_more(int, int) RETURNS SETOF boolean LANGUAGE sql AS 'VALUES ($1 = $2), (true)';
+CREATE OPERATOR === (LEFTARG = int, RIGHTARG = int, FUNCTION = equal_and_more);
+SELECT error_of($$SELECT * FROM chunk_scan(NULL::paint, 'n', 2, operator => '===')$$);
+SELECT error_of($$SELECT * FROM chunk_scan_any(NULL::paint, 'n', '{2}', operator => '===')$$);
 SET client_min_messages = error;
 DROP SCHEMA "hostile schema." CASCADE;
 SET client_min_messages = warning;

@@ -316,6 +316,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("items must be given as an array, not as %s", format_type_be(item_type)),
 				 errhint("Write ARRAY[...], or ask for one value with chunk_scan().")));
+	pstate->p_expr_kind = EXPR_KIND_WHERE;	/* which decides whether the operator may return a set */
 	hint_begin(&hint, say_column_type, scan);
 	if (scan->any)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
