@@ -88,11 +88,19 @@ conf_line() {
 	printf "%s = '%s'\n" "${1%%=*}" "${value//"'"/"''"}"
 }
 
+# runs_in DATA: does the server that has locked this folder run? Its file may be left from one that was killed, and the
+# number in it be that of another process by now.
+runs_in() {
+	local process
+	process=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) \
+		&& [[ $process =~ ^[0-9]+$ && $(readlink "/proc/$process/cwd") == "$(readlink -f "$1")" ]]
+}
+
 # stop_cluster: stops the cluster, and all servers that a test has started in its scratch folder and could not stop.
 stop_cluster() {
 	local lock
 	for lock in "$work"/data/postmaster.pid "$work"/tmp/*/{data,standby}/postmaster.pid; do
-		if [[ -e $lock ]]; then
+		if runs_in "$(dirname "$lock")"; then
 			as_server "$bin/pg_ctl" -D "$(dirname "$lock")" -m immediate stop >/dev/null 2>&1 || true
 		fi
 	done

@@ -97,9 +97,9 @@ forget_kept_work() {
 	for work in "$parent/streambloom.kept.$EUID."* "$parent"/streambloom.??????; do
 		if [[ ! -d $work || -L $work || $(stat -c %U "$work") != "$server_user" ]]; then continue; fi
 		# Scripts of an older version did not lock the other folders.
-		if [[ $work != *.kept.* && ! -e $work/locked ]]; then continue; fi
+		if [[ ${work##*/} != *.kept.* && ! -e $work/locked ]]; then continue; fi
 		if lock_work; then
-			server=$(find "$work/root" -path '*/bin/pg_ctl' 2>/dev/null | head -n 1)
+			server=$(find "$work/root" -path '*/bin/pg_ctl' 2>/dev/null | head -n 1 || true)
 			if [[ -n $server ]]; then bin=$(dirname "$server") && stop_cluster; fi
 			rm -rf "$work"
 		else

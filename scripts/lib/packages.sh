@@ -123,6 +123,7 @@ update_packages() {
 # This file tells Debian's packages of servers whether to make a cluster of their own.
 cluster_conf=/etc/postgresql-common/createcluster.conf
 cluster_conf_template=/usr/share/postgresql-common/createcluster.conf
+no_cluster='create_main_cluster = false'
 
 # install_packages PACKAGE...: a server that this installs has no cluster, since nothing here needs one. Servers that
 # others install later get one as usual.
@@ -131,7 +132,7 @@ install_packages() {
 	printf '  installing %s\n' "$*"
 	known_packages "$@" || update_packages
 	for package in "$@"; do
-		if [[ $package =~ ^postgresql(-[0-9]+)?$ && ! -e $cluster_conf ]]; then server=$package; fi
+		if [[ $package =~ ^postgresql(-[0-9]+)?$ ]] && is_our_conf; then server=$package; fi
 	done
 	# A subshell, whose trap puts the file back however it ends.
 	(
@@ -139,8 +140,8 @@ install_packages() {
 			trap allow_clusters EXIT
 			trap 'exit 130' INT
 			trap 'exit 143' TERM HUP
-			as_root mkdir -p "$(dirname "$cluster_conf")"
-			as_root tee "$cluster_conf" <<<"create_main_cluster = false" >/dev/null
+			as_root mkdir -p "$(dirname "$cluster_conf")" && as_root tee "$cluster_conf" <<<"$no_cluster" >/dev/null \
+				|| die "$cluster_conf cannot be written"
 		fi
 		install_now "$@"
 	) || exit
@@ -151,8 +152,12 @@ install_packages() {
 	fi
 }
 
+# Is the file missing, or left by a run that was killed?
+is_our_conf() { [[ ! -e $cluster_conf || $(<"$cluster_conf") == "$no_cluster" ]]; }
+
 allow_clusters() {
-	if [[ -e $cluster_conf_template ]]; then as_root cp "$cluster_conf_template" "$cluster_conf"; else as_root rm -f "$cluster_conf"; fi
+	if [[ -e $cluster_conf_template ]]; then as_root cp "$cluster_conf_template" "$cluster_conf"; else as_root rm -f "$cluster_conf"; fi \
+		|| printf '  %s could not be put back: with it, no server that is installed later gets a cluster\n' "$cluster_conf" >&2
 }
 
 # install_now PACKAGE...: if the lists of packages are too old, they name files that no longer exist. Then it tries once

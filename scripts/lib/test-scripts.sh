@@ -150,9 +150,14 @@ forgets_killed_runs() (
 	folder=$(mktemp -d "$work/forget.XXXXXX")
 	chmod 755 "$folder"
 	kept_folder() { printf '%s/streambloom.kept.%s.' "$folder" "$EUID"; }
+	mkdir "$folder/streambloom.kept.$EUID.bare"
+	if ((EUID == 0)); then chown "$server_user" "$folder/streambloom.kept.$EUID.bare"; fi
+	servers=()
 	for name in "streambloom.kept.$EUID.killed" "streambloom.kept.$EUID.used" streambloom.killed streambloom.unsure; do
-		mkdir -p "$folder/$name"/{data,tmp,root/usr/bin}
-		touch "$folder/$name/data/postmaster.pid"
+		mkdir -p "$folder/$name"/{data,tmp/old/data,root/usr/bin}
+		(cd "$folder/$name/data" && exec sleep 60) &
+		servers+=("$!")
+		echo "$!" | tee "$folder/$name"/{,tmp/old/}data/postmaster.pid >/dev/null
 		printf '#!/bin/sh\necho "$0 $*" >>%q\n' "$folder/stopped" >"$folder/$name/root/usr/bin/pg_ctl"
 		chmod 755 "$folder/$name/root/usr/bin/pg_ctl"
 		if ((EUID == 0)); then chown -R "$server_user" "$folder/$name"; fi
@@ -161,7 +166,8 @@ forgets_killed_runs() (
 	chmod 666 "$folder/stopped"
 	exec {other}<"$folder/streambloom.kept.$EUID.used"
 	flock -n "$other"
-	forget_kept_work 2>/dev/null
+	bash -euo pipefail -c "$(declare -p folder work server_user); $(declare -f); forget_kept_work" 2>/dev/null
+	kill "${servers[@]}"
 	diff <(printf '%s\n' "streambloom.kept.$EUID.killed" streambloom.killed | sort) <(sed 's,/root/.*,,; s,.*/,,' "$folder/stopped" | sort) \
 		&& diff <(printf '%s\n' stopped "streambloom.kept.$EUID.used" streambloom.unsure | sort) <(ls "$folder" | sort)
 )

@@ -209,7 +209,7 @@ COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestam
 
 -- The pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with at most
 -- an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups these are the
--- smallest pieces that one exact filter can hold (65,536 items), if there are two or more: a filter with counters may
+-- pieces with the fewest items that one exact filter can hold (65,536 items), if there are two or more: a filter with counters may
 -- count too high, and then late hits would seem to be counted already. number: how many they are.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
@@ -218,7 +218,7 @@ DECLARE
 BEGIN
 	RETURN QUERY EXECUTE format($sql$
 		SELECT id, tier, starts, ends, number FROM (SELECT *, count(*) OVER (PARTITION BY tier, starts, groups) AS number FROM (
-			SELECT p.*, sum(cardinality) OVER (PARTITION BY tier, starts, groups ORDER BY hits, id ROWS UNBOUNDED PRECEDING) AS items
+			SELECT p.*, sum(cardinality) OVER (PARTITION BY tier, starts, groups ORDER BY cardinality, id ROWS UNBOUNDED PRECEDING) AS items
 			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
 			WHERE 8 * hits <= all_hits AND layout = 'exact') s
 			WHERE items <= 65536) t
@@ -272,12 +272,13 @@ BEGIN
 			FROM ranked GROUP BY groups
 		),
 		-- The most hits of an item that is in no list: of a row with counters its hot_rest. Exact filters tell it
-		-- themselves. If the merged filter has counters, the exact ones among the old rows are merged in heaps of some
-		-- 32,768 items, whose filters are exact.
+		-- themselves. If the merged filter has counters, the exact ones among the old rows are merged in heaps of less than
+		-- 65,536 items, so that their filters are exact; those of more than 32,768 items are heaps of their own.
 		heap AS (
 			SELECT groups, sum(hot_rest) AS rest, %2$s.tbf_merge_agg(f) AS f
-			FROM (SELECT g.groups, g.f, g.hot_rest, CASE i.layout WHEN 'exact' THEN ceil(sum(i.cardinality) OVER (PARTITION BY g.groups, i.layout ORDER BY g.hits, g.starts, g.newest) / 32768)
-					ELSE -row_number() OVER (PARTITION BY g.groups, i.layout ORDER BY g.hits) END AS heap
+			FROM (SELECT g.groups, g.f, g.hot_rest, CASE WHEN i.layout = 'exact' AND i.cardinality <= 32768
+					THEN ceil(sum(i.cardinality) FILTER (WHERE i.layout = 'exact' AND i.cardinality <= 32768) OVER (PARTITION BY g.groups ORDER BY g.starts, g.hits ROWS UNBOUNDED PRECEDING) / 32768)
+					ELSE -row_number() OVER (PARTITION BY g.groups ORDER BY g.starts, g.hits) END AS heap
 				FROM gone g JOIN known k USING (groups), %2$s.tbf_info(g.f) i WHERE NOT k.exact) s
 			GROUP BY groups, heap
 			UNION ALL SELECT groups, rest, f FROM known WHERE exact

@@ -22,10 +22,10 @@ double sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) noexcept
 	if (!(over > 0))
 		return NAN;
 	const double slack = sb_tbf_count(tbf, 0, at);
+	if (is_exact(tbf))
+		return slack > over ? 1 : 0;
 	if (slack >= over)
 		return 1;
-	if (is_exact(tbf))
-		return 0;
 	const double expected = tbf->hash_count * sb_tbf_total(tbf, at) / static_cast<double>(sb_tbf_cells(tbf));
 	return std::min(1.0, std::pow(expected / (over - slack), tbf->hash_count));
 }

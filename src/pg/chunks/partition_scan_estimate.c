@@ -163,10 +163,12 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 	double		share;
 
 	/*
-	 * ANALYZE has counted the rows of all partitions, but maybe long ago. The sample is of now, but may have missed
-	 * large partitions. Each is rather too low than too high, so the higher one counts.
+	 * A sample of some of the partitions may have missed large ones. ANALYZE has counted the rows of all, but maybe
+	 * long ago, and with partitions that are gone. An estimate that is too low does more harm.
 	 */
-	rel->tuples = Max(sum, rows_by_analyze(parent));
+	rel->tuples = sum;
+	if (list_length(parts->leaves) > SIZES_LOOKED_UP || list_length(parts->ruled_out) > SIZES_LOOKED_UP)
+		rel->tuples = Max(sum, rows_by_analyze(parent));
 	if (left.known && ruled_out.known)
 		share = sum > 0 ? left.rows / sum : 1;
 	else

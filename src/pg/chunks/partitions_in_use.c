@@ -8,7 +8,8 @@
  * out. Two hooks make up for this:
  *
  * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
- *   command runs. So PostgreSQL itself decides, and refuses exactly what it refuses beside an Append.
+ *   command runs. So PostgreSQL itself decides, and refuses what it refuses beside an Append. (A table that the command
+ *   reaches by a foreign key is not opened. Without the constraint, no row of it is lost.)
  * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an
  *   extension's function, and raises the same error. It is called after a table was rewritten, too, by any command.
  */

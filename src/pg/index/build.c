@@ -305,7 +305,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	/* not for an index that is only made anew, or emptied */
+	/* not for an index of an earlier transaction that is only made anew, or emptied */
 	if (index->rd_createSubid != InvalidSubTransactionId || indexInfo->ii_Concurrent)
 		bf_index_notice_unasked(index);
 	bf_index_check_table(heap);
