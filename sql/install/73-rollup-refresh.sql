@@ -209,8 +209,8 @@ COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestam
 
 -- The pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with at most
 -- an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups these are the
--- pieces with the fewest items that one exact filter can hold (65,536 items), if there are two or more: a filter with counters may
--- count too high, and then late hits would seem to be counted already. number: how many they are.
+-- pieces with the fewest items, as many as one exact filter can hold (65,536 items), if there are two or more. A filter
+-- with counters may count too high, and then late hits would seem to be counted already. number: how many they are.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

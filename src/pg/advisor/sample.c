@@ -168,9 +168,6 @@ items_in_more(const SampleColumn *column, double times)
 	return column->set.count * pow(times, power);
 }
 
-/* As in heap_range.c: at most this many keys are expected in a range of which only a part was read. */
-#define MOST_ITEMS_EXPECTED (1024 * 1024)
-
 /*
  * Ends a range of which only the pages before `end` were read, since the sample ends there. The part stands for a whole
  * range if there is no other one. Else it is left out.
@@ -185,7 +182,7 @@ end_part_of_range(SampleColumn *column, double end)
 		const double items = items_in_more(column, column->pages_per_range / pages);
 
 		column->ranges[column->range_count++] = (SampledRange) {
-			.items = Max(column->set.count, Min(items, MOST_ITEMS_EXPECTED)),
+			.items = Max(column->set.count, Min(items, bf_index_most_expected(column->pages_per_range))),
 			.full = true
 		};
 	}
@@ -468,7 +465,7 @@ lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumb
 	uint8		hashes;
 
 	if (pages < whole)
-		items = Max(items, Min(items_in_more(column, length / pages), MOST_ITEMS_EXPECTED));
+		items = Max(items, Min(items_in_more(column, length / pages), bf_index_most_expected(length)));
 	/* The last page of a short table is half full on average. */
 	else if (whole < length)
 		items *= length / (whole - 0.5);

@@ -174,13 +174,23 @@ may_be_noticed(const Plan *plan)
 	return is_noticed(plan->targetlist) || is_noticed(plan->qual) || is_noticed(more) || is_noticed(still_more);
 }
 
+/* A walk through a plan and the CTEs that it reads. */
+typedef struct PlanWalk
+{
+	const PlannedStmt *statement;
+	Bitmapset  *ctes;			/* numbers of the CTEs that were visited */
+} PlanWalk;
+
 /*
  * Would it be noticed if this plan were run less often, or not to its end? This happens to the inner side of a join
- * that gets fewer outer rows (2). Returns true for all plan nodes that are not named here.
+ * that gets fewer outer rows (2). Returns true for all plan nodes that are not named here. A CTE is visited once: if it
+ * might be noticed, the walk has ended there.
  */
 static bool
-whole_plan_may_be_noticed(Plan *plan, void *statement)
+visit_whole_plan(Plan *plan, void *argument)
 {
+	PlanWalk   *walk = argument;
+
 	switch (nodeTag(plan))
 	{
 		case T_SeqScan:
@@ -214,10 +224,16 @@ whole_plan_may_be_noticed(Plan *plan, void *statement)
 		case T_MergeJoin:
 			break;
 		case T_CteScan:
-			if (whole_plan_may_be_noticed(list_nth(((const PlannedStmt *) statement)->subplans,
-												   ((const CteScan *) plan)->ctePlanId - 1), statement))
+		{
+			const int	cte = ((const CteScan *) plan)->ctePlanId;
+
+			if (bms_is_member(cte, walk->ctes))
+				break;
+			walk->ctes = bms_add_member(walk->ctes, cte);
+			if (visit_whole_plan(list_nth(walk->statement->subplans, cte - 1), walk))
 				return true;
 			break;
+		}
 		case T_CustomScan:
 			if (((const CustomScan *) plan)->methods != &join_keys_scan_methods &&
 				((const CustomScan *) plan)->methods != &join_skip_scan_methods &&
@@ -229,7 +245,15 @@ whole_plan_may_be_noticed(Plan *plan, void *statement)
 			return true;
 	}
 	return plan->initPlan != NIL || may_be_noticed(plan) ||
-		finished_visit_below(plan, whole_plan_may_be_noticed, statement);
+		finished_visit_below(plan, visit_whole_plan, walk);
+}
+
+static bool
+whole_plan_may_be_noticed(Plan *plan, const PlannedStmt *statement)
+{
+	PlanWalk	walk = {.statement = statement};
+
+	return visit_whole_plan(plan, &walk);
 }
 
 /* Does the join return an outer row only with its own values, and never something else in its place (2)? */

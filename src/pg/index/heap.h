@@ -54,6 +54,12 @@ typedef enum BfReadFor
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
 } BfReadFor;
 
+/*
+ * Returns the most items that are expected in a range of which only a part was read, or more if more were counted in
+ * that part (BfRangeItems.most_expected).
+ */
+extern uint64 bf_index_most_expected(BlockNumber pages_per_range);
+
 /* Raises an error if the table has another table access method than heap. */
 extern void bf_index_check_table(Relation heap);
 

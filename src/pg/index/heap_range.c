@@ -63,6 +63,12 @@ add_to_sets(const BfRowItems *items, void *argument)
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 
+uint64
+bf_index_most_expected(BlockNumber pages_per_range)
+{
+	return Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
+}
+
 void
 bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 					BfRangeItems *items)
@@ -74,7 +80,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	items->range = range;
 	items->columns = reader->itemizer.columns;
 	items->full = first + pages_per_range <= heap_blocks;
-	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
+	items->most_expected = bf_index_most_expected(pages_per_range);
 	prepare_sets(reader);
 	reader->bytes = 0;
 	reader->horizon = 0;
