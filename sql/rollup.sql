@@ -113,6 +113,12 @@ CALL tbf_rollup_refresh('page_heat');
 SELECT pg_temp.differences('page_heat', 'SELECT item, hits + (item = ''/'')::int AS hits FROM pages_before UNION ALL SELECT ''/'', 1 WHERE NOT EXISTS (SELECT FROM pages_before WHERE item = ''/'')');
 SELECT count(*) AS open FROM page_heat WHERE NOT closed;
 
+-- a late hit of an hour that was closed long ago: its row is closed by the refresh that finds it
+SELECT open_from > '2024-06-01' AS later FROM tbf_rollup WHERE rollup = 'page_heat'::regclass;
+INSERT INTO access_log VALUES ('2024-06-01 00:30', 's0', '/late', 1);
+CALL tbf_rollup_refresh('page_heat', '2024-06-01', '2024-06-02');
+SELECT count(*) FILTER (WHERE NOT closed) AS open, count(*) FILTER (WHERE NOT closed AND starts < open_from) AS forgotten FROM page_heat, tbf_rollup WHERE rollup = 'page_heat'::regclass;
+
 -- retention: the last tier forgets
 INSERT INTO access_log VALUES ('2024-08-12 00:00', 's0', '/x', 7);
 CALL tbf_rollup_refresh('site_heat');

@@ -27,6 +27,7 @@ CREATE TABLE tbf_rollup_definitions (
 	half_life interval,
 	folded timestamptz[] NOT NULL,
 	counted_to timestamptz,
+	open_from timestamptz NOT NULL DEFAULT '-infinity',
 	last_error text,
 	last_error_at timestamptz
 ) WITH (fillfactor = 20);
@@ -47,6 +48,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.zone IS 'the time zone in which days, a
 COMMENT ON COLUMN tbf_rollup_definitions.half_life IS 'of the decay, where a question names none; null: all hits count alike';
 COMMENT ON COLUMN tbf_rollup_definitions.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
 COMMENT ON COLUMN tbf_rollup_definitions.counted_to IS 'time of the newest hit at the beginning of the last refresh';
+COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed starts earlier';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first with this error';
 
@@ -153,9 +155,9 @@ BEGIN
 	IF cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL THEN
 		RAISE EXCEPTION 'a roll-up with % tiers cannot be folded to %', cardinality(NEW.tiers), NEW.folded USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Only tbf_rollup_refresh() changes this column.';
-	ELSIF EXISTS (SELECT FROM unnest(NEW.folded || NEW.counted_to) t WHERE t <> '-infinity' AND NOT (t >= '4713-01-01 00:00 UTC BC' AND t < '200000-01-01 00:00 UTC')) THEN
+	ELSIF EXISTS (SELECT FROM unnest(NEW.folded || NEW.counted_to || NEW.open_from) t WHERE t <> '-infinity' AND NOT (t >= '4713-01-01 00:00 UTC BC' AND t < '200000-01-01 00:00 UTC')) THEN
 		-- With a time at the end of the range of timestamptz, the view tbf_rollups would fail for all.
-		RAISE EXCEPTION 'a roll-up cannot be folded to %, or have counted to %', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null') USING ERRCODE = 'datetime_field_overflow',
+		RAISE EXCEPTION 'a roll-up cannot be folded to %, have counted to %, or be open from %', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null'), quote_literal(NEW.open_from) USING ERRCODE = 'datetime_field_overflow',
 			HINT = 'Only tbf_rollup_refresh() changes these columns.';
 	END IF;
 	IF cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL THEN
@@ -390,8 +392,6 @@ BEGIN
 	-- one of the TOAST table and one of its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
-	-- finds the buckets to close, without reading the rows of all others
-	EXECUTE format('CREATE INDEX ON %s (ends) WHERE NOT closed', made);
 	-- A bucket and its groups may have several rows, so there is no key. Without this, PostgreSQL would refuse to
 	-- change the rows of a roll-up that is published (for example FOR ALL TABLES). It adds to the WAL only if
 	-- wal_level is logical.

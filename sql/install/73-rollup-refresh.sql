@@ -412,18 +412,20 @@ BEGIN
 		EXECUTE bucket_start INTO hi USING first, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE bucket_end INTO hi USING hi, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE format('SELECT %s.tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
-		IF ordinary THEN
-			EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = $2 WHERE r.rollup = $1 AND (counted_to >= $2) IS NOT TRUE', extension) USING rollup, least(goal, hi);
-		END IF;
+		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3) WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3)', extension)
+			USING rollup, CASE WHEN ordinary THEN least(goal, hi) END, lo;
 		place := hi;
 		RETURN;
 	END IF;
 
 	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits
 	-- that the source no longer has stay counted.
-	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE NOT closed AND ends <= $1 ORDER BY ends LIMIT 1', rollup) INTO tier, lo, hi USING closing;
+	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, def.open_from;
 	IF lo IS NOT NULL THEN
 		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
+		-- A longer bucket that starts earlier may still be open.
+		EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
+		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, coalesce(first, lo);
 		RETURN;
 	END IF;
 
