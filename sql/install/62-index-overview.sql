@@ -41,6 +41,7 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
+		NOT i.indislive OR c.relname ~ '_cc(new|old)[0-9]*$' AS is_left_over,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
 		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large, f.full_ranges, f.full_block,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
@@ -71,7 +72,9 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 		pg_catalog.concat_ws('; ',
 			CASE WHEN k.tables_damaged > 0 THEN pg_catalog.format('the table itself cannot be read: %s', k.detail) END,
 			CASE WHEN k.damaged > 0 THEN pg_catalog.format('%s: %sREINDEX INDEX CONCURRENTLY %s', k.detail, k.there, k.index::pg_catalog.regclass::text) END,
-			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('not valid: its build has failed or is not finished; if nobody is building it, %sREINDEX INDEX CONCURRENTLY %s',
+			CASE WHEN k.not_valid > 0 AND k.is_left_over THEN pg_catalog.format('not valid: left by a REINDEX or DROP INDEX CONCURRENTLY; if that is not running any more, %sDROP INDEX CONCURRENTLY %s',
+					k.there, k.index::pg_catalog.regclass::text)
+				WHEN k.not_valid > 0 THEN pg_catalog.format('not valid: its build has failed or is not finished; if nobody is building it, %sREINDEX INDEX CONCURRENTLY %s',
 				k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
 			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
