@@ -201,3 +201,52 @@ SELECT groups, hits, hot FROM r;
 RESET bytea_output;
 SELECT tbf_rollup_drop('r');
 DROP TABLE log;
+
+-- groups: an array that has other elements too is another group
+CREATE TABLE log (at timestamptz, x float8, tags text[]);
+INSERT INTO log VALUES ('2024-01-01 12:00', 0.1::float8 + 0.2::float8, '{a}'), ('2024-01-01 12:00', 0.1::float8 + 0.2::float8, '{a,b}'), ('2024-01-01 12:00', 0.3, NULL);
+SELECT tbf_rollup_create('r', 'log', 'x', 'at', group_by => '{tags}');
+CALL tbf_rollup_refresh('r');
+SELECT groups.*, c.* FROM (VALUES ('{"tags": ["a"]}'::jsonb), ('{"tags": []}'), ('{"tags": null}'), ('{}')) groups(g), tbf_rollup_top_between('r', NULL, NULL, groups => g) c ORDER BY g::text, c.item;
+-- An item is found whatever the session prints of a number.
+SET extra_float_digits = 0;
+SELECT DISTINCT x, c.* FROM log, tbf_rollup_count_between('r', x, NULL, NULL) c WHERE tags IS NOT NULL;
+SELECT DISTINCT x, c.* FROM log, tbf_rollup_count('r', x, '2024-01-02', '1') c WHERE tags IS NOT NULL;
+RESET extra_float_digits;
+SELECT tbf_rollup_drop('r');
+
+-- A question runs no cast that the owner of the items' type has written.
+CREATE TYPE span AS RANGE (subtype = integer);
+CREATE FUNCTION text_of(span) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a cast ran'; RETURN 'cast'; END $$;
+CREATE FUNCTION span_of(text) RETURNS span LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a cast ran'; RETURN 'empty'; END $$;
+SELECT tbf_rollup_create('r', 'log', 'public.span(x::integer, x::integer + 1)', 'at');
+CALL tbf_rollup_refresh('r');
+CREATE CAST (span AS text) WITH FUNCTION text_of(span);
+CREATE CAST (text AS span) WITH FUNCTION span_of(text);
+SELECT item, hits_from, hits_to FROM tbf_rollup_top('r', at => '2024-01-02', weight => '1');
+SELECT item, hits_from, hits_to FROM tbf_rollup_top_by_group('r', at => '2024-01-02', weight => '1', counted => true);
+SELECT item, hits_from, hits_to FROM tbf_rollup_risers('r', at => '2024-01-02', at_least => 1);
+SELECT * FROM tbf_rollup_count('r', '[0,1)', '2024-01-02', '1');
+SELECT tbf_rollup_drop('r');
+DROP TYPE span CASCADE;
+
+-- The definition tells from when rows are open: with each hour of an ordinary refresh this is later.
+TRUNCATE log;
+SELECT tbf_rollup_create('r', 'log', 'x', 'at');
+CREATE PROCEDURE hours(first integer, last integer) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR h IN first .. last LOOP
+		INSERT INTO log SELECT '2024-01-01'::timestamptz + h * interval '1 hour' + i * interval '10 minutes', i FROM generate_series(1, 5) i;
+		COMMIT;
+		CALL tbf_rollup_refresh('r');
+	END LOOP;
+END $$;
+CALL hours(0, 9);
+SELECT open_from, (SELECT min(starts) FROM r WHERE NOT closed) AS open, counted_to FROM tbf_rollup;
+CALL hours(10, 12);
+SELECT open_from, (SELECT min(starts) FROM r WHERE NOT closed) AS open, counted_to FROM tbf_rollup;
+CALL tbf_rollup_refresh('r');
+SELECT open_from, (SELECT min(starts) FROM r WHERE NOT closed) AS open, counted_to FROM tbf_rollup;
+DROP PROCEDURE hours(integer, integer);
+SELECT tbf_rollup_drop('r');
+DROP TABLE log;

@@ -107,6 +107,12 @@ BEGIN
 		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'It is 0 or more, and less than the first tier is kept.';
 	END IF;
+	-- Comparisons take a month for thirty days, so a time whose fields differ in sign may be longer than any that a
+	-- timestamp can be moved by.
+	IF (SELECT bool_or(least(extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i)) < 0) FROM unnest(keep || lateness) i) THEN
+		RAISE EXCEPTION 'times of a roll-up cannot go back: keep is %, lateness %', keep, quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Give intervals without a negative field, such as 23 hours instead of 1 day -1 hours.';
+	END IF;
 	IF top NOT BETWEEN 1 AND 10000 THEN
 		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
 	END IF;
@@ -115,6 +121,11 @@ BEGIN
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
+	-- What an abbreviation means depends on timezone_abbreviations of a session.
+	IF EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
+		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
+	END IF;
 	IF half_life IS NOT NULL THEN
 		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
 	END IF;

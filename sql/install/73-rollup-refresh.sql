@@ -420,12 +420,11 @@ BEGIN
 
 	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits
 	-- that the source no longer has stay counted.
-	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, def.open_from;
+	EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
+	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, first;
 	IF lo IS NOT NULL THEN
 		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
-		-- A longer bucket that starts earlier may still be open.
-		EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
-		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, coalesce(first, lo);
+		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, first;
 		RETURN;
 	END IF;
 
@@ -480,7 +479,11 @@ BEGIN
 			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
 			RETURN;
 		END LOOP;
-		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = $2 WHERE r.rollup = $1 AND (counted_to >= $2) IS NOT TRUE', extension) USING rollup, goal;
+		-- If no row is open, none will be that starts before the bucket of the newest hit, unless it is counted late:
+		-- then open_from is set back.
+		EXECUTE bucket_start INTO target USING goal, def.tiers[1], def.zone;
+		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = greatest(open_from, $3)
+			WHERE r.rollup = $1 AND ((counted_to >= $2) IS NOT TRUE OR open_from < $3)', extension) USING rollup, goal, coalesce(first, target);
 	END IF;
 	EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = NULL, last_error_at = NULL WHERE r.rollup = $1 AND last_error IS NOT NULL', extension) USING rollup;
 	done := true;

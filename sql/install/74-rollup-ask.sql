@@ -6,7 +6,7 @@
 -- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1
 -- from from_time to before to_time, and 0 otherwise. If both are null, the hits up to asked_at count by a decay.
 -- weight: the decay, an expression of age and width, whose names are looked up in path, the search_path of the
--- caller; null: by the half-life of the roll-up. only_groups: the rows must have these values of the grouping
+-- caller; null: by the half-life of the roll-up. only_groups: the rows must have just these values of the grouping
 -- columns; null: all rows.
 CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
@@ -19,6 +19,7 @@ DECLARE
 	newer boolean[];
 	weights double precision[];
 	decay text;
+	wanted text;
 	asked text;
 	n integer;
 BEGIN
@@ -30,9 +31,11 @@ BEGIN
 	ELSIF from_time > to_time AND isfinite(from_time) AND isfinite(to_time) THEN
 		RAISE EXCEPTION 'the time from % to % is none', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'from_time must not be later than to_time.';
 	END IF;
+	-- @> would also find an array that has these elements and others.
+	SELECT coalesce(string_agg(format('AND groups -> %L = %L', key, value), ' '), '') INTO wanted FROM jsonb_each(only_groups);
 	IF from_time IS NOT NULL THEN
-		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %s
-			WHERE starts < $2 AND newest >= $1 AND oldest < $2 AND groups @> $3', rollup) USING from_time, to_time, coalesce(only_groups, '{}');
+		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %1$s
+			WHERE starts < $2 AND newest >= $1 AND oldest < $2 %2$s', rollup, wanted) USING from_time, to_time;
 		RETURN;
 	END IF;
 	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
@@ -44,8 +47,8 @@ BEGIN
 	-- last two. The largest may be at an age between them, so the expression has to return it for the width of the
 	-- row (docs/rollups.md).
 	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
-		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %s WHERE starts <= $1 AND oldest <= $1 AND groups @> $2) s', rollup)
-		INTO ids, newer, ages, widths USING asked_at, coalesce(only_groups, '{}');
+		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %1$s WHERE starts <= $1 AND oldest <= $1 %2$s) s', rollup, wanted)
+		INTO ids, newer, ages, widths USING asked_at;
 	IF weight IS NULL THEN
 		decay := CASE WHEN def.half_life IS NULL THEN '1' ELSE format('%s.decay_exponential(age, %L)', extension, def.half_life) END;
 	ELSE
@@ -102,18 +105,35 @@ CREATE AGGREGATE tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precisi
 );
 COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
 
+-- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
+-- written; the functions by which a type is read and printed are a superuser's. So if the type is not PostgreSQL's own,
+-- items become text, and text an item, by these functions. (A domain has none of its own: its CHECK is run.)
+-- expression: an SQL expression of an item, or of a text.
+CREATE FUNCTION tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
+		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
+$$;
+COMMENT ON FUNCTION tbf_rollup_item_text(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for the text of an item';
+CREATE FUNCTION tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT format(CASE WHEN t.typtype = 'd' THEN '%L::text::%I.%I' ELSE '%L::%I.%I' END, item, n.nspname, t.typname)
+		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace WHERE a.attrelid = rollup AND a.attname = 'hot'
+$$;
+COMMENT ON FUNCTION tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
+
 -- The k hottest items; each_group: of each group. counted: their bounds come from the filters, and not from the lists
 -- alone.
 CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	written text;
 BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
 	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
 	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
 	-- largest hits_to of all others, and the first 10 k by hits_to with the next one.
@@ -152,19 +172,19 @@ BEGIN
 			GROUP BY c.g, c.item
 		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
 		|| CASE WHEN each_group THEN $sql$, answer AS (
-			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
-				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
+			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
+				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
 		)$sql$ ELSE $sql$, numbered AS MATERIALIZED (
 			SELECT *, row_number() OVER () AS number FROM last
 		), first AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, item::text LIMIT $8) l
+			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, %6$s LIMIT $8) l
 		), answer AS (
 			SELECT f.*, (SELECT max(hits_to) FROM numbered WHERE number NOT IN (SELECT number FROM first)) AS left_out FROM first f
 		)$sql$ END
 		|| $sql$
-		SELECT groups, item::text, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
+		SELECT groups, %6$s, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
 		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
-			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END)
+			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END, written)
 		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
@@ -196,14 +216,14 @@ CREATE FUNCTION tbf_rollup_counted(path text, rollup regclass, item text, asked_
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	type text := (SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
-		WHERE a.attrelid = rollup AND a.attname = 'hot');
+	asked text;
 BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s.tbf_rollup_item_of($1, $2)', extension) INTO asked USING rollup, item;
 	EXECUTE format($sql$
-		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, $8::%3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
-		FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, $8::%3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, type)
-		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups, item;
+		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, %3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
+		FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, %3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, asked)
+		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
 	IF item IS NULL THEN
 		hits_from := NULL;
 		hits_to := NULL;
@@ -213,7 +233,7 @@ COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, 
 
 -- anycompatible takes a value of any type, and takes a literal or a parameter without a type for text.
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
 BEGIN
 	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
 	-- `weight` are looked up there. So every name here has its schema.
@@ -222,7 +242,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count(regclass, anycompatible, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. weight, groups: see tbf_rollup_top()';
 CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anycompatible, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
 BEGIN
 	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to
@@ -266,16 +286,18 @@ COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, json
 -- The items whose hits have risen most.
 CREATE FUNCTION tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	first timestamptz;
 	times double precision;
+	written text;
 BEGIN
 	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
 	-- The length of the time before, divided by that of recent; at least 1. If the roll-up begins within the time
 	-- before, only the part from there on counts.
@@ -297,10 +319,10 @@ BEGIN
 			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM then_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, recent c, %2$s.tbf_count(r.f, c.item) n
 			WHERE c.hits_to >= $7 GROUP BY c.number
 		)
-		SELECT r.item::text, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
-		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, r.item::text LIMIT $9$sql$, rollup, extension,
+		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
+		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, rollup, extension,
 			-- a filter with counters may count an item too high, and its list does not
-			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to')
+			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';

@@ -266,6 +266,8 @@ my %expected = (
 	'bf_desummarize_range(regclass,bigint,integer)' => ["SELECT bf_desummarize_range($index, 0, 1)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_summarize(regclass)' => ["CALL bf_summarize('app.words')", '42501', '42501', '42501', $keeper, '00000'],
 	# the types of columns, which everybody reads in the catalogue
+	'tbf_rollup_item_of(regclass,text)' => ["SELECT tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
+	'tbf_rollup_item_text(regclass,text)' => ["SELECT tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
 	'tbf_rollup_types(regclass,name[])' => ["SELECT tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
 	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
