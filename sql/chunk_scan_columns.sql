@@ -30,8 +30,8 @@ BEGIN
 		'SELECT o.d FROM other o WHERE EXISTS (SELECT FROM %s WHERE p.c = o.d)', 'SELECT o.d FROM other o WHERE d IN (SELECT p.a FROM %s)',
 		'SELECT (SELECT max(x.d) FROM other x WHERE x.b = p.c) FROM %s', 'SELECT (SELECT p FROM other x LIMIT 1) FROM %s',
 		'SELECT n FROM %s, LATERAL (SELECT p.c AS n OFFSET 0) l', 'SELECT n FROM %s, LATERAL (SELECT p AS n OFFSET 0) l',
-		'SELECT p FROM %1$s UNION ALL SELECT p FROM %1$s', 'SELECT to_jsonb(p) FROM %1$s UNION ALL SELECT NULL', 'SELECT (p).a FROM %1$s UNION ALL SELECT 1',
-		'SELECT a FROM %1$s UNION ALL SELECT b FROM %1$s', 'SELECT a FROM %1$s UNION ALL SELECT c FROM %1$s', 'SELECT p FROM (SELECT p FROM %1$s UNION ALL SELECT p FROM %1$s) s UNION ALL SELECT NULL']
+		'SELECT p FROM %1$s UNION ALL SELECT p FROM %1$s', 'SELECT to_jsonb(p) FROM %1$s UNION ALL SELECT NULL',
+		'SELECT a FROM %1$s UNION ALL SELECT b FROM %1$s', 'SELECT a FROM %1$s UNION ALL SELECT c FROM %1$s']
 	LOOP
 		plain := outcome(format(query, 'p'));
 		scan := outcome(format(query, 'chunk_scan(NULL::p, ''b'', 1) AS p'));
@@ -104,11 +104,12 @@ SELECT query, k.* FROM unnest(ARRAY[$$SELECT * FROM chunk_scan(NULL::p, 'b', 1)$
 	$$SELECT * FROM other JOIN chunk_scan(NULL::p, 'b', 1) p USING (b)$$, $$SELECT * FROM chunk_scan(NULL::p, 'b', 1) WITH ORDINALITY$$,
 	$$SELECT * FROM ROWS FROM (generate_series(1, 2), chunk_scan(NULL::p, 'b', 1))$$, $$SELECT row(p.*) FROM chunk_scan(NULL::p, 'b', 1) p$$,
 	$$SELECT * FROM (SELECT * FROM chunk_scan(NULL::p, 'b', 1) OFFSET 0) s$$, $$UPDATE other SET d = d FROM chunk_scan(NULL::p, 'b', 1) p RETURNING p.*$$,
-	$$SELECT * FROM chunk_scan(NULL::p, 'b', 1) UNION ALL SELECT * FROM chunk_scan(NULL::p, 'b', 2)$$,
-	$$SELECT a FROM chunk_scan(NULL::p, 'b', 1) UNION ALL SELECT c FROM chunk_scan(NULL::p, 'b', 2)$$,
 	$$SELECT * FROM chunk_scan(NULL::one, 'a', 1)$$, $$SELECT p FROM chunk_scan(NULL::p, 'b', 1) p$$, $$SELECT a, b, c FROM chunk_scan(NULL::p, 'b', 1)$$,
 	$$SELECT b, count(*) FROM chunk_scan(NULL::p, 'b', 1) GROUP BY b$$, $$SELECT other.*, p.a FROM other, chunk_scan(NULL::p, 'b', 1) p WHERE d = 1$$,
 	$$SELECT * FROM a_view$$, $$SELECT * FROM kept_body()$$, $$SELECT * FROM text_body()$$]) query, kept(query) k;
+-- as a member of a UNION ALL
+SELECT query ~ '\*' AS star, k.* FROM unnest(ARRAY[$$SELECT * FROM chunk_scan(NULL::p, 'b', 1) UNION ALL SELECT * FROM chunk_scan(NULL::p, 'b', 2)$$,
+	$$SELECT a, c FROM chunk_scan(NULL::p, 'b', 1) UNION ALL SELECT c, b FROM chunk_scan(NULL::p, 'b', 2)$$]) query, kept(query) k;
 
 -- PL/pgSQL parses its statements again
 CREATE FUNCTION in_plpgsql() RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -148,6 +148,18 @@ variables_of(Node *node, int level)
 }
 
 /*
+ * Returns the Vars in what the query takes from this relation as a member of a UNION ALL. PostgreSQL makes such a
+ * member a child of the UNION's relation, and then the query itself has Vars of the latter only.
+ */
+static List *
+variables_of_member(const PlannerInfo *root, Index relid)
+{
+	const AppendRelInfo *member = root->append_rel_array == NULL ? NULL : root->append_rel_array[relid];
+
+	return member == NULL ? NIL : variables_of((Node *) member->translated_vars, 0);
+}
+
+/*
  * Does the query itself use the whole row? The planner adds the whole row to the target list also if only the
  * executor may need it: to look again at this row when the row of another table was changed meanwhile. This does not
  * count, since the user sees nothing of it.
@@ -166,7 +178,7 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 		if (!entry->resjunk || entry->resname == NULL || strncmp(entry->resname, "wholerow", strlen("wholerow")) != 0)
 			query.targetList = lappend(query.targetList, entry);
 	}
-	foreach(cell, variables_of((Node *) &query, 0))
+	foreach(cell, list_concat(variables_of((Node *) &query, 0), variables_of_member(root, relid)))
 		if (lfirst_node(Var, cell)->varno == (int) relid && lfirst_node(Var, cell)->varattno == 0)
 			return true;
 	return false;
@@ -179,10 +191,12 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
 {
-	List	   *outputs = list_concat(variables_of((Node *) root->parse->targetList, 0),
-									variables_of((Node *) root->parse->returningList, 0));
+	List	   *outputs = variables_of_member(root, relid);
 	ListCell   *cell;
 
+	if (outputs == NIL)
+		outputs = list_concat(variables_of((Node *) root->parse->targetList, 0),
+							  variables_of((Node *) root->parse->returningList, 0));
 	foreach(cell, outputs)
 	{
 		const Var  *column = lfirst_node(Var, cell);
