@@ -220,8 +220,8 @@ want_tests() {
 	want binutils command -v readelf
 }
 
-# For the tests of jobs, if PostgreSQL is the distribution's. Nothing is installed for a PostgreSQL that the caller has
-# chosen.
+# For the tests of jobs, if PostgreSQL is the distribution's. For a PostgreSQL that the caller has chosen, scripts/test
+# calls this only with STREAMBLOOM_EXTRAS.
 want_cron() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0

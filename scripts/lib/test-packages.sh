@@ -174,11 +174,14 @@ workflow_runs() {
 		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
 }
 
+# left_out WHY: a test that cannot be run here. It has failed if its suite was asked for by name, as for a release.
+left_out() { if [[ -n ${STREAMBLOOM_SUITES:-} ]]; then not_ok "$@"; else skip "$@"; fi; }
+
 one_suite() {
 	local name=$1 build=$work/system/$1.build clean=$work/system/$1
 	mkdir -p "$work/system"
 	if ! run_logged "$work/system/$name.log" make_system "$build" "$name" 2>/dev/null; then
-		skip "$name: no system can be made of this machine's mirror"
+		left_out "$name: no system can be made of this machine's mirror"
 		indent 3 <"$work/system/$name.log"
 		return
 	fi
@@ -239,12 +242,12 @@ release_builds() {
 packages() {
 	local name
 	if ((EUID != 0)) || ! unshare --mount --pid --fork true 2>/dev/null; then
-		skip 'these tests need root, and leave to make namespaces'
+		left_out 'these tests need root, and leave to make namespaces'
 		return
 	fi
 	for name in mmdebstrap autopkgtest dpkg-source unzip git; do
 		if ! command -v "$name" >/dev/null; then
-			skip "there is no $name"
+			left_out "there is no $name"
 			return
 		fi
 	done
