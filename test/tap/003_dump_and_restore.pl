@@ -120,6 +120,7 @@ subtest 'before the dump every filter holds its items' => sub {
 my $pg_dump = StreambloomTap::client_program('pg_dump');
 my ($code, $dump, $err) = StreambloomTap::run_program('', $pg_dump, '-d', $old->name);
 my $dumped = $code == 0;
+ok($dumped || $err =~ /server version mismatch/, 'pg_dump dumps the database, or is of an older version') or diag($err);
 
 sub restored_answers_are_right
 {

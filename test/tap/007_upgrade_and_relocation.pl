@@ -75,7 +75,7 @@ sub uses
 		['+', "$s.tbf_count($s.tbf_agg(i, pg_catalog.now()) OPERATOR($s.+) $s.tbf_agg(i, pg_catalog.now()), 42) OPERATOR(pg_catalog.>=) 2", 't'],
 		['tbf_merge_agg', "(SELECT $s.tbf_merge_agg(f) IS NULL FROM (VALUES ($s.tbf_empty())) v(f))", 'f'],
 		['tbf_add', "$s.tbf_count($s.tbf_add($s.tbf_empty(), 1), 1) OPERATOR(pg_catalog.>=) 1", 't'],
-		['tbf_decay', "$s.tbf_decay($s.tbf_agg(i, pg_catalog.now())) OPERATOR($s.=) NULL IS NULL", 't'],
+		['tbf_decay', "$s.tbf_count($s.tbf_decay($s.tbf_agg(i, pg_catalog.now())), 42) OPERATOR(pg_catalog.>) 0.9", 't'],
 		['bloom_optimal_bits', "$s.bloom_optimal_bits(1000, 0.01)::int", '9585'],
 	);
 }

@@ -143,4 +143,10 @@ foreach my $row ($db->rows('SELECT log, name, what, round(said::numeric, 1), rou
 	ok($ratio <= $bound && $ratio >= $least, "$log, $name, $what: said $said, found $found, ratio $ratio");
 }
 
+# The logs have 18 columns, with those of the second sample of the blocks; the other tables have 8, of which 6 have
+# keys.
+my %number = map { $_->[0] => $_->[1] } $db->rows('SELECT what, count(*) FROM result GROUP BY what');
+cmp_ok($number{$_} // 0, '>=', 16, "many columns: $_") foreach 'bf bytes', 'B-tree bytes', 'pages absent', 'pages rare', 'pages frequent';
+cmp_ok($number{$_} // 0, '>=', 5, "many columns: $_") foreach 'GIN bytes', 'bf bytes of keys', 'pages of an absent key';
+
 done_testing();

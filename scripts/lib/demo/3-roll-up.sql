@@ -19,7 +19,8 @@ FROM (SELECT DISTINCT url FROM access_log) u, week ORDER BY hits DESC, url LIMIT
 
 -- Exact: the same hours, counted.
 SELECT demo.number(count(*)) AS pages,
-	demo.verdict(count(*) FILTER (WHERE counted < exact) = 0, format('pages of these days that the merged filter undercounts: %s of %s', count(*) FILTER (WHERE counted < exact), demo.number(count(*)))) AS verdict,
+	demo.verdict(count(*) > 0 AND count(*) FILTER (WHERE (counted >= exact) IS NOT TRUE) = 0,
+		format('pages of these days that the merged filter undercounts: %s of %s', count(*) FILTER (WHERE (counted >= exact) IS NOT TRUE), demo.number(count(*)))) AS verdict,
 	count(*) FILTER (WHERE counted > exact * 1.001 + 0.5) AS over
 FROM (SELECT url, count(*) AS exact FROM access_log, (SELECT max(hour) AS last FROM hourly) h WHERE at >= last - interval '7 days' GROUP BY url) e,
 	LATERAL (SELECT tbf_count(f, url) AS counted

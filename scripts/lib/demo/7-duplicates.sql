@@ -13,7 +13,7 @@ SELECT format(E'Of %s hits %s are repetitions. It missed %s of them (%s %%),\nan
 		demo.number(count(*)), demo.number(repeated), demo.number(missed), to_char(100.0 * missed / greatest(repeated, 1), 'FM990.00'),
 		demo.number(wrong), demo.number(count(*) - repeated), to_char(100.0 * wrong / greatest(count(*) - repeated, 1), 'FM990.00')) AS text,
 	demo.verdict(missed <= 0.5 * repeated, 'it has found at least half of the repetitions') AS verdict
-FROM (SELECT count(*) FILTER (WHERE n > 1) AS repeated, count(*) FILTER (WHERE n > 1 AND NOT seen) AS missed, count(*) FILTER (WHERE n = 1 AND seen) AS wrong
+FROM (SELECT count(*) FILTER (WHERE n > 1) AS repeated, count(*) FILTER (WHERE n > 1 AND seen IS NOT TRUE) AS missed, count(*) FILTER (WHERE n = 1 AND seen) AS wrong
 	FROM (SELECT seen, row_number() OVER (PARTITION BY host, url ORDER BY nr) AS n FROM marked) m) c, marked
 GROUP BY repeated, missed, wrong \gset
 \echo

@@ -401,6 +401,7 @@ sub compare
 		{
 			# Another session, perhaps a prepared transaction, has a lock, and the two plans do not lock the same
 			# partitions.
+			$self->count('comparisons left out');
 			$self->count("left out: $1");
 		}
 		else
