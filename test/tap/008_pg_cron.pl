@@ -201,7 +201,7 @@ subtest 'a run that was missed' => sub {
 
 my $rolled = <<'SQL';
 SELECT count(*), count(*) FILTER (WHERE h.f = a.f)
-FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, NULL) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
+FROM hits_by_hour h FULL JOIN (SELECT hour, tbf_agg(url, at, NULL) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
 SQL
 subtest 'roll-up by the hour' => sub {
 	is($db->sql('SELECT ' . runs('roll up', 'failed')), 0, 'no run failed');
@@ -209,10 +209,10 @@ subtest 'roll-up by the hour' => sub {
 	is($db->sql("SELECT count(*) FROM hits h JOIN all_hits a USING (url, at) WHERE at > now()"), 3600, 'the raw hits of other hours are all left');
 	my ($pairs, $below) = split /\|/, $db->sql(<<'SQL');
 SELECT count(*), count(*) FILTER (WHERE tbf_count(f, url) BETWEEN exact AND 1e300 IS NOT TRUE)
-FROM hourly JOIN (SELECT hour, url, count(*) AS exact FROM all_hits GROUP BY hour, url) a USING (hour)
+FROM hits_by_hour JOIN (SELECT hour, url, count(*) AS exact FROM all_hits GROUP BY hour, url) a USING (hour)
 SQL
 	ok($pairs > 3000 && $below == 0, 'no page counts less than the exact answer in any hour') or diag("$below of $pairs");
-	is($db->sql("SELECT count(*) > 100, count(*) FILTER (WHERE tbf_count(f, url) BETWEEN exact AND 1e300 IS NOT TRUE) FROM (SELECT tbf_merge_agg(f) AS f FROM hourly) m, " .
+	is($db->sql("SELECT count(*) > 100, count(*) FILTER (WHERE tbf_count(f, url) BETWEEN exact AND 1e300 IS NOT TRUE) FROM (SELECT tbf_merge_agg(f) AS f FROM hits_by_hour) m, " .
 			'(SELECT url, count(*) AS exact FROM all_hits WHERE hour < now() GROUP BY url) a'), 't|0', 'nor over all hours');
 	$db->sql("$roll_up; $roll_up");
 	is($db->sql($rolled), '6|6', 'running it twice more changes nothing');
