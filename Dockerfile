@@ -1,6 +1,6 @@
 # Dockerfile: PostgreSQL with streambloom, as a container.
 #
-#   docker build -t streambloom .                              # --build-arg PG_MAJOR=18 for another version, 15 to 18
+#   docker build -t streambloom .                              # --build-arg PG_MAJOR=18 for another version: 15, 17 or 18; 16 was not tried
 #   docker run -e POSTGRES_PASSWORD=... streambloom -c session_preload_libraries=streambloom
 #
 # This file was written but never run: the machine on which the project is developed cannot run containers. The commands in
