@@ -104,6 +104,14 @@ extern void chunk_skip_note_bf_index(void);
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
 /*
+ * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
+ * plan is parallel safe. Without partial paths, or with a path that is not parallel safe, the plan would not be. Then
+ * the outer query, which may be the larger one, could no longer be parallel. An outer query does not show which of its
+ * subqueries are in FROM. So if the outer query has a subquery anywhere else, all its subqueries count.
+ */
+extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
+
+/*
  * For a table with children: if the node is expected to be faster than a parallel plan, removes the partial paths of
  * the table, or, if the table stands in a join, gives its other paths lower costs.
  */

@@ -231,14 +231,8 @@ workers_are_demanded(const RelOptInfo *rel)
 #endif
 }
 
-/*
- * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
- * plan is parallel safe. Without partial paths the plan would not be. Then the outer query, which may be the larger
- * one, could no longer be parallel. An outer query does not show which of its subqueries are in FROM. So if the outer
- * query has a subquery anywhere else, all its subqueries count.
- */
-static bool
-may_be_in_expression(const PlannerInfo *root)
+bool
+chunk_skip_may_be_in_expression(const PlannerInfo *root)
 {
 	for (root = root->parent_root; root != NULL; root = root->parent_root)
 		if (root->parse->hasSubLinks)
@@ -299,7 +293,7 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 
 	if (!chunk_skip_preferred || !chunk_skip_is_expected() || rte->rtekind != RTE_RELATION || !rte->inh ||
 		rel->reloptkind != RELOPT_BASEREL || rel->baserestrictinfo == NIL || rel->partial_pathlist == NIL ||
-		root->append_rel_array == NULL || may_be_in_expression(root) || workers_are_demanded(rel))
+		root->append_rel_array == NULL || chunk_skip_may_be_in_expression(root) || workers_are_demanded(rel))
 		return;
 	serial = cheapest(rel->pathlist);
 	parallel = cheapest(rel->partial_pathlist) + parallel_setup_cost;

@@ -5,7 +5,8 @@
  * the outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
  * indexes can be asked about its keys, a join gets a second path with the lower cost. This path is not parallel safe,
  * because workers do not skip. The other paths are left as they are, and the planner decides. In the same way the inner
- * side of a nested loop gets a second path with the cost that is expected with ChunkSkip.
+ * side of a nested loop gets a second path with the cost that is expected with ChunkSkip. Tables whose rows the statement
+ * changes get no such paths, because the nodes are not put above them.
  */
 #include "chunks/join_skip.h"
 
@@ -57,8 +58,8 @@ typedef struct Expectation
 /*
  * Sets *expectation to what an index of this table is expected to do if it is asked about the keys of a join.
  * `clause` is the join's clause, with the table's side on the left and a parameter on the right. `keys` is the number
- * of keys. `rows` is how many rows of the table are expected to find a partner. Returns false if there is no such
- * index.
+ * of keys. `rows` is how many of all rows of the table are expected to have one of them. Returns false if there is no
+ * such index.
  */
 static bool
 expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
@@ -111,6 +112,65 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 
 /* ----------------------------------------------------------- a table with its children */
 
+/* Returns the number of all rows of a table with its children, whatever conditions the query has. */
+static double
+all_rows(PlannerInfo *root, const RelOptInfo *table)
+{
+	double		rows = 0;
+	ListCell   *cell;
+
+	if (!root->simple_rte_array[table->relid]->inh)
+		return table->tuples;
+	if (root->append_rel_array != NULL)
+		foreach(cell, chunk_skip_descendants(root, table->relid, true))
+			rows += lfirst_node(RelOptInfo, cell)->tuples;
+	return rows;
+}
+
+/*
+ * Returns the selectivity of conditions for `rows` rows, the number of all rows of the table. For a parent,
+ * table->tuples is only the number of rows that the planner expects to be read. Statistics that are relative to the
+ * number of all rows need that number, so table->tuples is changed for a moment. The planner must not remember the
+ * result, so the conditions must not be RestrictInfos.
+ */
+static double
+selectivity_for(PlannerInfo *root, RelOptInfo *table, List *conditions, int varno, SpecialJoinInfo *join, double rows)
+{
+	double		tuples = table->tuples;
+	double		result;
+
+	table->tuples = rows;
+	result = clauselist_selectivity(root, conditions, varno, join != NULL ? join->jointype : JOIN_INNER, join);
+	table->tuples = tuples;
+	return result;
+}
+
+/*
+ * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
+ * index is asked about the keys, not about the table's other conditions. So the rows that these leave, and the rows of
+ * the join, say too little.
+ */
+static double
+rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *clause, SpecialJoinInfo *join)
+{
+	RelOptInfo *outer = path->jpath.outerjoinpath->parent;
+	RelOptInfo *inner = path->jpath.innerjoinpath->parent;
+	const bool	each_row_once = join->jointype == JOIN_SEMI && path->jpath.jointype == JOIN_SEMI;
+	SpecialJoinInfo plain = {
+		.type = T_SpecialJoinInfo,
+		.min_lefthand = outer->relids,
+		.min_righthand = inner->relids,
+		.syn_lefthand = outer->relids,
+		.syn_righthand = inner->relids,
+		.jointype = JOIN_INNER
+	};
+	double		rows = all_rows(root, outer);
+	double		selectivity = selectivity_for(root, outer, list_make1(clause->clause), 0, each_row_once ? join : &plain,
+											  rows);
+
+	return Min(rows, rows * selectivity * (each_row_once ? 1 : path->jpath.innerjoinpath->rows));
+}
+
 /* Turns a clause on the columns of a table into one on the columns of its child. */
 static Node *
 clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo *table)
@@ -129,6 +189,7 @@ expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 	List	   *children;
 	int			step;
 	int			looked_at = 0;
+	const double all = all_rows(root, table);
 	Expectation sum = {0};
 	double		left = 0;
 	ListCell   *cell;
@@ -145,7 +206,7 @@ expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 		Expectation of_child = {.pages = child->pages, .left = 1};
 
 		(void) expect_of_table(root, child, clause_for_child(root, clause, child, table), keys,
-							   rows / list_length(children), &of_child);
+							   rows * child->tuples / Max(all, 1), &of_child);
 		left += of_child.left * of_child.pages;
 		sum.pages += of_child.pages;
 		sum.index_pages += of_child.index_pages;
@@ -226,6 +287,28 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 	return path->pathtarget != joinrel->reltarget;
 }
 
+/*
+ * May the query be a subquery of an expression that workers could evaluate, but for the path that would be added? That
+ * path is not parallel safe. It does no harm where a join like `path` would be run by workers of its own: then the
+ * subquery is not parallel safe either.
+ */
+static bool
+may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)
+{
+	ListCell   *cell;
+
+	if (!path->parallel_safe || !chunk_skip_may_be_in_expression(root))
+		return false;
+	foreach(cell, joinrel->partial_pathlist)
+	{
+		const Path *partial = lfirst(cell);
+
+		if (partial->total_cost + parallel_setup_cost + parallel_tuple_cost * path->rows < path->total_cost)
+			return false;
+	}
+	return true;
+}
+
 /* Returns the cheapest hash join with this outer relation that can become cheaper, or NULL. */
 static const HashPath *
 cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
@@ -283,10 +366,10 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 		previous_set_join_pathlist(root, joinrel, outer, inner, type, extra);
 	partition_scan_add_join_path(root, joinrel, outer, inner, type, extra);
 	if (!join_skip_enabled || !chunk_skip_preferred || !chunk_skip_is_noted() || outer->rtekind != RTE_RELATION ||
-		!IS_SIMPLE_REL(outer))
+		!IS_SIMPLE_REL(outer) || bms_overlap(outer->relids, root->all_result_relids))
 		return;
 	path = cheapest_hash_path(joinrel, outer);
-	if (path == NULL)
+	if (path == NULL || may_be_for_workers(root, joinrel, &path->jpath.path))
 		return;
 	keys = Max(path->jpath.innerjoinpath->rows, 1);
 	foreach(cell, path->path_hashclauses)
@@ -295,7 +378,9 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 		Node	   *clause = clause_with_parameter(hash_clause, hash_clause->outer_is_left);
 		Expectation expectation;
 
-		if (clause != NULL && expect_of_outer(root, outer, clause, keys, Max(joinrel->rows, 1), &expectation) &&
+		if (clause != NULL &&
+			expect_of_outer(root, outer, clause, keys, rows_with_partner(root, path, hash_clause, extra->sjinfo),
+							&expectation) &&
 			expectation.left < best.left)
 			best = expectation;
 	}
@@ -311,10 +396,11 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
  */
 #define PAGES_PER_QUESTION_AGAIN 2.5
 
-/* Can an index of the first child answer one of the path's join clauses? */
-static bool
-is_answered(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const ParamPathInfo *parameters)
+/* Returns those of the path's join clauses that an index of the first child can answer, without their RestrictInfos. */
+static List *
+answered_clauses(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const ParamPathInfo *parameters)
 {
+	List	   *answered = NIL;
 	ListCell   *cell;
 
 	foreach(cell, parameters->ppi_clauses)
@@ -329,9 +415,24 @@ is_answered(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const Param
 		clause = clause_with_parameter(of_join, is_left);
 		if (clause != NULL && expect_of_table(root, child, clause_for_child(root, clause, child, table), 1, 1,
 											  &ignored))
-			return true;
+			answered = lappend(answered, of_join->clause);
 	}
-	return false;
+	return answered;
+}
+
+/*
+ * Returns the share of the children that are expected to have a row which satisfies the path's join clauses, as far as
+ * indexes answer these. The table's other conditions leave fewer rows, but not fewer children.
+ */
+static double
+share_that_is_read(PlannerInfo *root, RelOptInfo *table, List *children, const ParamPathInfo *parameters)
+{
+	List	   *answered = answered_clauses(root, table, linitial(children), parameters);
+	double		rows = all_rows(root, table);
+
+	if (answered == NIL)
+		return 1;
+	return rows * selectivity_for(root, table, answered, table->relid, NULL, rows) / list_length(children);
 }
 
 void
@@ -342,7 +443,8 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 	ListCell   *cell;
 
 	if (!chunk_skip_preferred || !chunk_skip_is_expected() || rte->rtekind != RTE_RELATION || !rte->inh ||
-		rel->reloptkind != RELOPT_BASEREL || root->append_rel_array == NULL)
+		rel->reloptkind != RELOPT_BASEREL || root->append_rel_array == NULL ||
+		bms_overlap(rel->relids, root->all_result_relids) || chunk_skip_may_be_in_expression(root))
 		return;
 	foreach(cell, paths)
 	{
@@ -356,10 +458,10 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 		if (children == NIL)
 			children = chunk_skip_descendants(root, rel->relid, true);
 		questions = list_length(children) * PAGES_PER_QUESTION_AGAIN * seq_page_cost;
-		/* path->rows is not used here, because it has at least one row for each child */
-		share = path->param_info->ppi_rows / Max(list_length(children), 1);
-		if (list_length(children) < 2 || questions + share * path->total_cost >= path->total_cost ||
-			!is_answered(root, rel, linitial(children), path->param_info))
+		if (list_length(children) < 2 || questions >= path->total_cost)
+			continue;
+		share = share_that_is_read(root, rel, children, path->param_info);
+		if (questions + share * path->total_cost >= path->total_cost)
 			continue;
 		copy = makeNode(AppendPath);
 		*copy = *(const AppendPath *) path;
