@@ -151,6 +151,20 @@ SELECT calls('SELECT l.id, p.big FROM big l LEFT JOIN suspects p ON p.n = (SELEC
 SELECT calls('SELECT l.id FROM big l JOIN suspects s ON l.host = s.host AND s.n = (SELECT l.n + 0 * nextval(''calls''))');
 SELECT skips('WITH w AS MATERIALIZED (SELECT b FROM pairs) SELECT l.id, g.i, v.n FROM big l JOIN w ON l.n = w.b JOIN (VALUES (300), (8)) v(n) ON l.n = v.n'
 	' JOIN generate_series(1, 300) g(i) ON l.n = g.i JOIN (SELECT n, count(*) FROM suspects GROUP BY n LIMIT 10) a ON l.n = a.n JOIN suspects s ON l.host = s.host');
+-- PostgreSQL reads a row of the outer side first, and does not run the inner side if there is none
+SELECT calls('SELECT l.id FROM big l JOIN (SELECT host, nextval(''calls'') AS c FROM suspects OFFSET 0) s USING (host) WHERE l.n < 0');
+SELECT calls('SELECT l.id FROM big l JOIN (SELECT host FROM suspects WHERE n > (SELECT nextval(''calls'')) - 1000000 OFFSET 0) s USING (host) WHERE l.n < 0');
+SELECT calls('SELECT l.id FROM big l JOIN (SELECT host FROM suspects s WHERE n = (SELECT s.n + 0 * nextval(''calls'')) OFFSET 0) s USING (host) WHERE l.n < 0');
+SELECT calls('SELECT l.id FROM (SELECT nextval(''calls'')::text AS host, n AS id FROM suspects UNION ALL SELECT host, id FROM big) l JOIN (SELECT host FROM suspects WHERE n < 0 OFFSET 0) s USING (host)');
+SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects FOR UPDATE) s USING (host)');
+-- it runs the inner side first in a right join; and nobody notices that a query without side effects is run, or one that is run in any case
+SELECT calls('SELECT l.id FROM big l RIGHT JOIN (SELECT host, nextval(''calls'') AS c FROM suspects OFFSET 0) s USING (host)');
+SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects s WHERE n > (SELECT min(n) FROM suspects) OR n = (SELECT b + s.n FROM pairs LIMIT 1) OFFSET 0) s USING (host)');
+SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects TABLESAMPLE SYSTEM (100) WHERE ctid >= ''(0,0)'') s USING (host)');
+SELECT plan_of('WITH u AS (UPDATE suspects SET n = n + 1 RETURNING host) SELECT l.id FROM big l JOIN u USING (host)');
+-- a subquery with side effects that is evaluated once, for the first row
+SELECT calls('SELECT l.id FROM big l JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host WHERE l.id > (SELECT nextval(''calls'')) - 1000000');
+SELECT calls('SELECT l.id FROM big l JOIN pairs p ON l.n = p.b AND l.id > (SELECT nextval(''calls'')) - 1000000 + p.b JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host');
 RESET join_collapse_limit;
 
 -- a star: the scan is asked about the keys of several joins, unless an outer join in between adds rows
@@ -186,6 +200,11 @@ SELECT skips('SELECT o.n, (SELECT count(m.filler) FROM log l JOIN many m USING (
 SET work_mem = '4MB';
 SELECT plan_of('SELECT l.id FROM big l JOIN more m USING (host)', true);
 
+-- an inner side that costs more than the node can save: PostgreSQL would not run it if the outer side were empty
+CREATE INDEX big_id ON big (id);
+SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM more WHERE host LIKE ''%99'') m USING (host) WHERE l.id BETWEEN 5000 AND 5500');
+SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) WHERE l.id BETWEEN 5000 AND 5500');
+DROP INDEX big_id;
 -- the keys of a join are there before the first row of its outer side is wanted: of the upper one in a star, whose table is expensive to make, and
 -- in a rescan after one without rows
 CREATE TABLE everywhere AS SELECT 'h' || i AS host FROM generate_series(0, 499) i;

@@ -118,6 +118,35 @@ finished_make_node(FinishedStatement *finished, Plan *below)
 	return node;
 }
 
+/* --------------------------------------------------------------------- initPlans */
+
+/* Appends the SubPlans of all initPlans in a tree of plans to a list. */
+static bool
+find_init_plans(Plan *plan, void *list)
+{
+	*(List **) list = list_concat(*(List **) list, plan->initPlan);
+	return finished_visit_below(plan, find_init_plans, list);
+}
+
+const SubPlan *
+finished_init_plan(FinishedStatement *finished, int parameter)
+{
+	ListCell   *cell;
+
+	if (!finished->has_init_plans)
+	{
+		(void) find_init_plans(finished->statement->planTree, &finished->init_plans);
+		foreach(cell, finished->statement->subplans)
+			if (lfirst(cell) != NULL)
+				(void) find_init_plans(lfirst(cell), &finished->init_plans);
+		finished->has_init_plans = true;
+	}
+	foreach(cell, finished->init_plans)
+		if (list_member_int(lfirst_node(SubPlan, cell)->setParam, parameter))
+			return lfirst_node(SubPlan, cell);
+	return NULL;
+}
+
 /* -------------------------------------------------------------- clauses of scans */
 
 List *

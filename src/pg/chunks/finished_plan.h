@@ -20,6 +20,8 @@ typedef struct FinishedStatement
 	List	   *guarded;		/* the OIDs of the tables whose rows may be hidden from the user (README.md) */
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
 	Bitmapset  *by_leader;		/* plan_ids of those sub-plans met so far that the leader alone runs */
+	List	   *init_plans;		/* the SubPlans of all initPlans; see finished_init_plan() */
+	bool		has_init_plans; /* `init_plans` is set */
 } FinishedStatement;
 
 /*
@@ -39,6 +41,9 @@ extern CustomScan *finished_make_node(FinishedStatement *finished, Plan *below);
  * true if visit() did.
  */
 extern bool finished_visit_below(const Plan *plan, bool (*visit) (Plan *below, void *argument), void *argument);
+
+/* Returns the SubPlan of the initPlan that sets this parameter; NULL if none does. */
+extern const SubPlan *finished_init_plan(FinishedStatement *finished, int parameter);
 
 /* Returns clauses that all rows of a sequential scan, an index scan or a bitmap scan satisfy. */
 extern List *finished_clauses_of_scan(const Scan *scan);

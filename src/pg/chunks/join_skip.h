@@ -94,6 +94,19 @@ extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, cons
 /* Does a hash join of this type drop all outer rows without a partner? */
 extern bool join_skip_drops_outer_rows(JoinType type);
 
+/*
+ * Would PostgreSQL read a row of the outer side of a hash join first, and not run the inner side at all if there is
+ * none? `startup` is the startup cost of the outer side, `inner` the total cost of the inner side. With the nodes the
+ * inner side is always run first.
+ */
+extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner);
+
+/*
+ * Is an outer side with this total cost too cheap for nodes, which make PostgreSQL run the inner side first? They save a
+ * part of the one cost. If the outer side is empty, they add all of the other.
+ */
+extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
+
 /* Puts the nodes into a plan that the leader alone runs. REQUIRES: ChunkSkip is in it already. */
 extern void join_skip_add_nodes(Plan *plan, FinishedStatement *finished);
 

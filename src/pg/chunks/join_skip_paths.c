@@ -309,6 +309,16 @@ may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Pat
 	return true;
 }
 
+static bool
+may_run_inner_first(const HashPath *path)
+{
+	const Path *outer = path->jpath.outerjoinpath;
+	const Path *inner = path->jpath.innerjoinpath;
+
+	return !join_skip_outer_may_go_first(path->jpath.jointype, outer->startup_cost, inner->total_cost) ||
+		!join_skip_is_outer_too_cheap(outer->total_cost, inner->total_cost);
+}
+
 /* Returns the cheapest hash join with this outer relation that can become cheaper, or NULL. */
 static const HashPath *
 cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
@@ -324,6 +334,7 @@ cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
 			!path->jpath.path.parallel_aware &&
 			path->jpath.path.param_info == NULL && join_skip_drops_outer_rows(path->jpath.jointype) &&
 			path->jpath.innerjoinpath->rows <= JOIN_MOST_KEYS && is_sequential(path->jpath.outerjoinpath) &&
+			may_run_inner_first(path) &&
 			(cheapest == NULL || path->jpath.path.total_cost < cheapest->jpath.path.total_cost))
 			cheapest = path;
 	}

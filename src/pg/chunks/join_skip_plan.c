@@ -34,6 +34,12 @@
 
 bool		join_skip_enabled = true;
 
+/*
+ * If PostgreSQL might read the outer side of a join first, the nodes are put there only if the outer side costs at least
+ * this share of the inner side.
+ */
+#define LEAST_SHARE_OF_INNER (1.0 / 4)
+
 /* A join whose keys are collected. */
 typedef struct Source
 {
@@ -56,6 +62,225 @@ typedef struct HashKey
 	const OpExpr *clause;		/* outer expression = inner expression */
 	Node	   *inner;			/* the inner expression, over the input of Hash */
 } HashKey;
+
+/* ------------------------------------------------------------------ side effects */
+
+/* A walk through plans, and through the CTEs and sub-plans that they evaluate. */
+typedef struct PlanWalk
+{
+	FinishedStatement *finished;
+	Bitmapset  *visited;		/* plan_ids of the CTEs and sub-plans that were visited */
+} PlanWalk;
+
+static bool visit_whole_plan(Plan *plan, void *argument);
+
+/* Goes on with a CTE or a sub-plan. It is visited once: if it had side effects, the walk would have ended there. */
+static bool
+visit_sub_plan(int plan_id, PlanWalk *walk)
+{
+	Plan	   *plan = list_nth(walk->finished->statement->subplans, plan_id - 1);
+
+	if (plan == NULL || bms_is_member(plan_id, walk->visited))
+		return false;
+	walk->visited = bms_add_member(walk->visited, plan_id);
+	return visit_whole_plan(plan, walk);
+}
+
+/* Goes on with the sub-plans of an expression, and with the initPlans whose results are among its parameters. */
+static bool
+visit_sub_plans(Node *node, PlanWalk *walk)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) && visit_sub_plan(((SubPlan *) node)->plan_id, walk))
+		return true;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		const SubPlan *init_plan = finished_init_plan(walk->finished, ((Param *) node)->paramid);
+
+		if (init_plan != NULL && visit_sub_plan(init_plan->plan_id, walk))
+			return true;
+	}
+	return expression_tree_walker(node, visit_sub_plans, walk);
+}
+
+static bool
+has_side_effects(Node *expression, PlanWalk *walk)
+{
+	return contain_volatile_functions(expression) || visit_sub_plans(expression, walk);
+}
+
+/* Returns the expressions of a plan node, as a list of lists. */
+static Node *
+expressions_of(const Plan *plan)
+{
+	const void *more = NULL;
+	const void *still_more = NULL;
+
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+			more = ((const IndexScan *) plan)->indexqualorig;
+			still_more = ((const IndexScan *) plan)->indexorderbyorig;
+			break;
+		case T_IndexOnlyScan:
+			more = ((const IndexOnlyScan *) plan)->indexqual;
+			still_more = ((const IndexOnlyScan *) plan)->indexorderby;
+			break;
+		case T_BitmapIndexScan:
+			more = ((const BitmapIndexScan *) plan)->indexqualorig;
+			break;
+		case T_BitmapHeapScan:
+			more = ((const BitmapHeapScan *) plan)->bitmapqualorig;
+			break;
+		case T_SampleScan:
+			more = ((const SampleScan *) plan)->tablesample;
+			break;
+		case T_TidScan:
+			more = ((const TidScan *) plan)->tidquals;
+			break;
+		case T_TidRangeScan:
+			more = ((const TidRangeScan *) plan)->tidrangequals;
+			break;
+		case T_FunctionScan:
+			more = ((const FunctionScan *) plan)->functions;
+			break;
+		case T_TableFuncScan:
+			more = ((const TableFuncScan *) plan)->tablefunc;
+			break;
+		case T_ValuesScan:
+			more = ((const ValuesScan *) plan)->values_lists;
+			break;
+		case T_ForeignScan:
+			more = ((const ForeignScan *) plan)->fdw_exprs;
+			still_more = ((const ForeignScan *) plan)->fdw_recheck_quals;
+			break;
+		case T_CustomScan:
+			more = ((const CustomScan *) plan)->custom_exprs;
+			break;
+		case T_Result:
+			more = ((const Result *) plan)->resconstantqual;
+			break;
+		case T_Limit:
+			more = ((const Limit *) plan)->limitOffset;
+			still_more = ((const Limit *) plan)->limitCount;
+			break;
+		case T_WindowAgg:
+			more = ((const WindowAgg *) plan)->startOffset;
+			still_more = ((const WindowAgg *) plan)->endOffset;
+			break;
+		case T_NestLoop:
+			more = ((const Join *) plan)->joinqual;
+			break;
+		case T_HashJoin:
+			more = ((const Join *) plan)->joinqual;
+			still_more = ((const HashJoin *) plan)->hashclauses;
+			break;
+		case T_MergeJoin:
+			more = ((const Join *) plan)->joinqual;
+			still_more = ((const MergeJoin *) plan)->mergeclauses;
+			break;
+		default:
+			break;
+	}
+	return (Node *) list_make4(plan->targetlist, plan->qual, (void *) more, (void *) still_more);
+}
+
+/*
+ * Would it be noticed if this plan were run less often or more often, or not to its end? It would if it has volatile
+ * functions, or locks rows. Returns true for all plan nodes that are not named here.
+ */
+static bool
+visit_whole_plan(Plan *plan, void *argument)
+{
+	PlanWalk   *walk = argument;
+	ListCell   *cell;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_BitmapIndexScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_FunctionScan:
+		case T_TableFuncScan:
+		case T_ValuesScan:
+		case T_NamedTuplestoreScan:
+		case T_WorkTableScan:
+		case T_ForeignScan:
+		case T_CustomScan:
+		case T_SubqueryScan:
+		case T_Result:
+		case T_ProjectSet:
+		case T_Append:
+		case T_MergeAppend:
+		case T_RecursiveUnion:
+		case T_Gather:
+		case T_GatherMerge:
+		case T_Material:
+		case T_Memoize:
+		case T_Hash:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Unique:
+		case T_Group:
+		case T_Agg:
+		case T_WindowAgg:
+		case T_SetOp:
+		case T_Limit:
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_MergeJoin:
+			break;
+		case T_CteScan:
+			if (visit_sub_plan(((const CteScan *) plan)->ctePlanId, walk))
+				return true;
+			break;
+		case T_ModifyTable:
+			/* It is the top of a CTE, which is always run, and to its end. */
+			return false;
+		default:
+			return true;
+	}
+	foreach(cell, plan->initPlan)
+		if (visit_sub_plan(lfirst_node(SubPlan, cell)->plan_id, walk))
+			return true;
+	return has_side_effects(expressions_of(plan), walk) || finished_visit_below(plan, visit_whole_plan, walk);
+}
+
+static bool
+whole_plan_may_be_noticed(Plan *plan, FinishedStatement *finished)
+{
+	PlanWalk	walk = {.finished = finished};
+
+	return visit_whole_plan(plan, &walk);
+}
+
+/*
+ * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)? Sub-plans
+ * are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated once, for the
+ * first row.
+ */
+static bool
+is_noticed(Node *expression, FinishedStatement *finished)
+{
+	PlanWalk	walk = {.finished = finished};
+
+	return contain_subplans(expression) || has_side_effects(expression, &walk);
+}
+
+/* Would it be noticed if this plan node saw fewer rows (2)? */
+static bool
+may_be_noticed(const Plan *plan, FinishedStatement *finished)
+{
+	return is_noticed(expressions_of(plan), finished);
+}
 
 /* ---------------------------------------------------------------- following a column down */
 
@@ -93,167 +318,18 @@ replace_columns(Node *node, Replacement *replacement)
 	return expression_tree_mutator(node, replace_columns, replacement);
 }
 
-/* Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)? */
-static bool
-is_noticed(const void *expression)
-{
-	return contain_volatile_functions((Node *) expression) || contain_subplans((Node *) expression);
-}
-
 /*
  * Takes an expression over the result of a plan node, and returns it over the node's input: each column is replaced
  * by what the node's target list has for it. Returns NULL if the expression has a column of another input, or if the
  * result is volatile or has a sub-plan (2).
  */
 static Node *
-seen_through(Node *expression, List *targets, int varno)
+seen_through(Node *expression, List *targets, int varno, FinishedStatement *finished)
 {
 	Replacement replacement = {.targets = targets, .varno = varno};
 	Node	   *result = replace_columns(expression, &replacement);
 
-	return replacement.failed || is_noticed(result) ? NULL : result;
-}
-
-/* Would it be noticed if this plan node saw fewer rows (2)? It would if it has volatile functions or sub-plans. */
-static bool
-may_be_noticed(const Plan *plan)
-{
-	const void *more = NULL;
-	const void *still_more = NULL;
-
-	switch (nodeTag(plan))
-	{
-		case T_IndexScan:
-			more = ((const IndexScan *) plan)->indexqualorig;
-			still_more = ((const IndexScan *) plan)->indexorderbyorig;
-			break;
-		case T_IndexOnlyScan:
-			more = ((const IndexOnlyScan *) plan)->indexqual;
-			still_more = ((const IndexOnlyScan *) plan)->indexorderby;
-			break;
-		case T_BitmapIndexScan:
-			more = ((const BitmapIndexScan *) plan)->indexqualorig;
-			break;
-		case T_BitmapHeapScan:
-			more = ((const BitmapHeapScan *) plan)->bitmapqualorig;
-			break;
-		case T_FunctionScan:
-			more = ((const FunctionScan *) plan)->functions;
-			break;
-		case T_ValuesScan:
-			more = ((const ValuesScan *) plan)->values_lists;
-			break;
-		case T_CustomScan:
-			more = ((const CustomScan *) plan)->custom_exprs;
-			break;
-		case T_Result:
-			more = ((const Result *) plan)->resconstantqual;
-			break;
-		case T_Limit:
-			more = ((const Limit *) plan)->limitOffset;
-			still_more = ((const Limit *) plan)->limitCount;
-			break;
-		case T_WindowAgg:
-			more = ((const WindowAgg *) plan)->startOffset;
-			still_more = ((const WindowAgg *) plan)->endOffset;
-			break;
-		case T_NestLoop:
-			more = ((const Join *) plan)->joinqual;
-			break;
-		case T_HashJoin:
-			more = ((const Join *) plan)->joinqual;
-			still_more = ((const HashJoin *) plan)->hashclauses;
-			break;
-		case T_MergeJoin:
-			more = ((const Join *) plan)->joinqual;
-			still_more = ((const MergeJoin *) plan)->mergeclauses;
-			break;
-		default:
-			break;
-	}
-	return is_noticed(plan->targetlist) || is_noticed(plan->qual) || is_noticed(more) || is_noticed(still_more);
-}
-
-/* A walk through a plan and the CTEs that it reads. */
-typedef struct PlanWalk
-{
-	const PlannedStmt *statement;
-	Bitmapset  *ctes;			/* numbers of the CTEs that were visited */
-} PlanWalk;
-
-/*
- * Would it be noticed if this plan were run less often, or not to its end? This happens to the inner side of a join
- * that gets fewer outer rows (2). Returns true for all plan nodes that are not named here. A CTE is visited once: if it
- * might be noticed, the walk has ended there.
- */
-static bool
-visit_whole_plan(Plan *plan, void *argument)
-{
-	PlanWalk   *walk = argument;
-
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_BitmapIndexScan:
-		case T_BitmapAnd:
-		case T_BitmapOr:
-		case T_FunctionScan:
-		case T_ValuesScan:
-		case T_WorkTableScan:
-		case T_SubqueryScan:
-		case T_Result:
-		case T_Append:
-		case T_MergeAppend:
-		case T_RecursiveUnion:
-		case T_Material:
-		case T_Memoize:
-		case T_Hash:
-		case T_Sort:
-		case T_IncrementalSort:
-		case T_Unique:
-		case T_Group:
-		case T_Agg:
-		case T_WindowAgg:
-		case T_SetOp:
-		case T_Limit:
-		case T_NestLoop:
-		case T_HashJoin:
-		case T_MergeJoin:
-			break;
-		case T_CteScan:
-		{
-			const int	cte = ((const CteScan *) plan)->ctePlanId;
-
-			if (bms_is_member(cte, walk->ctes))
-				break;
-			walk->ctes = bms_add_member(walk->ctes, cte);
-			if (visit_whole_plan(list_nth(walk->statement->subplans, cte - 1), walk))
-				return true;
-			break;
-		}
-		case T_CustomScan:
-			if (((const CustomScan *) plan)->methods != &join_keys_scan_methods &&
-				((const CustomScan *) plan)->methods != &join_skip_scan_methods &&
-				((const CustomScan *) plan)->methods != &chunk_skip_scan_methods &&
-				((const CustomScan *) plan)->methods != &partition_scan_methods)
-				return true;
-			break;
-		default:
-			return true;
-	}
-	return plan->initPlan != NIL || may_be_noticed(plan) ||
-		finished_visit_below(plan, visit_whole_plan, walk);
-}
-
-static bool
-whole_plan_may_be_noticed(Plan *plan, const PlannedStmt *statement)
-{
-	PlanWalk	walk = {.statement = statement};
-
-	return visit_whole_plan(plan, &walk);
+	return replacement.failed || is_noticed(result, finished) ? NULL : result;
 }
 
 /* Does the join return an outer row only with its own values, and never something else in its place (2)? */
@@ -434,9 +510,9 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 
 	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || rte->tablesample != NULL ||
 		scan->plan.parallel_aware || sb_is_result_relation(finished->statement, scan->scanrelid) ||
-			may_be_noticed(&scan->plan))
+			may_be_noticed(&scan->plan, finished))
 		return false;
-	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR);
+	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR, finished);
 	if (outer == NULL || !find_answer(key, scan, outer, &answer))
 		return false;
 	set = number_of_set(key, answer.type, answer.collation, false);
@@ -464,8 +540,9 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 static bool
 give_keys(CustomScan *node, Node *expression, const HashKey *key)
 {
-	Node	   *column = may_be_noticed(&node->scan.plan) ? NULL :
-		seen_through(expression, node->scan.plan.targetlist, OUTER_VAR);
+	FinishedStatement *finished = key->source->finished;
+	Node	   *column = may_be_noticed(&node->scan.plan, finished) ? NULL :
+		seen_through(expression, node->scan.plan.targetlist, OUTER_VAR, finished);
 
 	if (column == NULL || !partition_scan_waits_for(node, column, key->clause))
 		return false;
@@ -494,6 +571,7 @@ follow_children(List *children, Node *expression, const HashKey *key)
 static bool
 follow(Plan **place, Node *expression, const HashKey *key)
 {
+	FinishedStatement *finished = key->source->finished;
 	Plan	   *plan = *place;
 	Node	   *below;
 
@@ -518,27 +596,26 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		default:
 			break;
 	}
-	if (plan->parallel_aware || may_be_noticed(plan))
+	if (plan->parallel_aware || may_be_noticed(plan, finished))
 		return false;
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 			if (below == NULL || ((Append *) plan)->nasyncplans > 0 ||
 				!follow_children(((Append *) plan)->appendplans, below, key))
 				return false;
-			key->source->no_partition_scan = partition_scan_refusals(key->source->finished->statement,
-																	 ((Append *) plan)->apprelids);
+			key->source->no_partition_scan = partition_scan_refusals(finished->statement, ((Append *) plan)->apprelids);
 			return true;
 		case T_MergeAppend:
-			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 			return below != NULL && follow_children(((MergeAppend *) plan)->mergeplans, below, key);
 		case T_SubqueryScan:
 			{
 				SubqueryScan *scan = (SubqueryScan *) plan;
 
 				/* In its target list the columns of the subquery have the scan's number, like those of a table. */
-				below = seen_through(expression, plan->targetlist, OUTER_VAR);
+				below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 				if (below == NULL)
 					return false;
 				ChangeVarNodes(below, scan->scan.scanrelid, OUTER_VAR, 0);
@@ -548,9 +625,9 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		case T_MergeJoin:
 		case T_NestLoop:
 			if (!keeps_outer_rows(((Join *) plan)->jointype) ||
-				whole_plan_may_be_noticed(innerPlan(plan), key->source->finished->statement))
+				whole_plan_may_be_noticed(innerPlan(plan), finished))
 				return false;
-			below = seen_through(expression, plan->targetlist, OUTER_VAR);
+			below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 			return below != NULL && follow(&plan->lefttree, below, key);
 		default:
 			return false;
@@ -561,7 +638,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 
 /* Can the keys of this join be collected? */
 static bool
-is_source(const HashJoin *join)
+is_source(const HashJoin *join, FinishedStatement *finished)
 {
 	const Plan *hash = innerPlan(join);
 	ListCell   *cell;
@@ -571,9 +648,55 @@ is_source(const HashJoin *join)
 		return false;
 	/* PostgreSQL evaluates the outer expressions of all clauses for each outer row (2). */
 	foreach(cell, join->hashclauses)
-		if (is_noticed(linitial(lfirst_node(OpExpr, cell)->args)))
+		if (is_noticed(linitial(lfirst_node(OpExpr, cell)->args), finished))
 			return false;
 	return true;
+}
+
+/* Does this plan, or one on its outer side, wait for keys of a join? */
+static bool
+waits_for_keys(const Plan *plan)
+{
+	for (; plan != NULL; plan = IsA(plan, SubqueryScan) ? ((const SubqueryScan *) plan)->subplan : outerPlan(plan))
+		if (IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == &partition_scan_methods)
+			return partition_scan_lacks_keys((const CustomScan *) plan);
+	return false;
+}
+
+bool
+join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner)
+{
+#if PG_VERSION_NUM >= 160000
+	if (type == JOIN_RIGHT_ANTI)
+		return false;
+#endif
+	return type != JOIN_RIGHT && startup < inner;
+}
+
+bool
+join_skip_is_outer_too_cheap(Cost outer, Cost inner)
+{
+	return outer < inner * LEAST_SHARE_OF_INNER;
+}
+
+/*
+ * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
+ * first, it would not run the inner side if there were no row. And if the inner side were empty, it would have asked
+ * for this one row. Neither must be noticed, or cost much. (For a PartitionScan that waits for keys the planner has
+ * compared the costs, and expects it to be cheap because of the keys.)
+ */
+static bool
+may_run_inner_first(HashJoin *join, FinishedStatement *finished)
+{
+	const Plan *outer = outerPlan(join);
+	const Plan *hash = innerPlan(join);
+
+	if (!join_skip_outer_may_go_first(join->join.jointype, outer->startup_cost, hash->total_cost))
+		return true;
+	if (join_skip_is_outer_too_cheap(outer->total_cost, hash->total_cost) && !waits_for_keys(outer))
+		return false;
+	return !whole_plan_may_be_noticed(innerPlan(join), finished) &&
+		!whole_plan_may_be_noticed(outerPlan(join), finished);
 }
 
 /* Puts JoinKeys below a Hash. */
@@ -614,13 +737,13 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	ListCell   *clause;
 	ListCell   *inner;
 
-	if (!is_source(join))
+	if (!is_source(join, finished) || !may_run_inner_first(join, finished))
 		return;
 	forboth(clause, join->hashclauses, inner, hash->hashkeys)
 	{
 		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
 
-		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) && !is_noticed(key.inner))
+		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) && !is_noticed(key.inner, finished))
 			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
 	}
 	if (source.parameter < 0)
