@@ -102,8 +102,8 @@ extern bool join_skip_drops_outer_rows(JoinType type);
 extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner);
 
 /*
- * Is an outer side with this total cost too cheap for nodes, which make PostgreSQL run the inner side first? They save a
- * part of the one cost. If the outer side is empty, they add all of the other.
+ * Is an outer side with this total cost too cheap for the nodes, which make PostgreSQL run the inner side first? They
+ * save a part of the outer side's cost. If the outer side is empty, they add all of the inner side's.
  */
 extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
 

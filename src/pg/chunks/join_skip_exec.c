@@ -35,6 +35,7 @@ typedef struct KeyQuestion
 	Oid			index;
 	AttrNumber	column;			/* of the index */
 	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
+	uint64		decided_by;		/* the collection of the keys by which it was decided last; 0: there were none */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
@@ -57,7 +58,9 @@ typedef struct JoinSkipState
 	bool		decided;
 	bool		reads_nothing;
 	bool		reads_spans;
-	BfSpans		spans;			/* the spans that are left */
+	BfSpans		spans;			/* the spans that are left; kept for the next scan */
+	BlockNumber pages_decided;	/* the pages of the table when `spans` was made */
+	int			looked_at;		/* how many questions `spans` depends on; 0: it was not made */
 	uint32		next;			/* the number of the span that is begun next */
 	bool		limited;		/* the scan below was limited, and still begins where its last span did */
 	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
@@ -187,39 +190,47 @@ cut_off(BfSpans *spans, BlockNumber pages)
 	}
 }
 
-/* Decides what the scan that begins reads. */
-static void
-decide(JoinSkipState *state)
+/* Returns the collection of the keys that a question can be answered for; 0 if there are none. */
+static uint64
+usable_collection(const JoinSkipState *state, const KeyQuestion *question)
 {
-	EState	   *estate = state->css.ss.ps.state;
-	Relation	heap = scan_below(state)->ss_currentRelation;
-	BlockNumber pages = RelationGetNumberOfBlocks(heap);	/* taken after the snapshot */
-	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+	const JoinKeys *keys = keys_of(state, question);
 
-	state->decided = true;
-	state->reads_nothing = state->reads_spans = false;
+	return keys != NULL && keys->complete && !keys->sets[question->set].given_up ? keys->collection : 0;
+}
+
+/* Are the keys and the pages those for which the spans were made? */
+static bool
+is_as_before(const JoinSkipState *state, BlockNumber pages)
+{
+	if (state->looked_at == 0 || pages != state->pages_decided)
+		return false;
+	for (int i = 0; i < state->looked_at; i++)
+		if (state->questions[i].decided_by != usable_collection(state, &state->questions[i]))
+			return false;
+	return true;
+}
+
+/* Finds the spans of a table with this number of pages that are left. */
+static void
+find_spans(JoinSkipState *state, BlockNumber pages)
+{
 	state->spans.count = state->spans.pages = 0;
+	state->pages_decided = pages;
+	state->looked_at = 0;
 	if (pages > 0)
 		bf_index_add_span(&state->spans, 0, pages);
-	else
-		PredicateLockRelation(heap, estate->es_snapshot);	/* no index is asked, and no scan begins */
-	for (int i = 0; i < state->count && state->spans.count > 0; i++)
+	while (state->looked_at < state->count && state->spans.count > 0)
 	{
-		KeyQuestion *question = &state->questions[i];
+		KeyQuestion *question = &state->questions[state->looked_at++];
 		JoinKeys   *keys = keys_of(state, question);
-		JoinKeySet *set;
 
 		question->tested = NULL;
-		if (keys == NULL)
+		question->decided_by = usable_collection(state, question);
+		if (question->decided_by == 0)
 			continue;
-		set = &keys->sets[question->set];
-		if (!keys->complete || set->given_up)
-		{
-			set->use.missing++;
-			continue;
-		}
 		/* Without a key the join returns no outer row. */
-		if (set->count == 0)
+		if (keys->sets[question->set].count == 0)
 		{
 			state->spans.count = state->spans.pages = 0;
 			break;
@@ -229,22 +240,61 @@ decide(JoinSkipState *state)
 		if (!question->answered)
 			continue;
 		intersect(&state->spans, &question->spans);
-		question->tested = set;
+		question->tested = &keys->sets[question->set];
 	}
 	cut_off(&state->spans, pages);
+}
+
+/* Decides what the scan that begins reads. */
+static void
+decide(JoinSkipState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	Relation	heap = scan_below(state)->ss_currentRelation;
+	BlockNumber pages = RelationGetNumberOfBlocks(heap);	/* taken after the snapshot */
+	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	if (pages == 0)
+		PredicateLockRelation(heap, estate->es_snapshot);	/* no index is asked, and no scan begins */
+	if (!is_as_before(state, pages))
+		find_spans(state, pages);
+	for (int i = 0; i < state->looked_at; i++)
+	{
+		const KeyQuestion *question = &state->questions[i];
+		JoinKeys   *keys = keys_of(state, question);
+
+		if (keys != NULL && question->decided_by == 0)
+			keys->sets[question->set].use.missing++;
+	}
 	MemoryContextSwitchTo(caller);
 
+	state->decided = true;
 	state->pages += pages;
-	if (state->spans.count == 0)
-		state->reads_nothing = true;
-	else
-		state->reads_spans = IsA(scan_below(state), SeqScanState) && heap->rd_tableam == GetHeapamTableAmRoutine() &&
-			state->spans.pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS;
+	state->reads_nothing = state->spans.count == 0;
+	state->reads_spans = !state->reads_nothing && IsA(scan_below(state), SeqScanState) &&
+		heap->rd_tableam == GetHeapamTableAmRoutine() &&
+		state->spans.pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS;
 	if (state->reads_nothing || state->reads_spans)
 		state->pages_skipped += pages - (int64) state->spans.pages;
 }
 
 /* ---------------------------------------------------------------- reading by spans */
+
+/* Begins a sequential scan that is not synchronized with others, as the scan node would begin one that may be. */
+static TableScanDesc
+begin_limited_scan(ScanState *scan)
+{
+	const EState *estate = scan->ps.state;
+
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_common(scan->ss_currentRelation, estate->es_snapshot, 0, NULL, NULL,
+								  SO_TYPE_SEQSCAN | SO_ALLOW_STRAT | SO_ALLOW_PAGEMODE,
+								  (ScanRelIsReadOnly(scan) ? SO_HINT_REL_READ_ONLY : SO_NONE) |
+								  ((estate->es_instrument & INSTRUMENT_IO) != 0 ? SO_SCAN_INSTRUMENT : SO_NONE));
+#else
+	return table_beginscan_strat(scan->ss_currentRelation, estate->es_snapshot, 0, NULL, true, false);
+#endif
+}
 
 /* Makes the sequential scan read these pages next, from the first one on. */
 static void
@@ -262,8 +312,7 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 		scan->ss_currentScanDesc = NULL;
 	}
 	if (scan->ss_currentScanDesc == NULL)
-		scan->ss_currentScanDesc = table_beginscan_strat(scan->ss_currentRelation, scan->ps.state->es_snapshot, 0, NULL,
-														 true, false);
+		scan->ss_currentScanDesc = begin_limited_scan(scan);
 	else
 		table_rescan(scan->ss_currentScanDesc, NULL);
 	heap_setscanlimits(scan->ss_currentScanDesc, first, pages);

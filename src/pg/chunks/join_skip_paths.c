@@ -5,8 +5,8 @@
  * the outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
  * indexes can be asked about its keys, a join gets a second path with the lower cost. This path is not parallel safe,
  * because workers do not skip. The other paths are left as they are, and the planner decides. In the same way the inner
- * side of a nested loop gets a second path with the cost that is expected with ChunkSkip. Tables whose rows the statement
- * changes get no such paths, because the nodes are not put above them.
+ * side of a nested loop gets a second path with the cost that is expected with ChunkSkip. Tables whose rows the
+ * statement changes get no such paths, because the nodes are not put above them.
  */
 #include "chunks/join_skip.h"
 
@@ -162,13 +162,12 @@ rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *c
 		.min_righthand = inner->relids,
 		.syn_lefthand = outer->relids,
 		.syn_righthand = inner->relids,
-		.jointype = JOIN_INNER
+		.jointype = JOIN_INNER,
 	};
 	double		rows = all_rows(root, outer);
-	double		selectivity = selectivity_for(root, outer, list_make1(clause->clause), 0, each_row_once ? join : &plain,
-											  rows);
+	double		share = selectivity_for(root, outer, list_make1(clause->clause), 0, each_row_once ? join : &plain, rows);
 
-	return Min(rows, rows * selectivity * (each_row_once ? 1 : path->jpath.innerjoinpath->rows));
+	return Min(rows, rows * share * (each_row_once ? 1 : path->jpath.innerjoinpath->rows));
 }
 
 /* Turns a clause on the columns of a table into one on the columns of its child. */

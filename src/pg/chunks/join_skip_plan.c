@@ -35,8 +35,8 @@
 bool		join_skip_enabled = true;
 
 /*
- * If PostgreSQL might read the outer side of a join first, the nodes are put there only if the outer side costs at least
- * this share of the inner side.
+ * If PostgreSQL might read the outer side of a join first, the nodes are put there only if the outer side costs at
+ * least this share of the inner side.
  */
 #define LEAST_SHARE_OF_INNER (1.0 / 4)
 
