@@ -165,7 +165,8 @@ rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *c
 		.jointype = JOIN_INNER,
 	};
 	double		rows = all_rows(root, outer);
-	double		share = selectivity_for(root, outer, list_make1(clause->clause), 0, each_row_once ? join : &plain, rows);
+	double		share = selectivity_for(root, outer, list_make1(clause->clause), 0,
+										each_row_once ? join : &plain, rows);
 
 	return Min(rows, rows * share * (each_row_once ? 1 : path->jpath.innerjoinpath->rows));
 }
