@@ -67,6 +67,8 @@ SELECT c.oid::regclass, relkind FROM pg_class c JOIN member m ON m.classid = 'pg
 -- settings
 SELECT format('%s %s = %s%s%s%s: %s', name, vartype, boot_val, ' ' || unit, ' (' || min_val || ' to ' || max_val || ')', ' ' || enumvals::text, context)
 FROM pg_settings WHERE name LIKE 'streambloom.%' ORDER BY name COLLATE "C";
+-- EXPLAIN (SETTINGS) shows each that is changed
+SELECT name FROM pg_settings WHERE name LIKE 'streambloom.%' AND NOT 'EXPLAIN' = ANY (pg_settings_get_flags(name));
 
 -- options of an index and of its columns: the hints of errors about them name all
 CREATE TEMP TABLE option (v text);

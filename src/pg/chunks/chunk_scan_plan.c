@@ -381,6 +381,6 @@ chunk_scan_init(void)
 	DefineCustomBoolVariable("streambloom.enable_chunk_scan",
 							 "Lets chunk_scan() in FROM return its rows as they are found.",
 							 "Otherwise all rows are collected first. The rows are the same.",
-							 &chunk_scan_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+							 &chunk_scan_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&chunk_scan_scan_methods);
 }

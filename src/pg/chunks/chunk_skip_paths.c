@@ -327,5 +327,5 @@ chunk_skip_paths_init(void)
 	DefineCustomBoolVariable("streambloom.prefer_chunk_skip",
 							 "Keeps the planner from parallel plans where ChunkSkip is expected to be faster.",
 							 "Only conditions that bf indexes answer, and few expected rows, have this effect. Hash joins get the cost that is expected of JoinSkip.",
-							 &chunk_skip_preferred, true, PGC_USERSET, 0, NULL, NULL, NULL);
+							 &chunk_skip_preferred, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 }

@@ -581,7 +581,7 @@ chunk_skip_init(void)
 {
 	DefineCustomBoolVariable("streambloom.enable_chunk_skip",
 							 "Lets queries skip partitions whose bf indexes say that no row can match.",
-							 NULL, &chunk_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+							 NULL, &chunk_skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;

@@ -782,7 +782,7 @@ join_skip_init(void)
 {
 	DefineCustomBoolVariable("streambloom.enable_join_skip",
 							 "Lets hash joins ask bf indexes about their keys, and read only the pages that are left.",
-							 NULL, &join_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+							 NULL, &join_skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&join_keys_scan_methods);
 	RegisterCustomScanMethods(&join_skip_scan_methods);
 }

@@ -489,10 +489,10 @@ partition_scan_init(void)
 							 "Lets plain queries over many partitions plan and read only those that may hold rows.",
 							 "Only conditions that bf indexes answer have this effect. \"always\" is for tests: it takes effect also where "
 							 "this is expected to be slower.",
-							 &partition_scan_use, PARTITION_SCAN_OFF, uses, PGC_USERSET, 0, NULL, NULL, NULL);
+							 &partition_scan_use, PARTITION_SCAN_OFF, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("streambloom.min_partition_scan_partitions",
 							"The number of partitions from which on enable_partition_scan has an effect.",
-							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
 	partitions_in_use_init();
 	previous_planner = planner_hook;
