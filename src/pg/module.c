@@ -9,6 +9,7 @@
 #include "base/hints.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
+#include "chunks/chunk_scan.h"
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
 #include "chunks/join_skip.h"
@@ -26,6 +27,7 @@ _PG_init(void)
 	hints_init();
 	memory_init();
 	bf_index_init();
+	chunk_read_init();
 	chunk_scan_init();
 	chunk_skip_init();
 	join_skip_init();

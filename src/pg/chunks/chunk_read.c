@@ -12,12 +12,15 @@
 
 #include "access/attmap.h"
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "rewrite/rewriteHandler.h"
@@ -25,6 +28,87 @@
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+
+/* ------------------------------------------------------------ NOT NULL, from PostgreSQL 17 on */
+
+/*
+ * From PostgreSQL 17 on the planner takes `column IS NULL` for false if the column is NOT NULL, whatever
+ * constraint_exclusion says. While the query of a chunk is planned this is false, and the hooks below hide from the
+ * planner which columns are NOT NULL.
+ */
+static bool concludes_from_not_null = true;
+
+#if PG_VERSION_NUM >= 190000
+/*
+ * PostgreSQL 19 looks into a hash table of the statement, which it fills when planning begins. What is there already
+ * stays. So the hook lets PostgreSQL fill it for the tables of the query, and then empties the set of each table. An
+ * empty Bitmapset would be a NULL pointer, so column number 0 stays in it. This is the whole row, which chunks' queries
+ * do not have.
+ */
+static planner_setup_hook_type previous_planner_setup;
+
+static void
+hide_not_null(PlannerGlobal *glob, Query *parse, const char *query_string, int cursor_options, double *tuple_fraction,
+			  ExplainState *es)
+{
+	if (previous_planner_setup)
+		previous_planner_setup(glob, parse, query_string, cursor_options, tuple_fraction, es);
+	if (!concludes_from_not_null)
+	{
+		PlannerInfo root = {.type = T_PlannerInfo, .glob = glob, .parse = parse};
+		ListCell   *cell;
+
+		foreach(cell, parse->rtable)
+		{
+			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+			Relation	table;
+			Bitmapset  *columns;
+
+			if (rte->rtekind != RTE_RELATION)
+				continue;
+			table = table_open(rte->relid, NoLock);
+			get_relation_notnullatts(&root, table);
+			table_close(table, NoLock);
+			columns = find_relation_notnullatts(&root, rte->relid);
+			if (columns != NULL)
+			{
+				columns->nwords = 1;
+				columns->words[0] = 1;
+			}
+		}
+	}
+}
+
+void
+chunk_read_init(void)
+{
+	previous_planner_setup = planner_setup_hook;
+	planner_setup_hook = hide_not_null;
+}
+#elif PG_VERSION_NUM >= 170000
+static get_relation_info_hook_type previous_get_relation_info;
+
+static void
+hide_not_null(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	if (!concludes_from_not_null)
+		rel->notnullattnums = NULL;
+}
+
+void
+chunk_read_init(void)
+{
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = hide_not_null;
+}
+#else
+void
+chunk_read_init(void)
+{
+}
+#endif
 
 /* --------------------------------------------------------------- the query of a chunk */
 
@@ -142,9 +226,11 @@ static PlannedStmt *
 plan_without_constraints(Query *query)
 {
 	int			caller = constraint_exclusion;
+	bool		caller_concludes = concludes_from_not_null;
 	PlannedStmt *statement;
 
 	constraint_exclusion = CONSTRAINT_EXCLUSION_OFF;
+	concludes_from_not_null = false;
 	PG_TRY();
 	{
 		statement = sb_plan_query(query, "chunk_scan", 0, NULL);
@@ -152,6 +238,7 @@ plan_without_constraints(Query *query)
 	PG_FINALLY();
 	{
 		constraint_exclusion = caller;
+		concludes_from_not_null = caller_concludes;
 	}
 	PG_END_TRY();
 	return statement;

@@ -138,6 +138,9 @@ extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *ver
 /* Begins again with the first chunk. Chunks in which no row matches are not judged again. */
 extern void chunk_first(ChunkScan *scan);
 
+/* Is called when the library is loaded. */
+extern void chunk_read_init(void);
+
 /* Reads the chunks of a scan, row by row. */
 typedef struct ChunkReader
 {
