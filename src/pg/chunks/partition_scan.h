@@ -148,10 +148,12 @@ typedef Const *(*PartitionScanValue) (void *argument, int number);
 
 /*
  * Returns the OIDs, sorted, of the partitions with rows that PostgreSQL's pruning rules out by these comparisons on
- * the parent (as in PARTITION_SCAN_PRUNING; their Vars have varno 1). To be called while a query is executed. Takes
- * only those values that PostgreSQL's pruning would evaluate: none for partitions of a table that is ruled out itself.
+ * the parent (as in PARTITION_SCAN_PRUNING; their Vars have varno 1). To be called while a query is executed. `tables`
+ * are the partitioned tables below the parent that the plan has, sorted by OID; no other is opened. Takes only those
+ * values that PostgreSQL's pruning would evaluate: none for partitions of a table that is ruled out itself.
  */
-extern List *partition_scan_ruled_out(Relation parent, List *comparisons, PartitionScanValue value_of, void *argument);
+extern List *partition_scan_ruled_out(Relation parent, const List *tables, List *comparisons,
+									  PartitionScanValue value_of, void *argument);
 
 /* partition_scan_prune.c */
 

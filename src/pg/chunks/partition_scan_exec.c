@@ -46,6 +46,7 @@ typedef struct PartitionScanState
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
+	List	   *tables;			/* the partitioned tables below the parent that the plan has, sorted by OID */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
 	bool		pruned_early;	/* partitions were pruned by the values that are the same in all scans */
@@ -113,12 +114,16 @@ static void
 find_partitions(PartitionScanState *state, List *entries)
 {
 	int			first = linitial_int(entries);
+	int			tables = lthird_int(entries);
 	List	   *range_table = state->css.ss.ps.state->es_range_table;
 
 	state->count = lsecond_int(entries);
 	state->partitions = palloc(state->count * sizeof(Oid) + 1);
 	for (int i = 0; i < state->count; i++)
 		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
+	for (int i = 0; i < tables; i++)
+		state->tables = lappend_oid(state->tables, rt_fetch(first - tables + i, range_table)->relid);
+	list_sort(state->tables, list_oid_cmp);
 }
 
 static void
@@ -246,7 +251,8 @@ partitions_left(PartitionScanState *state, bool early, const Oid *partitions, in
 
 		linitial(comparison->args) = chunk_adapt_condition(linitial(comparison->args), &state->conditions);
 	}
-	ruled_out = partition_scan_ruled_out(state->conditions.parent, comparisons, value_for_pruning, &pruning);
+	ruled_out = partition_scan_ruled_out(state->conditions.parent, state->tables, comparisons, value_for_pruning,
+										 &pruning);
 	for (int i = 0; i < of; i++)
 		if (!chunk_oids_contain(ruled_out, partitions[i]))
 			left[count++] = partitions[i];

@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 
 #include "chunks/chunk_question.h"
+#include "chunks/chunk_summary.h"
 
 /* A search for partitions. */
 typedef struct Finding
@@ -40,6 +41,7 @@ typedef struct Finding
 	Bitmapset  *prunable;		/* positions of the clauses that can prune once their values are known */
 	PartitionScanValue value_of;	/* an argument of partition_scan_ruled_out(); NULL in partition_scan_find() */
 	void	   *argument;		/* for value_of */
+	const List *in_plan;		/* the partitioned tables that the plan has: also an argument */
 	/*
 	 * OIDs of the partitions that are pruned. In partition_scan_ruled_out() these are all that have rows, otherwise
 	 * those of tables that are not pruned themselves.
@@ -212,6 +214,9 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		Relation	partition;
 		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
 
+		/* A table that was pruned when the plan was made, or that was attached since, is not locked. */
+		if (is_searched && finding->value_of != NULL && !chunk_oids_contain(finding->in_plan, oid))
+			continue;
 		if (rule_out && !is_searched)
 			finding->ruled_out = lappend_oid(finding->ruled_out, oid);
 		else if (!is_searched)
@@ -322,11 +327,12 @@ make_planner(Oid table)
 }
 
 List *
-partition_scan_ruled_out(Relation parent, List *comparisons, PartitionScanValue value_of, void *argument)
+partition_scan_ruled_out(Relation parent, const List *tables, List *comparisons, PartitionScanValue value_of,
+						 void *argument)
 {
 	PartitionScanParts parts = {NIL};
 	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts,
-						   .value_of = value_of, .argument = argument};
+						   .value_of = value_of, .argument = argument, .in_plan = tables};
 
 	add_partitions(&finding, parent, comparisons, false);
 	DestroyPartitionDirectory(finding.root->glob->partition_directory);
