@@ -44,4 +44,28 @@ SELECT count(*) FROM log WHERE uid = -7;
 TRUNCATE log_5;
 SELECT count(*) FROM log;
 
+-- nor after an error that was caught, although PL/pgSQL keeps the memory of an SQL function until the transaction ends
+CREATE FUNCTION quotient(u int, d int) RETURNS bigint LANGUAGE sql AS 'SELECT sum(1 / d) FROM log WHERE uid = u';
+DO $$
+DECLARE
+	n bigint;
+BEGIN
+	BEGIN
+		n := quotient(-7, 0);
+	EXCEPTION WHEN division_by_zero THEN
+		RAISE WARNING '%', SQLERRM;
+	END;
+	TRUNCATE log_5;
+END
+$$;
+-- the same for a cursor that has failed and is not closed
+BEGIN;
+DECLARE c CURSOR FOR SELECT quotient(-7, 1 - n) FROM generate_series(0, 1) n;
+FETCH 1 FROM c;
+SAVEPOINT s;
+FETCH 1 FROM c;
+ROLLBACK TO s;
+TRUNCATE log_5;
+ROLLBACK;
+
 DROP SCHEMA chunk_skip_in_use CASCADE;

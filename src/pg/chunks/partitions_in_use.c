@@ -21,17 +21,19 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "lib/ilist.h"
-#include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/resowner.h"
 
 /* The partitions of a node that runs. Lies in the memory of its execution. */
 struct PartitionsInUse
 {
 	dlist_node	node;
+	bool		listed;			/* in all_in_use */
+	ResourceOwner owner;		/* which holds the tables that the execution has open */
 	MemoryContextCallback end;
 	const Oid  *partitions;
 	int			count;
@@ -42,11 +44,43 @@ static dlist_head all_in_use = DLIST_STATIC_INIT(all_in_use);
 static object_access_hook_type previous_object_access;
 static ProcessUtility_hook_type previous_utility;
 
+static void
+remove_from_list(PartitionsInUse *in_use)
+{
+	if (in_use->listed)
+		dlist_delete(&in_use->node);
+	in_use->listed = false;
+}
+
 /* Is called when the memory of the execution is freed: at its end, or after an error. */
 static void
 end(void *in_use)
 {
-	dlist_delete(&((PartitionsInUse *) in_use)->node);
+	remove_from_list(in_use);
+}
+
+/*
+ * Is called when a resource owner is released, which is CurrentResourceOwner then. After an error that was caught, this
+ * closes the tables of an execution. Its memory may be freed much later: PL/pgSQL keeps that of an SQL function, called
+ * in a simple expression, until the transaction ends.
+ */
+static void
+end_with_resources(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *nothing)
+{
+	dlist_mutable_iter iter;
+
+	(void) is_commit;
+	(void) is_top_level;
+	(void) nothing;
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || dlist_is_empty(&all_in_use))
+		return;
+	dlist_foreach_modify(iter, &all_in_use)
+	{
+		PartitionsInUse *in_use = dlist_container(PartitionsInUse, node, iter.cur);
+
+		if (in_use->owner == CurrentResourceOwner)
+			remove_from_list(in_use);
+	}
 }
 
 PartitionsInUse *
@@ -56,8 +90,10 @@ partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int coun
 
 	in_use->partitions = partitions;
 	in_use->count = count;
+	in_use->owner = CurrentResourceOwner;
 	in_use->end.func = end;
 	in_use->end.arg = in_use;
+	in_use->listed = true;
 	dlist_push_head(&all_in_use, &in_use->node);
 	MemoryContextRegisterResetCallback(execution, &in_use->end);
 	return in_use;
@@ -144,11 +180,7 @@ table_of(const Node *command)
 	}
 }
 
-/*
- * Opens those of the table and its partitions that are in use by nodes, and returns the Relations. They are locked
- * already, except those of a portal that has failed and is not closed yet. Of these, partitions that another session
- * has locked are left out.
- */
+/* Opens those of the table and its partitions that are in use by nodes, and returns the Relations. */
 static List *
 open_partitions(const RangeVar *table)
 {
@@ -159,17 +191,8 @@ open_partitions(const RangeVar *table)
 	if (!OidIsValid(oid))
 		return NIL;
 	foreach(cell, find_all_inheritors(oid, NoLock, NULL))
-	{
-		Relation	partition;
-
-		if (!is_in_use(lfirst_oid(cell)) || !ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock))
-			continue;
-		partition = RelationIdGetRelation(lfirst_oid(cell));
-		if (partition != NULL)
-			opened = lappend(opened, partition);
-		else
-			UnlockRelationOid(lfirst_oid(cell), AccessShareLock);
-	}
+		if (is_in_use(lfirst_oid(cell)))
+			opened = lappend(opened, relation_open(lfirst_oid(cell), AccessShareLock));
 	return opened;
 }
 
@@ -199,4 +222,5 @@ partitions_in_use_init(void)
 	object_access_hook = check_access;
 	previous_utility = ProcessUtility_hook;
 	ProcessUtility_hook = run_command;
+	RegisterResourceReleaseCallback(end_with_resources, NULL);
 }

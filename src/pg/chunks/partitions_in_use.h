@@ -16,8 +16,9 @@ typedef struct PartitionsInUse PartitionsInUse;
 extern void partitions_in_use_init(void);
 
 /*
- * From now on, and until this memory context is deleted, an error is raised if the own session truncates, drops,
- * rewrites or alters one of these partitions. The array must live as long as the context.
+ * From now on, an error is raised if the own session truncates, drops, rewrites or alters one of these partitions. This
+ * ends when the memory context is deleted, or earlier if the current resource owner is released, as after an error. The
+ * array must live as long as the context.
  */
 extern PartitionsInUse *partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count);
 
