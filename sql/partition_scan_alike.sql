@@ -62,6 +62,29 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'ALTER TABLE log_rest DETACH PARTITION log_rest_0',
 	'CREATE INDEX ON log_rest (host)'
 	]) command;
+-- The parent itself is not in use: an ordinary plan opens only its partitions.
+CREATE TABLE log_new (LIKE log);
+SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unnest(ARRAY[
+	'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501)',
+	'ALTER TABLE log ATTACH PARTITION log_new FOR VALUES FROM (500) TO (501)',
+	'ALTER TABLE log DETACH PARTITION log_30',
+	'ALTER TABLE log DETACH PARTITION log_30; ALTER TABLE log ATTACH PARTITION log_30 FOR VALUES FROM (30) TO (31)',
+	'ALTER TABLE log DETACH PARTITION log_30; DROP TABLE log_30',
+	'ALTER TABLE log DETACH PARTITION log_rest',
+	'ALTER TABLE log OWNER TO CURRENT_USER',
+	'ALTER TABLE log ADD CHECK (uid <> -8)',
+	'ALTER TABLE log ADD more int',
+	'ALTER TABLE log DROP v',
+	'ALTER TABLE log RENAME v TO w',
+	'CREATE INDEX ON log (host)',
+	'TRUNCATE log',
+	'DROP TABLE log'
+	]) command;
+-- Partitions of the plan are read to the end, and those which were attached since are not. (Where an Append prunes for each scan, it has the parent open.)
+SELECT query, rows_beside('on', 'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501); ALTER TABLE log DETACH PARTITION log_30', query)
+FROM unnest(ARRAY[
+	'SELECT l.* FROM (VALUES (1), (30), (500)) d (day), LATERAL (SELECT * FROM log WHERE uid = -7 AND day = d.day OFFSET 0) l',
+	'SELECT x FROM log x WHERE uid = -7 AND v > 0 AND tableoid > 0']) query;
 -- A constraint that is true for rows of now need not be true for those that the query sees: a default partition gets such a one if its rows are
 -- deleted and another partition is attached. A row that is NULL is seen although its column is NOT NULL now.
 BEGIN;
@@ -108,6 +131,9 @@ SELECT query, rows_beside('on', 'TRUNCATE log_30', query), rows_beside('off', 'T
 	'SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), 0)',
 	'SELECT * FROM log WHERE uid = -7 AND day < (SELECT 20)'
 	]) query;
+-- pruned when the execution begins, although the scan is begun later, when the loop has fetched its first ten rows
+SELECT rows_beside(setting, 'TRUNCATE log_30', 'SELECT * FROM generate_series(-20, 1) n LEFT JOIN LATERAL (SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), -5) AND n > 0 OFFSET 0) l ON true')
+FROM (VALUES ('on'), ('off')) s (setting);
 SELECT count(*) FROM log WHERE uid = -7;
 TRUNCATE log_30;
 SELECT count(*) FROM log WHERE uid = -7;

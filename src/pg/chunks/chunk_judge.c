@@ -345,7 +345,8 @@ chunk_first(ChunkScan *scan)
 void
 chunk_scan_end(ChunkScan *scan)
 {
-	relation_close(scan->parent, NoLock);
+	if (!scan->locked_before)
+		relation_close(scan->parent, NoLock);
 	MemoryContextDelete(scan->query_context);
 	MemoryContextDelete(scan->chunk_context);
 }

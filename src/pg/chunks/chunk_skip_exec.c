@@ -100,7 +100,7 @@ keep_left_out_in_use(const ChunkSkipState *state)
 	for (int i = 0; i < state->index_count; i++)
 		if (state->place[state->indexes[i].child] < 0)
 			left_out[count++] = state->indexes[i].heap;
-	(void) partitions_in_use_begin(execution, left_out, count);
+	partitions_in_use_begin(execution, left_out, count);
 }
 
 /* Reads from the plan which LIMIT stands above the node. */

@@ -204,13 +204,13 @@ ask_sample(void *argument)
 	Oid			oids[PARTITIONS_ASKED];
 	ChunkScan	scan;
 	ChunkVerdict verdict;
+	Relation	parent = table_open(sampling->parent, NoLock);
 	Relation	chunk;
 	int			read = 0;
 
 	for (int i = 0; i < samples; i++)
 		oids[i] = sample(sampling->parts->leaves, i, samples);
-	chunk_scan_begin_locked(&scan, table_open(sampling->parent, NoLock), sampling->comparison, sampling->value, oids,
-							samples);
+	chunk_scan_begin_locked(&scan, parent, sampling->comparison, sampling->value, oids, samples);
 	scan.index_clause.asker.explain_only = true;
 	chunk_use_cache(&scan);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
@@ -219,6 +219,7 @@ ask_sample(void *argument)
 		chunk_leave(&scan, chunk, &verdict);
 	}
 	chunk_scan_end(&scan);
+	table_close(parent, NoLock);
 	sampling->share = samples > 0 ? (double) read / samples : 0;
 }
 

@@ -46,13 +46,12 @@ typedef struct PartitionScanState
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
-	List	   *tables;			/* the partitioned tables below the parent that the plan has, sorted by OID */
+	Oid			parent;			/* the partitioned table. It is open only while the next partition is looked for */
+	List	   *tables;			/* the partitioned tables below it that the plan has, sorted by OID */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
-	bool		pruned_early;	/* partitions were pruned by the values that are the same in all scans */
-	int			left_count;		/* how many partitions that has left */
+	int			left_count;		/* how many partitions the values that are the same in all scans leave */
 	Oid		   *left;
-	PartitionsInUse *in_use;
 	int64		pruned;			/* how many partitions all scans together have pruned */
 
 	MemoryContext context;		/* of the scan */
@@ -145,6 +144,21 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 	}
 }
 
+/*
+ * Gives back the reference to the parent with which the executor begins. While a query of the session has a table
+ * open, PostgreSQL refuses ALTER TABLE for it and new partitions of it. An ordinary plan opens only the partitions.
+ */
+static void
+close_parent(PartitionScanState *state, Index relid)
+{
+	EState	   *estate = state->css.ss.ps.state;
+
+	state->parent = RelationGetRelid(state->css.ss.ss_currentRelation);
+	table_close(state->css.ss.ss_currentRelation, NoLock);
+	state->css.ss.ss_currentRelation = state->conditions.parent = NULL;
+	estate->es_relations[relid - 1] = NULL;
+}
+
 /* Returns as which user the statement reads the table; InvalidOid for the current user. */
 static Oid
 user_of(const EState *estate, const CustomScan *plan)
@@ -156,27 +170,6 @@ user_of(const EState *estate, const CustomScan *plan)
 #else
 	return rte->checkAsUser;
 #endif
-}
-
-static void
-partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
-{
-	PartitionScanState *state = (PartitionScanState *) node;
-	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-
-	(void) eflags;
-	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
-	state->keys = list_nth(plan->custom_private, PARTITION_SCAN_KEYS);
-	if (!IsA(argument_of(state->comparison), CaseTestExpr))
-		state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
-	chunk_find_parameters((Node *) argument_of(state->comparison), &state->parameters);
-	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
-	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS),
-						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
-	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
-	state->user = user_of(estate, plan);
-	state->in_use = partitions_in_use_begin(estate->es_query_cxt, state->partitions, state->count);
-	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
 /* Returns the value of a comparison's right side. REQUIRES: the memory context is the scan's, which keeps the value. */
@@ -260,22 +253,60 @@ partitions_left(PartitionScanState *state, bool early, const Oid *partitions, in
 }
 
 /*
- * Prunes by the values that are the same in all scans, once, as PostgreSQL does when an execution begins. From then on
- * the others are not in use by this query: the own session may drop them. REQUIRES: the memory context is the scan's.
+ * Prunes by the values that are the same in all scans, when the execution begins, as PostgreSQL does. The partitions
+ * that this rules out are not in use by the query: the own session may drop them. REQUIRES: the parent is open, in
+ * state->conditions.parent.
  */
 static void
 prune_early(PartitionScanState *state)
 {
-	if (state->pruned_early)
-		return;
-	state->pruned_early = true;
-	state->left = state->partitions;
-	state->left_count = state->count;
+	MemoryContext caller;
+
 	if (list_length(state->pruning) == bms_num_members(state->late))
 		return;
-	state->left = MemoryContextAlloc(state->css.ss.ps.state->es_query_cxt, state->count * sizeof(Oid) + 1);
+	state->left = palloc(state->count * sizeof(Oid) + 1);
+	caller = MemoryContextSwitchTo(state->context);
 	state->left_count = partitions_left(state, true, state->partitions, state->count, state->left);
-	partitions_in_use_reduce(state->in_use, state->left, state->left_count);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(state->context);
+}
+
+/* Is this a generic EXPLAIN? It has no parameters. */
+static bool
+is_generic_explain(int eflags)
+{
+#if PG_VERSION_NUM >= 160000
+	return (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
+#else
+	(void) eflags;
+	return false;
+#endif
+}
+
+static void
+partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	PartitionScanState *state = (PartitionScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
+	state->keys = list_nth(plan->custom_private, PARTITION_SCAN_KEYS);
+	if (!IsA(argument_of(state->comparison), CaseTestExpr))
+		state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
+	chunk_find_parameters((Node *) argument_of(state->comparison), &state->parameters);
+	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
+	chunk_conditions_begin(&state->conditions, list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS),
+						   list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS), &node->ss.ps);
+	find_partitions(state, list_nth(plan->custom_private, PARTITION_SCAN_ENTRIES));
+	state->user = user_of(estate, plan);
+	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
+	state->left = state->partitions;
+	state->left_count = state->count;
+	state->conditions.parent = node->ss.ss_currentRelation;
+	if (!is_generic_explain(eflags))
+		prune_early(state);
+	partitions_in_use_begin(estate->es_query_cxt, state->left, state->left_count);
+	close_parent(state, plan->scan.scanrelid);
 }
 
 /* Returns the keys of a set as an array constant; for an empty set a constant that is NULL, which no row matches. */
@@ -309,18 +340,18 @@ find_value(PartitionScanState *state)
 	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
 }
 
-/* Prunes, finds the comparison's value unless no partition is left, and begins a scan. */
+/*
+ * Prunes, finds the comparison's value unless no partition is left, and begins a scan. REQUIRES: the parent is open, in
+ * state->conditions.parent.
+ */
 static void
 begin_scan(PartitionScanState *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
-	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
 	Const	   *value;
 	Oid		   *left;
 	int			count;
 
-	state->conditions.parent = parent;
-	prune_early(state);
 	left = state->left;
 	count = state->left_count;
 	if (state->late != NULL && count > 0)
@@ -330,7 +361,7 @@ begin_scan(PartitionScanState *state)
 	}
 	state->pruned += state->count - count;
 	value = count > 0 ? find_value(state) : NULL;
-	chunk_scan_begin_locked(&state->scan, parent,
+	chunk_scan_begin_locked(&state->scan, state->conditions.parent,
 							value != NULL ? comparison_on_parent(state, state->comparison, value) : NULL, value, left,
 							count);
 	state->begun = true;
@@ -405,6 +436,22 @@ choose_keys(PartitionScanState *state)
 
 /* ----------------------------------------------------------------------- running */
 
+/* Returns the first row of those partitions that were not read yet. Begins a scan if there is none. */
+static TupleTableSlot *
+read_next_partition(PartitionScanState *state)
+{
+	TupleTableSlot *row;
+
+	state->conditions.parent = table_open(state->parent, NoLock);
+	if (!state->begun)
+		begin_scan(state);
+	state->scan.parent = state->conditions.parent;
+	row = chunk_read_next(&state->reader);
+	table_close(state->conditions.parent, NoLock);
+	state->conditions.parent = state->scan.parent = NULL;
+	return row;
+}
+
 /*
  * Returns the next row in the node's slot. The slot has pointers to the values of the row that was read, which are
  * valid until the next row is wanted.
@@ -424,9 +471,9 @@ next_row(ScanState *node)
 	if (!state->decided && state->argument == NULL)
 		choose_keys(state);
 	state->decided = true;
-	if (!state->begun)
-		begin_scan(state);
-	row = chunk_read_next(&state->reader);
+	row = state->begun ? chunk_read_more(&state->reader) : NULL;
+	if (row == NULL)
+		row = read_next_partition(state);
 	if (other_is_active)
 		PopActiveSnapshot();
 	if (row == NULL)

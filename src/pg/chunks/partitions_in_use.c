@@ -29,7 +29,7 @@
 #include "utils/resowner.h"
 
 /* The partitions of a node that runs. Lies in the memory of its execution. */
-struct PartitionsInUse
+typedef struct PartitionsInUse
 {
 	dlist_node	node;
 	bool		listed;			/* in all_in_use */
@@ -37,7 +37,7 @@ struct PartitionsInUse
 	MemoryContextCallback end;
 	const Oid  *partitions;
 	int			count;
-};
+} PartitionsInUse;
 
 static dlist_head all_in_use = DLIST_STATIC_INIT(all_in_use);
 
@@ -83,7 +83,7 @@ end_with_resources(ResourceReleasePhase phase, bool is_commit, bool is_top_level
 	}
 }
 
-PartitionsInUse *
+void
 partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count)
 {
 	PartitionsInUse *in_use = MemoryContextAllocZero(execution, sizeof(PartitionsInUse));
@@ -96,14 +96,6 @@ partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int coun
 	in_use->listed = true;
 	dlist_push_head(&all_in_use, &in_use->node);
 	MemoryContextRegisterResetCallback(execution, &in_use->end);
-	return in_use;
-}
-
-void
-partitions_in_use_reduce(PartitionsInUse *in_use, const Oid *partitions, int count)
-{
-	in_use->partitions = partitions;
-	in_use->count = count;
 }
 
 /* Is the relation a partition of a node that runs? */

@@ -10,8 +10,6 @@
 
 #include "base/compat.h"
 
-typedef struct PartitionsInUse PartitionsInUse;
-
 /* Is called when the library is loaded. */
 extern void partitions_in_use_init(void);
 
@@ -20,9 +18,6 @@ extern void partitions_in_use_init(void);
  * ends when the memory context is deleted, or earlier if the current resource owner is released, as after an error. The
  * array must live as long as the context.
  */
-extern PartitionsInUse *partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count);
-
-/* From now on only these of the partitions are in use. The array must live as long as the context. */
-extern void partitions_in_use_reduce(PartitionsInUse *in_use, const Oid *partitions, int count);
+extern void partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int count);
 
 #endif
