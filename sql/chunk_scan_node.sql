@@ -335,5 +335,22 @@ UPDATE doubles SET d = :value;
 SELECT x, d FROM chunk_scan(NULL::doubles, 'n', 60) x WHERE d = 120;
 SELECT count(*) FROM chunk_scan(NULL::doubles, 'd', 120) x WHERE n = 60;
 
+-- A partition is locked when it is read. Until then a column may become NOT NULL that is NULL in rows which the query sees.
+CREATE TABLE late (id int, k int, a int) PARTITION BY LIST (k);
+CREATE TABLE late_1 PARTITION OF late FOR VALUES IN (1);
+CREATE TABLE late_2 PARTITION OF late FOR VALUES IN (2);
+INSERT INTO late SELECT CASE WHEN i > 60 THEN 5 END, 1, 7 FROM generate_series(1, 120) i;
+INSERT INTO late SELECT NULL, 2, 7 FROM generate_series(1, 3);
+CREATE INDEX ON late USING bf (a);
+CREATE FUNCTION late_rows(condition text) RETURNS text LANGUAGE sql AS
+	$$ SELECT rows_beside_command('UPDATE late_2 SET id = 0 WHERE id IS NULL; ALTER TABLE late_2 ALTER id SET NOT NULL', 'SELECT * FROM chunk_scan(NULL::late, ''a'', 7) ' || condition) $$;
+SELECT condition, late_rows(condition) FROM unnest(ARRAY['', 'WHERE id IS NULL', 'WHERE id IS NOT NULL', 'WHERE coalesce(id, 5) = 5']) condition;
+-- the same with rows taken apart by machine code
+SET jit = on;
+SET jit_above_cost = 0;
+SELECT condition, late_rows(condition) FROM unnest(ARRAY['', 'WHERE id IS NULL', 'WHERE id IS NOT NULL', 'WHERE coalesce(id, 5) = 5']) condition;
+RESET jit_above_cost;
+SET jit = off;
+
 DROP SCHEMA chunk_scan_node CASCADE;
 DROP ROLE regress_node_reader;

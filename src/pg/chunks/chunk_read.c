@@ -16,7 +16,9 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "jit/jit.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
@@ -241,6 +243,8 @@ plan_without_constraints(Query *query)
 		concludes_from_not_null = caller_concludes;
 	}
 	PG_END_TRY();
+	/* The code that JIT makes to take rows apart relies on NOT NULL. */
+	statement->jitFlags &= ~PGJIT_DEFORM;
 	return statement;
 }
 
@@ -273,6 +277,26 @@ plan_query(Query *query, Oid chunk)
 }
 
 /* -------------------------------------------------------------------- one chunk */
+
+#if PG_VERSION_NUM >= 190000
+/*
+ * From PostgreSQL 19 on a scan does not look for NULL in the first columns of a row if they are NOT NULL. This has the
+ * scans of a chunk's query look. (The type is that of a walker for planstate_tree_walker().)
+ */
+static bool
+look_for_null(PlanState *node, void *nothing)
+{
+	if (IsA(node, SeqScanState) || IsA(node, IndexScanState) || IsA(node, BitmapHeapScanState) ||
+		IsA(node, TidScanState) || IsA(node, TidRangeScanState))
+	{
+		TupleTableSlot *slot = ((ScanState *) node)->ss_ScanTupleSlot;
+
+		slot->tts_flags &= ~TTS_FLAG_OBEYS_NOT_NULL_CONSTRAINTS;
+		slot->tts_first_nonguaranteed = 0;
+	}
+	return planstate_tree_walker(node, look_for_null, nothing);
+}
+#endif
 
 /* Begins to read the chunk. REQUIRES: the current memory context is the scan's chunk_context. */
 static void
@@ -312,6 +336,9 @@ begin_chunk(ChunkReader *reader)
 	reader->running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
 									  reader->parameters, NULL, 0);
 	ExecutorStart(reader->running, 0);
+#if PG_VERSION_NUM >= 190000
+	(void) look_for_null(reader->running->planstate, NULL);
+#endif
 }
 
 /*
