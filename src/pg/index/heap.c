@@ -105,6 +105,12 @@ bf_index_reader_horizon(const BfHeapReader *reader)
 }
 
 void
+bf_index_forget_horizon(BfHeapReader *reader)
+{
+	reader->horizon = 0;
+}
+
+void
 bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon)
 {
 	reader->horizon = Max(reader->horizon, horizon);
@@ -235,10 +241,10 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 	}
 	/*
 	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
-	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
+	 * perhaps before they are read here. Values that the index does not need do not matter. Also, a row may have been deleted because an expression of the index fails
 	 * on it; then it must not keep the index from being built, summarized or checked.
 	 */
-	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
+	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, visibility)))
 	{
 		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));

@@ -98,8 +98,12 @@ extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double row
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
-/* Snapshots older than this may see rows that the reader has left out so far; 0 if it has left out none. */
+/*
+ * Snapshots older than this may see rows that the reader has left out since it was opened, or since its horizon was
+ * forgotten; 0 if it has left out none.
+ */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
+extern void bf_index_forget_horizon(BfHeapReader *reader);
 
 /* Raises the reader's horizon to that of another reader, whose rows count as this reader's. */
 extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);

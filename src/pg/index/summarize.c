@@ -115,6 +115,12 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	 */
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
+	/*
+	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizon of all rows: what it
+	 * reads from the tape now was read from the heap before.
+	 */
+	if (!work->building)
+		bf_index_forget_horizon(work->reader);
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
