@@ -108,7 +108,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		.lines = line_counts
 	};
 	BfGroupLines lines;
-	uint64		horizon = 0;
+	BfHorizons	horizons = {0};
 
 	bf_index_settle_by_last_group(geometry, 0, count, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);
@@ -118,7 +118,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 	for (uint32 i = 0; i < count; i++)
 	{
 		bf_index_add_items(&lines, &items[i]);
-		horizon = Max(horizon, items[i].horizon);
+		horizons = bf_index_greater_horizons(horizons, items[i].horizons);
 	}
 	lines.full_is_known = true;
 	for (int column = 0; column < group.columns; column++)
@@ -128,7 +128,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		for (uint32 i = 0; i < count; i++)
 			lines.full[column][i] = items[i].counts[column] >= far_above;
 	}
-	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
+	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizons);
 	for (uint32 i = 0; i < count; i++)
 		for (int column = 0; column < group.columns; column++)
 			if (lines.full[column][i])

@@ -25,7 +25,7 @@ struct BfHeapReader
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
 	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
-	uint64		horizon;
+	BfHorizons	horizons;
 	double		live_rows;
 	double		rows;
 	uint64		bytes;			/* bytes in use on the pages that were read */

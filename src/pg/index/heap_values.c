@@ -114,7 +114,7 @@ fetch_if_there(struct varlena *value)
 }
 
 /*
- * Has this row version been removed or deleted since its page was copied? If so, the horizon is raised for the
+ * Has this row version been removed or deleted since its page was copied? If so, the horizons are raised for the
  * snapshots that may see it.
  */
 static bool
@@ -144,7 +144,7 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	 * the next one.
 	 */
 	if (gone)
-		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
+		bf_index_raise_horizons(reader, (BfHorizons) {.all = U64FromFullTransactionId(ReadNextFullTransactionId())});
 	return gone;
 }
 

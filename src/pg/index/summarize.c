@@ -106,7 +106,7 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	bf_index_begin_ranges(work->index, group->level, end);
 	if (!work->building)
 	{
-		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, 0);
+		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, (BfHorizons) {0});
 		bf_index_publish_placeholders(work->index);
 	}
 	/*
@@ -116,11 +116,11 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
 	/*
-	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizon of all rows: what it
+	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizons of all rows: what it
 	 * reads from the tape now was read from the heap before.
 	 */
 	if (!work->building)
-		bf_index_forget_horizon(work->reader);
+		bf_index_forget_horizons(work->reader);
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
@@ -132,7 +132,7 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
 		}
 	}
-	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizon(work->reader));
+	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
 uint32
@@ -401,7 +401,7 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 		return false;
 	bf_index_make_lines(&lines, geometry, &group);
 	bf_index_select_range(&lines, range);
-	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
+	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, (BfHorizons) {0});
 	pfree(geometry);
 	return true;
 }
