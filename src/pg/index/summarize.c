@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "utils/backend_progress.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -135,11 +136,20 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
+/* The memory that VACUUM may take for an index, in bytes. */
+static Size
+memory_limit(void)
+{
+	const bool	automatic = MyBackendType == B_AUTOVAC_WORKER && autovacuum_work_mem != -1;
+
+	return (Size) (automatic ? autovacuum_work_mem : maintenance_work_mem) * 1024;
+}
+
 uint32
 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 {
 	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
-	uint32		by_memory = Max(1, (Size) maintenance_work_mem * 1024 / bf_index_bytes_of_range(group));
+	uint32		by_memory = Max(1, memory_limit() / bf_index_bytes_of_range(group));
 
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
