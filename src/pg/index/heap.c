@@ -244,8 +244,9 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 	}
 	/*
 	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
-	 * perhaps before they are read here. Values that the index does not need do not matter. Also, a row may have been deleted because an expression of the index fails
-	 * on it; then it must not keep the index from being built, summarized or checked.
+	 * perhaps before they are read here. Values that the index does not need do not matter. Also, a row may have been
+	 * deleted because an expression of the index fails on it; then it must not keep the index from being built,
+	 * summarized or checked.
 	 */
 	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, visibility)))

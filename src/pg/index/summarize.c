@@ -117,8 +117,8 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
 	/*
-	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizons of all rows: what it
-	 * reads from the tape now was read from the heap before.
+	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizons of all rows: what
+	 * it reads from the tape now was read from the heap before.
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
