@@ -101,3 +101,8 @@ SELECT error_of('SELECT abf_contains_all(abf_empty() || 1, ARRAY[1], now())');
 SELECT abf_add(abf_empty(), 1, NULL, NULL) = abf_empty() || 1 AS no_time, abf_contains_any(f, '{1,7}'::int[]) AS as_of_newest, abf_contains_any(f, '{1,7}'::int[], NULL) AS null_time,
 	abf_contains_any(f, '{1,7}'::int[], '2026-01-01 12:00') AS later, abf_contains_any(NULL, '{1}'::int[]) IS NULL AS no_filter, abf_contains_all(f, NULL::int[]) IS NULL AS no_items
 FROM abf_add(abf_empty(within => '1 hour'), 7, '2026-01-01 10:00') f;
+
+-- slices from before any timestamp: their beginnings, as microseconds, need more than 64 bits
+SELECT begins, min(age) AS first, max(age) AS last
+FROM abf_histogram(abf_add(abf_empty(within => '13000000 days', hashes => 12, generations => 1), 1, '2026-01-01'))
+GROUP BY 1 ORDER BY 2;

@@ -147,3 +147,15 @@ TEST(AbfRate, BitsAnItemAreThoseOfTheFormula)
 		EXPECT_NEAR(bits, formula, 0.04 * formula) << fpr;
 	}
 }
+
+/* A generation has whole microseconds: 9 generations of a window of 10 have 2 each, and so the items of 18. */
+TEST(AbfRate, GenerationsOfFewMicrosecondsHaveRoomForTheirItems)
+{
+	for (double fpr : {0.1, 0.001})
+	{
+		const sb_abf rounded_up = Abf::by_time(10, 10000, fpr, 7, 9).parameters;
+		const sb_abf exact = Abf::by_time(18, 18000, fpr, 7, 9).parameters;
+		EXPECT_EQ(sb_abf_length(&rounded_up), sb_abf_length(&exact));
+		EXPECT_EQ(sb_abf_bits(&rounded_up), sb_abf_bits(&exact)) << fpr;
+	}
+}

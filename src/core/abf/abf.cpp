@@ -77,9 +77,15 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->expected = items;
 	out->fpr = fpr;
 
-	/* a complete slice has the items of k generations */
-	const double of_generation = by_time ? static_cast<double>(items) / generations :
-										   static_cast<double>(sb_abf_length(out));
+	/*
+	 * A complete slice has the items of k generations. By time l generations have the items of the window, unless it is
+	 * so short that rounding their length up to whole microseconds matters.
+	 */
+	double of_generation = static_cast<double>(sb_abf_length(out));
+	if (by_time && of_generation * generations > 1.01 * static_cast<double>(window))
+		of_generation *= static_cast<double>(items) / static_cast<double>(window);
+	else if (by_time)
+		of_generation = static_cast<double>(items) / generations;
 	double load = sb_abf_load(hash_count, generations, fpr, 0);
 	double bits = hash_count * of_generation / load;
 	if (bits >= 2 * SB_ABF_BLOCK_BITS)

@@ -3,6 +3,7 @@
  */
 #include "abf/abf.h"
 
+#include "common/int.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -91,13 +92,11 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_contains_all)
 static Datum
 begin_of(const sb_abf *header, int64 generation)
 {
-	const int64 length = sb_abf_length(header);
+	TimestampTz begin;
 
-	/* |generation * length| <= 2^60 + length */
-	TimestampTz begin = generation * length;
-
-	if (!IS_VALID_TIMESTAMP(begin))
-		begin = begin < 0 ? DT_NOBEGIN : DT_NOEND;
+	/* The oldest slices of a filter with a long window are from more than 2^63 microseconds ago. */
+	if (pg_mul_s64_overflow(generation, sb_abf_length(header), &begin) || !IS_VALID_TIMESTAMP(begin))
+		begin = generation < 0 ? DT_NOBEGIN : DT_NOEND;
 	return TimestampTzGetDatum(begin);
 }
 

@@ -96,7 +96,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
  */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
-			uint64 horizon, BfFullRanges *full)
+			BfFullRanges *full)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -108,6 +108,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		.lines = line_counts
 	};
 	BfGroupLines lines;
+	BfHorizons	horizons = {0};
 
 	bf_index_settle_by_last_group(geometry, 0, count, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);
@@ -115,7 +116,10 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		bf_index_select_range(&lines, i);
 	bf_index_allocate_areas(&lines);
 	for (uint32 i = 0; i < count; i++)
+	{
 		bf_index_add_items(&lines, &items[i]);
+		horizons = bf_index_greater_horizons(horizons, items[i].horizons);
+	}
 	lines.full_is_known = true;
 	for (int column = 0; column < group.columns; column++)
 	{
@@ -124,7 +128,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		for (uint32 i = 0; i < count; i++)
 			lines.full[column][i] = items[i].counts[column] >= far_above;
 	}
-	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
+	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizons);
 	for (uint32 i = 0; i < count; i++)
 		for (int column = 0; column < group.columns; column++)
 			if (lines.full[column][i])
@@ -179,11 +183,10 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 
 /*
  * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
- * maintenance_work_mem, or if more would have over BF_MOST_PAGES_AT_ONCE pages. `horizon` is that of the rows that
- * were left out so far; it is raised for those left out now.
+ * maintenance_work_mem, or if more would have over BF_MOST_PAGES_AT_ONCE pages.
  */
 static void
-build_groups(Relation index, const Source *source, const BfBuildTask *task, uint64 horizon)
+build_groups(Relation index, const Source *source, const BfBuildTask *task)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / task->pages_per_range));
@@ -201,9 +204,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
 		while (have < at_once && next < task->ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
 		{
-			next_range(source, task, next++, &items[have]);
-			horizon = Max(horizon, items[have].horizon);
-			have++;
+			next_range(source, task, next++, &items[have++]);
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
 		count_items(geometry, items, have, counts);
@@ -211,7 +212,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 		if (!bf_index_reserve_entries(index, 1))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, counts, lines, horizon, &full);
+		write_group(index, items, count, counts, lines, &full);
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
@@ -235,19 +236,17 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	};
 	Source		source = {.reader = reader};
 	BfTape	   *tape;
-	uint64		horizon;
 
 	bf_index_choose_range_length(index, reader, heap_blocks);
 	bf_index_forget_rows(reader);
 	geometry = bf_index_current_geometry(index);
 	task.pages_per_range = geometry->level[0].pages_per_range;
 	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
-	horizon = bf_index_reader_horizon(reader);
 	source.upper = bf_index_begin_upper_counts(geometry, heap_blocks);
 	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
 	if (source.workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
 		source.tape = bf_index_begin_tape(task.columns);
-	build_groups(index, &source, &task, horizon);
+	build_groups(index, &source, &task);
 	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
 	/* Where the tape ends too early, the levels above read rows once more. */
 	result->heap_tuples = bf_index_reader_live_rows(reader);

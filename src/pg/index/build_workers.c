@@ -60,10 +60,10 @@ typedef struct Shared
 	pg_atomic_uint32 taken;		/* how many batches were taken; may be larger than `batches` */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a batch changes */
-	slock_t		mutex;			/* protects live_rows, rows and horizon, which are of all workers together */
+	slock_t		mutex;			/* protects live_rows, rows and horizons, which are of all workers together */
 	double		live_rows;
 	double		rows;
-	uint64		horizon;
+	BfHorizons	horizons;
 	SharedFileSet files;
 	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a BatchState of each batch */
 } Shared;
@@ -207,7 +207,7 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	SpinLockAcquire(&shared->mutex);
 	shared->live_rows += bf_index_reader_live_rows(reading.reader);
 	shared->rows += bf_index_reader_rows(reading.reader);
-	shared->horizon = Max(shared->horizon, bf_index_reader_horizon(reading.reader));
+	shared->horizons = bf_index_greater_horizons(shared->horizons, bf_index_reader_horizons(reading.reader));
 	SpinLockRelease(&shared->mutex);
 	bf_index_close_heap(reading.reader);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
@@ -290,7 +290,7 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	ConditionVariableInit(&shared->changed);
 	SpinLockInit(&shared->mutex);
 	shared->live_rows = shared->rows = 0;
-	shared->horizon = 0;
+	shared->horizons = (BfHorizons) {0};
 	SharedFileSetInit(&shared->files, context->seg);
 	for (uint32 i = 0; i < batches; i++)
 		pg_atomic_init_u32(&shared->states[i], BATCH_UNREAD);
@@ -372,7 +372,7 @@ bf_index_finish_workers(BfBuildWorkers *workers)
 		CHECK_FOR_INTERRUPTS();
 	WaitForParallelWorkersToFinish(workers->context);
 	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);
-	bf_index_raise_horizon(workers->leader.reader, shared->horizon);
+	bf_index_raise_horizons(workers->leader.reader, shared->horizons);
 	while (complete < shared->batches && state_of(shared, complete) == BATCH_WRITTEN)
 		complete++;
 	bf_index_set_tape_length(workers->tape, (uint32) Min((uint64) complete * shared->batch_size, shared->task.ranges));

@@ -166,7 +166,7 @@ find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
 /* Brings the ranges of `lines` to their new state on page `page` of the run. See bf_index_write_ranges(). */
 static void
 change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state,
-			uint64 horizon)
+			BfHorizons horizons)
 {
 	uint32		first = page * lines->group.positions;
 
@@ -197,12 +197,15 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 		}
 	}
 	if (state == BF_SUMMARIZED)
-		content->horizon = Max(content->horizon, horizon);
+	{
+		content->horizon = Max(content->horizon, horizons.all);
+		content->standby_horizon = Max(content->standby_horizon, horizons.standby);
+	}
 }
 
 /* Writes the pages of a group from its first block on, whatever these pages had before. */
 static void
-write_pages(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
+write_pages(Relation index, const BfGroupLines *lines, BfRangeState state, BfHorizons horizons)
 {
 	BlockNumber block = lines->group.first_block;
 
@@ -220,19 +223,19 @@ write_pages(Relation index, const BfGroupLines *lines, BfRangeState state, uint6
 			bf_index_init_filter_page(image, column, &lines->group, page * lines->group.positions);
 			if (state != BF_UNSUMMARIZED)
 				((PageHeader) image)->pd_lower = bf_index_lower_with_lines(&lines->group);
-			change_page((BfFilterPage *) PageGetContents(image), lines, column, page, state, horizon);
+			change_page((BfFilterPage *) PageGetContents(image), lines, column, page, state, horizons);
 			GenericXLogFinish(xlog);
 			UnlockReleaseBuffer(buffer);
 		}
 }
 
 void
-bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons)
 {
 	lines->group.first_block = bf_index_find_space(index, bf_index_group_pages(&lines->group));
 	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
 		find_full_ranges(lines, column, NULL);
-	write_pages(index, lines, state, horizon);
+	write_pages(index, lines, state, horizons);
 	bf_index_publish_group(index, &lines->group);
 }
 
@@ -278,14 +281,14 @@ bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup
 	group.lines = lines;
 	group.first_block = bf_index_find_space(index, bf_index_group_pages(&group));
 	bf_index_make_lines(&pages, geometry, &group);
-	write_pages(index, &pages, BF_UNSUMMARIZED, 0);
+	write_pages(index, &pages, BF_UNSUMMARIZED, (BfHorizons) {0});
 	bf_index_publish_replacement(index, &group);
 }
 
 /* Changes and logs one page. */
 static void
 write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint32 page, BlockNumber block,
-					 BfRangeState state, uint64 horizon)
+					 BfRangeState state, BfHorizons horizons)
 {
 	Buffer		buffer = bf_index_read_page(index, block);
 	GenericXLogState *xlog;
@@ -297,13 +300,13 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 		bf_index_take_lines(index, buffer, &lines->group);
 	xlog = GenericXLogStart(index);
 	content = (BfFilterPage *) PageGetContents(GenericXLogRegisterBuffer(xlog, buffer, 0));
-	change_page(content, lines, column, page, state, horizon);
+	change_page(content, lines, column, page, state, horizons);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }
 
 void
-bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons)
 {
 	BlockNumber block = lines->group.first_block;
 
@@ -315,16 +318,16 @@ bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, u
 		find_full_ranges(lines, column, states);
 	}
 	if (state != BF_SUMMARIZED)
-		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
+		write_ranges_on_page(index, lines, 0, 0, block, state, horizons);
 	for (int column = 0; column < lines->group.columns; column++)
 		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
 			if (column > 0 || page > 0)
 			{
 				CHECK_FOR_INTERRUPTS();
-				write_ranges_on_page(index, lines, column, page, block, state, horizon);
+				write_ranges_on_page(index, lines, column, page, block, state, horizons);
 			}
 	if (state == BF_SUMMARIZED)
-		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizon);
+		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizons);
 }
 
 /* Raises the horizon for standbys on all pages of a group. */

@@ -46,7 +46,7 @@ extern void bf_index_free_lines(BfGroupLines *lines);
  * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized.
  * The group's first block is chosen here. REQUIRES: bf_index_reserve_entries() was called.
  */
-extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons);
 
 /*
  * Writes a group of the same ranges as `old` on other pages, with filters of lines[] lines, and publishes it in the
@@ -63,12 +63,12 @@ extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, c
  *                     more items in a column than its filter was made for becomes BF_FULL in this column
  *   BF_UNSUMMARIZED   writers and readers ignore the bits from now on
  *
- * For BF_SUMMARIZED the horizon of the pages is raised to `horizon`.
+ * For BF_SUMMARIZED the horizons of the pages are raised to `horizons`.
  *
  * The first page of the group is the last one to say that a range is summarized, and the first one to say that it is
  * not. So if this page says "summarized" or "full", all pages say one of these.
  */
-extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons);
 
 /*
  * Raises the standby horizon of all filter pages: older snapshots of standbys no longer rely on what these pages say

@@ -6,7 +6,7 @@
  * may differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
- * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
+ * out, because their out-of-line values may be gone. The reader's horizons say which snapshots may miss them.
  */
 #include "index/heap_reader.h"
 
@@ -98,16 +98,22 @@ bf_index_close_heap(BfHeapReader *reader)
 	pfree(reader);
 }
 
-uint64
-bf_index_reader_horizon(const BfHeapReader *reader)
+BfHorizons
+bf_index_reader_horizons(const BfHeapReader *reader)
 {
-	return reader->horizon;
+	return reader->horizons;
 }
 
 void
-bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon)
+bf_index_forget_horizons(BfHeapReader *reader)
 {
-	reader->horizon = Max(reader->horizon, horizon);
+	reader->horizons = (BfHorizons) {0};
+}
+
+void
+bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons)
+{
+	reader->horizons = bf_index_greater_horizons(reader->horizons, horizons);
 }
 
 TransactionId
@@ -222,26 +228,30 @@ deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibi
 		 TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
 }
 
-/* Is this version left out? If so, the horizon is raised for the snapshots that may see it. */
+/* Is this version left out? If so, the horizons are raised for the snapshots that may see it. */
 static bool
 leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 {
 	if (visibility == HEAPTUPLE_DEAD)
 	{
-		/* a version whose inserter was rolled back is seen by no snapshot of any server */
+		/*
+		 * No snapshot of this server sees it, whatever transactions are running. If its inserter was rolled back, no
+		 * snapshot of any server does.
+		 */
 		if (!HeapTupleHeaderXminInvalid(tuple->t_data))
-			reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
+			bf_index_raise_horizons(reader, (BfHorizons) {.standby = after_deletion(tuple->t_data)});
 		return true;
 	}
 	/*
 	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
-	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
-	 * on it; then it must not keep the index from being built, summarized or checked.
+	 * perhaps before they are read here. Values that the index does not need do not matter. Also, a row may have been
+	 * deleted because an expression of the index fails on it; then it must not keep the index from being built,
+	 * summarized or checked.
 	 */
-	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
+	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, visibility)))
 	{
-		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
+		bf_index_raise_horizons(reader, (BfHorizons) {.all = after_deletion(tuple->t_data)});
 		return true;
 	}
 	return false;

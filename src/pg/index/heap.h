@@ -4,6 +4,7 @@
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H
 
+#include "index/horizon.h"
 #include "index/items.h"
 
 #include "access/htup_details.h"
@@ -38,8 +39,7 @@ typedef struct BfRangeItems
 	bool		full;			/* the heap has all pages of the range (this is not the state BF_FULL) */
 	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
 	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
-	/* snapshots older than this may see rows of the range that were left out; 0: no row was left out */
-	uint64		horizon;
+	BfHorizons	horizons;		/* of rows of the range that were left out */
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
@@ -73,7 +73,7 @@ extern void bf_index_close_heap(BfHeapReader *reader);
 /*
  * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
  * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
- * left out; the reader's horizon covers those. The memory of *items is allocated in the current context.
+ * left out; the reader's horizons cover those. The memory of *items is allocated in the current context.
  */
 extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
 								BlockNumber heap_blocks, BfRangeItems *items);
@@ -98,11 +98,12 @@ extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double row
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
-/* Snapshots older than this may see rows that the reader has left out so far; 0 if it has left out none. */
-extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
+/* Of the rows that the reader has left out since it was opened, or since its horizons were forgotten. */
+extern BfHorizons bf_index_reader_horizons(const BfHeapReader *reader);
+extern void bf_index_forget_horizons(BfHeapReader *reader);
 
-/* Raises the reader's horizon to that of another reader, whose rows count as this reader's. */
-extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);
+/* Raises the reader's horizons to those of another reader, whose rows count as this reader's. */
+extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
  * A transaction id: row versions that were deleted before it are dead to every snapshot of this server. Readers that

@@ -75,7 +75,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
-	uint64		horizon_before = reader->horizon;
+	const BfHorizons before = reader->horizons;
 
 	items->range = range;
 	items->columns = reader->itemizer.columns;
@@ -83,11 +83,11 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	items->most_expected = bf_index_most_expected(pages_per_range);
 	prepare_sets(reader);
 	reader->bytes = 0;
-	reader->horizon = 0;
+	bf_index_forget_horizons(reader);
 	if (first < end)
 		bf_index_read_rows(reader, first, end, add_to_sets, reader);
-	items->horizon = reader->horizon;
-	reader->horizon = Max(reader->horizon, horizon_before);
+	items->horizons = reader->horizons;
+	bf_index_raise_horizons(reader, before);
 	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
 	for (int column = 0; column < items->columns; column++)
 	{

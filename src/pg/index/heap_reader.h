@@ -25,7 +25,7 @@ struct BfHeapReader
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
 	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
-	uint64		horizon;
+	BfHorizons	horizons;
 	double		live_rows;
 	double		rows;
 	uint64		bytes;			/* bytes in use on the pages that were read */
@@ -46,6 +46,9 @@ struct BfHeapReader
 
 /* Which columns of the table the index needs, as pull_varattnos() counts them. */
 extern Bitmapset *bf_index_needed_attributes(const IndexInfo *info);
+
+/* Does this row version have an out-of-line value that the index needs? */
+extern bool bf_index_needs_out_of_line_value(const BfHeapReader *reader, HeapTuple tuple);
 
 /*
  * Puts the out-of-line values that the index needs into the reader's slot, which has this row version. Returns false

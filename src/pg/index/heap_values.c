@@ -28,6 +28,38 @@ bf_index_needed_attributes(const IndexInfo *info)
 	return attributes;
 }
 
+/* Does the index need column `i` of the table (counted from 0), and can its values lie out of line? */
+static bool
+is_needed(const BfHeapReader *reader, int i)
+{
+	const Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(reader->heap), i);
+
+	return attribute->attlen == -1 && !attribute->attisdropped &&
+		(bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes) ||
+		 bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes));
+}
+
+bool
+bf_index_needs_out_of_line_value(const BfHeapReader *reader, HeapTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(reader->heap);
+
+	if (!HeapTupleHasExternal(tuple))
+		return false;
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		bool		isnull;
+		Datum		value;
+
+		if (!is_needed(reader, i))
+			continue;
+		value = heap_getattr(tuple, i + 1, descriptor, &isnull);
+		if (!isnull && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are
  * missing; PostgreSQL's heap_fetch_toast_slice() would raise an error then.
@@ -82,7 +114,7 @@ fetch_if_there(struct varlena *value)
 }
 
 /*
- * Has this row version been removed or deleted since its page was copied? If so, the horizon is raised for the
+ * Has this row version been removed or deleted since its page was copied? If so, the horizons are raised for the
  * snapshots that may see it.
  */
 static bool
@@ -112,7 +144,7 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	 * the next one.
 	 */
 	if (gone)
-		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
+		bf_index_raise_horizons(reader, (BfHorizons) {.all = U64FromFullTransactionId(ReadNextFullTransactionId())});
 	return gone;
 }
 
@@ -126,18 +158,15 @@ bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple)
 {
 	TupleDesc	descriptor = RelationGetDescr(reader->heap);
 	TupleTableSlot *slot = reader->slot;
-	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 
 	if (!HeapTupleHasExternal(tuple))
 		return true;
 	slot_getallattrs(slot);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
-		bool		needed = whole_row || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 		struct varlena *value;
 
-		if (!needed || slot->tts_isnull[i] ||
-			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
+		if (!is_needed(reader, i) || slot->tts_isnull[i] ||
 			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
 			continue;
 		value = fetch_if_there((struct varlena *) DatumGetPointer(slot->tts_values[i]));

@@ -8,6 +8,23 @@
 
 #include "utils/snapshot.h"
 
+/*
+ * Which snapshots may see rows that were left out: those older than this full transaction id; 0: no row was left out.
+ * `standby` is for snapshots that were taken during recovery. Rows that are dead to all snapshots of this server raise
+ * only that.
+ */
+typedef struct BfHorizons
+{
+	uint64		all;
+	uint64		standby;
+} BfHorizons;
+
+static inline BfHorizons
+bf_index_greater_horizons(BfHorizons a, BfHorizons b)
+{
+	return (BfHorizons) {.all = Max(a.all, b.all), .standby = Max(a.standby, b.standby)};
+}
+
 /* A snapshot that looks at pages. */
 typedef struct BfViewer
 {

@@ -42,8 +42,6 @@ typedef struct Statement
 	MemoryContext row_context;	/* reset after each row */
 	BfItemizer	itemizer;
 	BfRowItems	items;
-	BfAddition *additions;		/* the items of a column; there is room for `room` of them */
-	uint32		room;
 	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
 	BfSeenMemory *seen_memory;
 } Statement;
@@ -59,30 +57,11 @@ this_statement(Relation index, IndexInfo *indexInfo)
 		statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
 		bf_index_prepare_itemizer(index, &statement->itemizer, context);
 		bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
-		statement->room = 1;
-		statement->additions = MemoryContextAlloc(context, sizeof(BfAddition));
 		statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
 		statement->seen_memory = bf_index_begin_seen(context);
 		indexInfo->ii_AmCache = statement;
 	}
 	return indexInfo->ii_AmCache;
-}
-
-/*
- * Does one of these items have to be added to this page? It does if the range is summarized or a placeholder, and
- * lacks the item. A range that is full needs none, because nobody relies on it.
- */
-static bool
-are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
-		   int hash_count)
-{
-	if (content->states[range] == BF_UNSUMMARIZED || content->states[range] == BF_FULL)
-		return false;
-	for (uint32 i = 0; i < count; i++)
-		if (!sb_bf_line_contains(bf_index_line(content, additions[i].line % group->positions, range), hash_count,
-								 additions[i].hash))
-			return true;
-	return false;
 }
 
 /* Pages of a column that lack items of a row, in the order of their blocks. They are pinned. */
@@ -94,21 +73,42 @@ typedef struct Pages
 	int			hash_count;
 	BfSeenLines *seen;		/* NULL: no lines are remembered */
 	int			count;
-	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
+	BfPageBits	pages[MAX_GENERIC_XLOG_PAGES];
 } Pages;
 
 /* The number of a page, counted within the column's run of the group. */
 static inline BlockNumber
-number_of(const Pages *all, const BfPageAdditions *one)
+number_of(const Pages *all, const BfPageBits *one)
 {
-	return one->additions[0].line / all->group->positions;
+	return one->lines[0].line / all->group->positions;
 }
 
-/* Does one of the items of `one` have to be added to a page with this content? */
-static bool
-is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
+/* Does the line lack one of these bits? */
+static inline bool
+lacks(const unsigned char *line, const unsigned char *bits)
 {
-	return are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+	unsigned char missing = 0;
+
+	for (int i = 0; i < SB_BF_LINE; i++)
+		missing |= bits[i] & ~line[i];
+	return missing != 0;
+}
+
+/*
+ * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder, and
+ * lacks one of them. A range that is full needs none, because nobody relies on it.
+ */
+static bool
+is_wanted(const Pages *all, BfFilterPage *content, const BfPageBits *one)
+{
+	const uint32 range = all->range;
+
+	if (content->states[range] == BF_UNSUMMARIZED || content->states[range] == BF_FULL)
+		return false;
+	for (uint32 i = 0; i < one->count; i++)
+		if (lacks(bf_index_line(content, one->lines[i].line % all->group->positions, range), one->lines[i].bits))
+			return true;
+	return false;
 }
 
 /*
@@ -118,7 +118,7 @@ is_wanted(const Pages *all, BfFilterPage *content, const BfPageAdditions *one)
  * here.)
  */
 static bool
-is_still_wanted(const Pages *all, const BfPageAdditions *one)
+is_still_wanted(const Pages *all, const BfPageBits *one)
 {
 	Page		page = BufferGetPage(one->buffer);
 
@@ -144,36 +144,56 @@ lock_pages(const Pages *all, int first)
 	return end;
 }
 
-/* Adds the items to the pages from `first` to `end` (exclusive), which are locked, and gives these pages back. */
+/* Sets the bits on the pages from `first` to `end` (exclusive), which are locked, and gives these pages back. */
 static void
-add_to_locked_pages(Relation index, const Pages *all, int first, int end)
+set_on_locked_pages(Relation index, const Pages *all, int first, int end)
 {
-	BfPageAdditions wanted[MAX_GENERIC_XLOG_PAGES];
+	BfPageBits	wanted[MAX_GENERIC_XLOG_PAGES];
 	int			count = 0;
 
 	for (int i = first; i < end; i++)
 		if (is_still_wanted(all, &all->pages[i]))
 			wanted[count++] = all->pages[i];
 	if (count > 0)
-		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
+		bf_index_set_bits(index, wanted, count, all->range);
 	for (int i = 0; i < count && all->seen != NULL; i++)
-		bf_index_see_additions(all->seen, number_of(all, &wanted[i]),
-								(BfFilterPage *) PageGetContents(BufferGetPage(wanted[i].buffer)), all->range,
-								wanted[i].additions, wanted[i].count);
+		bf_index_see_bits(all->seen, number_of(all, &wanted[i]),
+						  (BfFilterPage *) PageGetContents(BufferGetPage(wanted[i].buffer)), all->range,
+						  wanted[i].lines, wanted[i].count);
 	for (int i = first; i < end; i++)
+	{
 		UnlockReleaseBuffer(all->pages[i].buffer);
+		pfree(all->pages[i].lines);
+	}
 }
 
-/* Adds the items to the pages that have been collected, and begins to collect anew. */
+/* Sets the bits on the pages that have been collected, and begins to collect anew. */
 static void
-add_to_pages(Relation index, Pages *all)
+set_on_pages(Relation index, Pages *all)
 {
 	for (int first = 0, end; first < all->count; first = end)
 	{
 		end = lock_pages(all, first);
-		add_to_locked_pages(index, all, first, end);
+		set_on_locked_pages(index, all, first, end);
 	}
 	all->count = 0;
+}
+
+/*
+ * Sets *one to the bits of items that belong on one page. This is done before the page is locked: the items may be
+ * millions, but the page has few lines.
+ */
+static void
+find_bits(const Pages *all, const BfAddition *additions, uint32 count, BfPageBits *one)
+{
+	*one = (BfPageBits) {.lines = palloc(Min(count, all->group->positions) * sizeof(BfLineBits))};
+	for (uint32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (i == 0 || additions[i].line != additions[i - 1].line)
+			one->lines[one->count++] = (BfLineBits) {.line = additions[i].line};
+		sb_bf_line_add(one->lines[one->count - 1].bits, all->hash_count, additions[i].hash);
+	}
 }
 
 /* Collects the page on which these items belong, if they have to be added there. */
@@ -181,17 +201,14 @@ static void
 collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 count)
 {
 	BlockNumber page = additions[0].line / all->group->positions;
-	BfPageAdditions *one = &all->pages[all->count];
+	BfPageBits *one = &all->pages[all->count];
 	BfFilterPage *content;
 	bool		wanted;
 
 	if (all->seen != NULL && bf_index_was_seen(all->seen, page, all->range, additions, count, all->hash_count))
 		return;
-	*one = (BfPageAdditions) {
-		.buffer = bf_index_read_page(index, bf_index_column_start(all->group, all->column) + page),
-		.additions = additions,
-		.count = count
-	};
+	find_bits(all, additions, count, one);
+	one->buffer = bf_index_read_page(index, bf_index_column_start(all->group, all->column) + page);
 
 	/*
 	 * If the range is summarized, most items are there already. The share lock is enough to see that, and to know
@@ -205,9 +222,12 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 		bf_index_see_page(all->seen, page, content);
 	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
 	if (!wanted)
+	{
 		ReleaseBuffer(one->buffer);
+		pfree(one->lines);
+	}
 	else if (++all->count == MAX_GENERIC_XLOG_PAGES)
-		add_to_pages(index, all);
+		set_on_pages(index, all);
 }
 
 static int
@@ -233,12 +253,7 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	if (geometry->column[column].keys == BF_KEYS_INSIDE)
 		pages.seen = bf_index_seen_lines(&statement->seen[column][group->level], geometry, group, column, range,
 										   statement->seen_memory);
-	if (count > statement->room)
-	{
-		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));
-		statement->room = count;
-	}
-	additions = statement->additions;
+	additions = palloc_extended(Max(count, 1) * sizeof(BfAddition), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)
 	{
 		additions[i].hash = statement->items.hashes[first + i];
@@ -254,7 +269,8 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 		collect_page(index, &pages, &additions[i], end - i);
 	}
 	if (pages.count > 0)
-		add_to_pages(index, &pages);
+		set_on_pages(index, &pages);
+	pfree(additions);
 }
 
 /*
@@ -354,6 +370,7 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		add_items(index, bf_index_current_geometry(index), block, statement);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(statement->row_context);
+		bf_index_give_back_room(&statement->items);
 	}
 	if (pages_per_range == 0)
 		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;

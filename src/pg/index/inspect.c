@@ -70,10 +70,13 @@ check_item(Check *check, const BfRow *row, uint64 hash, const BfGroup *group, in
 	uint32		line = sb_bf_line_of(group->lines[column], hash);
 	BlockNumber page = line / group->positions;
 	BlockNumber block = bf_index_column_start(group, column) + page;
-	Buffer		buffer = bf_index_read_page(check->index, block);
+	Buffer		buffer;
 	BfFilterPage *content;
 	bool		missing;
 
+	/* a row may have millions of items */
+	CHECK_FOR_INTERRUPTS();
+	buffer = bf_index_read_page(check->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page_in_use(check->index, buffer, group, column, page);
 	missing = content != NULL && content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&

@@ -47,6 +47,18 @@ make_room(BfRowItems *items, uint32 have, int32 more)
 	items->hashes = repalloc_huge(items->hashes, items->room * sizeof(uint64));
 }
 
+/* The most hashes that there is room for between two rows: those of a megabyte. */
+#define MOST_KEPT (1024 * 1024 / sizeof(uint64))
+
+void
+bf_index_give_back_room(BfRowItems *items)
+{
+	if (items->room <= MOST_KEPT)
+		return;
+	pfree(items->hashes);
+	bf_index_begin_items(items, items->columns, items->context);
+}
+
 /*
  * Adds the keys of a value, and returns the new number of items. A NULL key is no item: no query can be answered by
  * it.

@@ -59,6 +59,9 @@ extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext c
  */
 extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
 
+/* Makes *items empty, and frees its memory, if the last row had very many items. */
+extern void bf_index_give_back_room(BfRowItems *items);
+
 /*
  * Sets *arguments to what a scan key searches for, and returns their number. This is the key's argument, or with
  * SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES: the key's argument is not NULL.

@@ -163,7 +163,7 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 	group.positions = BF_POSITIONS(group.ranges);
 	bf_index_settle_by_last_group(geometry, level, group.ranges, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);
-	bf_index_create_group(work->index, &lines, BF_UNSUMMARIZED, 0);
+	bf_index_create_group(work->index, &lines, BF_UNSUMMARIZED, (BfHorizons) {0});
 	return true;
 }
 

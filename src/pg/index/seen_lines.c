@@ -142,12 +142,12 @@ bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content)
 }
 
 void
-bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
-						const BfAddition *additions, uint32 count)
+bf_index_see_bits(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range, const BfLineBits *lines,
+				  uint32 count)
 {
 	if (!seen->pages[page])
 		return;
 	for (uint32 i = 0; i < count; i++)
-		memcpy(seen_line(seen, additions[i].line, range),
-			   bf_index_line(content, additions[i].line % seen->positions, range), SB_BF_LINE);
+		memcpy(seen_line(seen, lines[i].line, range),
+			   bf_index_line(content, lines[i].line % seen->positions, range), SB_BF_LINE);
 }

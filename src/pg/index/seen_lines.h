@@ -44,6 +44,13 @@ typedef struct BfSeenLines
 extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
 										  int column, uint32 range, BfSeenMemory *memory);
 
+/* An item that is to be added to a filter. */
+typedef struct BfAddition
+{
+	uint32		line;			/* of the filter, from 0 */
+	uint64		hash;
+} BfAddition;
+
 /*
  * Do the lines that were seen have all these items, so that nothing is to be done? REQUIRES: the items belong on
  * `page`.
@@ -55,10 +62,10 @@ extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /*
- * Copies the lines of `range` to which these items belong, after the items were added to them. Does nothing if no
- * lines of the page were copied before. REQUIRES: the page is locked.
+ * Copies these lines of `range`, after bits were set in them. Does nothing if no lines of the page were copied before.
+ * REQUIRES: the page is locked.
  */
-extern void bf_index_see_additions(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
-									const BfAddition *additions, uint32 count);
+extern void bf_index_see_bits(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
+							  const BfLineBits *lines, uint32 count);
 
 #endif

@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "utils/backend_progress.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -106,7 +107,7 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	bf_index_begin_ranges(work->index, group->level, end);
 	if (!work->building)
 	{
-		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, 0);
+		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, (BfHorizons) {0});
 		bf_index_publish_placeholders(work->index);
 	}
 	/*
@@ -115,6 +116,12 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	 */
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
+	/*
+	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizons of all rows: what
+	 * it reads from the tape now was read from the heap before.
+	 */
+	if (!work->building)
+		bf_index_forget_horizons(work->reader);
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
@@ -126,14 +133,23 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
 		}
 	}
-	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizon(work->reader));
+	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
+}
+
+/* The memory that VACUUM may take for an index, in bytes. */
+static Size
+memory_limit(void)
+{
+	const bool	automatic = MyBackendType == B_AUTOVAC_WORKER && autovacuum_work_mem != -1;
+
+	return (Size) (automatic ? autovacuum_work_mem : maintenance_work_mem) * 1024;
 }
 
 uint32
 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 {
 	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
-	uint32		by_memory = Max(1, (Size) maintenance_work_mem * 1024 / bf_index_bytes_of_range(group));
+	uint32		by_memory = Max(1, memory_limit() / bf_index_bytes_of_range(group));
 
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
@@ -395,7 +411,7 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 		return false;
 	bf_index_make_lines(&lines, geometry, &group);
 	bf_index_select_range(&lines, range);
-	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
+	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, (BfHorizons) {0});
 	pfree(geometry);
 	return true;
 }

@@ -24,7 +24,7 @@ typedef struct RangeHeader
 {
 	double		share;
 	uint64		most_expected;
-	uint64		horizon;
+	BfHorizons	horizons;
 	uint32		range;
 	bool		full;
 } RangeHeader;
@@ -92,7 +92,7 @@ write_range(BfTapeWriter *writer, const BfRangeItems *items)
 	RangeHeader header = {
 		.share = items->share,
 		.most_expected = items->most_expected,
-		.horizon = items->horizon,
+		.horizons = items->horizons,
 		.range = items->range,
 		.full = items->full
 	};
@@ -325,7 +325,7 @@ bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 	items->full = header.full;
 	items->share = header.share;
 	items->most_expected = header.most_expected;
-	items->horizon = header.horizon;
+	items->horizons = header.horizons;
 	for (int column = 0; column < tape->columns; column++)
 	{
 		Size		bytes = items->counts[column] * sizeof(uint64);

@@ -1,5 +1,5 @@
 /*
- * wal.c: adds items to lines of a filter page, or takes its lines into use, and logs the change.
+ * wal.c: sets bits in lines of a filter page, or takes its lines into use, and logs the change.
  *
  * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource
  * manager of their own. For each page such a record holds either a full-page image, or a list of fragments: offset,
@@ -19,13 +19,13 @@
  *   and after.
  *
  * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
- * it is known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
+ * it is known which bytes change: some of few lines of 64 bytes, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; an item is only added to a range that is summarized or a placeholder, and on a page with such a range
+ *   pd_lower; bits are only set for a range that is summarized or a placeholder, and on a page with such a range
  *   the lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when
  *   pd_lower grows, the bytes that it passes need not be logged.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
@@ -187,37 +187,35 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* Returns, as changes that are still to be made, the lines of a page that get these items, with the items in them. */
+/* Returns, as changes that are still to be made, the lines of a page with these bits. */
 static PageChanges
-changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
+changes_of(const BfPageBits *page, uint32 range)
 {
 	BfFilterPage *content = (BfFilterPage *) PageGetContents(BufferGetPage(page->buffer));
-	PageChanges these = {.buffer = page->buffer, .changes = palloc(page->count * sizeof(Change))};
-	unsigned char (*lines)[SB_BF_LINE] = palloc(page->count * SB_BF_LINE);
+	PageChanges these = {
+		.buffer = page->buffer,
+		.changes = palloc(page->count * sizeof(Change)),
+		.count = page->count
+	};
 
 	for (uint32 i = 0; i < page->count; i++)
 	{
-		const BfAddition *addition = &page->additions[i];
+		BfLineBits *line = &page->lines[i];
+		unsigned char *to = bf_index_line(content, line->line - content->first_line, range);
 
-		if (i == 0 || addition->line != addition[-1].line)
-		{
-			unsigned char *line = bf_index_line(content, addition->line - content->first_line, range);
-
-			memcpy(lines[these.count], line, SB_BF_LINE);
-			these.changes[these.count] = (Change) {.to = line, .from = lines[these.count], .size = SB_BF_LINE};
-			these.count++;
-		}
-		sb_bf_line_add(lines[these.count - 1], hash_count, addition->hash);
+		for (int byte = 0; byte < SB_BF_LINE; byte++)
+			line->bits[byte] |= to[byte];
+		these.changes[i] = (Change) {.to = to, .from = line->bits, .size = SB_BF_LINE};
 	}
 	return these;
 }
 
 void
-bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count)
+bf_index_set_bits(Relation index, const BfPageBits *pages, int count, uint32 range)
 {
 	PageChanges changes[MAX_GENERIC_XLOG_PAGES];
 
 	for (int i = 0; i < count; i++)
-		changes[i] = changes_of(&pages[i], range, hash_count);
+		changes[i] = changes_of(&pages[i], range);
 	change_pages(index, changes, count);
 }

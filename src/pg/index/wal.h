@@ -1,5 +1,5 @@
 /*
- * wal.h: adds items to filter pages, and logs that.
+ * wal.h: sets the bits of items on filter pages, and logs that.
  */
 #ifndef STREAMBLOOM_PG_INDEX_WAL_H
 #define STREAMBLOOM_PG_INDEX_WAL_H
@@ -15,27 +15,27 @@
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 
-/* An item that is to be added to a filter page. */
-typedef struct BfAddition
+/* The bits that items set in a line of a filter. */
+typedef struct BfLineBits
 {
-	uint32		line;			/* line of the filter, from 0 */
-	uint64		hash;
-} BfAddition;
+	uint32		line;			/* of the filter, from 0 */
+	unsigned char bits[SB_BF_LINE];
+} BfLineBits;
 
-/* The items that are to be added to a filter page: all lines are on it, in ascending order. */
-typedef struct BfPageAdditions
+/* The bits that are to be set on a filter page: all lines are on it, in ascending order, each of them once. */
+typedef struct BfPageBits
 {
 	Buffer		buffer;
-	const BfAddition *additions;
+	BfLineBits *lines;
 	uint32		count;
-} BfPageAdditions;
+} BfPageBits;
 
 /*
- * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs
- * the change in one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are
- * locked exclusively, and were checked; on each of the pages the range is summarized or a placeholder.
+ * Sets bits in lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs
+ * the change in one record. Afterwards the bits in pages[].lines are those that the lines have on their pages. Takes
+ * some memory in the current context. REQUIRES: the buffers are locked exclusively, and were checked; on each of the
+ * pages the range is summarized or a placeholder.
  */
-extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range,
-								  int hash_count);
+extern void bf_index_set_bits(Relation index, const BfPageBits *pages, int count, uint32 range);
 
 #endif
