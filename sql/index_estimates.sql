@@ -42,6 +42,16 @@ SELECT condition, (plans(format('SELECT * FROM event WHERE %s', condition))).* F
 	$$run = 7$$, $$run IN (3, 4)$$, $$run IN (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)$$,
 	$$line LIKE '%' || md5('777') || '%'$$, $$line ~* 'wget|sqlmap'$$, $$line ~ 'page/7\?'$$, $$line LIKE '%HTTP%'$$]) condition;
 
+-- One of several patterns or alternatives is enough: each has many grams, all of which a line must have, so that the index leaves little.
+ALTER TABLE event ALTER line SET STATISTICS 100;
+ANALYZE event;
+CREATE TABLE words AS SELECT i, word FROM unnest('{masscan,sqlmap/1,nikto/2,zgrab/0,phpmyadmin,wp-login,xmlrpc.php,eval-stdin,boaform,/.git/config,hnap1/,jndi:ldap,cgi-bin/luci,shell?cd,actuator/}'::text[]) WITH ORDINALITY w(word, i);
+SELECT name, (plans(format('SELECT * FROM event WHERE %s', condition))).* FROM (
+	SELECT format('%s LIKE ANY', n), format('line LIKE ANY (%L::text[])', array_agg('%' || word || '%')) FROM words, unnest('{2,15}'::int[]) n WHERE i <= n GROUP BY n
+	UNION ALL SELECT format('%s alternatives', n), format('line ~ %L', string_agg(word, '|')) FROM words, unnest('{2,15}'::int[]) n WHERE i <= n GROUP BY n
+	UNION ALL SELECT '15 LIKE ANY, one on every page', format('line LIKE ANY (%L::text[])', array_agg(CASE i WHEN 8 THEN '%HTTP/1%' ELSE '%' || word || '%' END)) FROM words
+) t(name, condition);
+
 -- With a page of the index for each of a few hundred ranges, and levels above, some pages are read and stand for all.
 CREATE TABLE wide (v integer, strewn integer, pad text);
 INSERT INTO wide SELECT i / 1000, i % 500, repeat('x', 300) FROM generate_series(0, 59999) i;

@@ -174,6 +174,7 @@ typedef struct Clause
 	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* number of items that are searched for */
 	double		required;		/* how many of these items must be in a value together; 0: one is enough */
+	double		in_vain[2];		/* what share_in_vain() returns; 0: for level 0, 1: for the levels above */
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */
 	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
@@ -203,14 +204,23 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
-/*
- * The share of the ranges that say "maybe" to a clause although they have no row that satisfies it. `rate` is that of
- * one item.
- */
+/* The share of a level's ranges that say "maybe" to a clause although they have no row that satisfies it. */
 static double
-share_in_vain(const Clause *clause, double rate)
+share_in_vain(const Clause *clause, int level)
 {
-	return clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
+	return clause->in_vain[level == 0 ? 0 : 1];
+}
+
+/* Sets what share_in_vain() returns if the index does not know which items are enough. */
+static void
+set_in_vain(Clause *clause, const IndexFigures *figures)
+{
+	for (int level = 0; level < 2; level++)
+	{
+		const double rate = level == 0 ? figures->rates[clause->column] : figures->upper_rate;
+
+		clause->in_vain[level] = clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
+	}
 }
 
 /* What a search meets on a level. Only the condition that leaves the fewest ranges there counts. */
@@ -233,7 +243,7 @@ level_to_search(const IndexFigures *figures, int number, const Clause *clauses, 
 	{
 		const Clause *clause = &clauses[i];
 		double		holding = share_of_ranges(level, clause, rows, ranges);
-		double		rate = share_in_vain(clause, number == 0 ? figures->rates[clause->column] : figures->upper_rate);
+		double		rate = share_in_vain(clause, number);
 
 		if (holding + rate < least)
 		{
@@ -316,7 +326,9 @@ typedef struct QueryOfKeys
 	int			column;
 	StrategyNumber strategy;
 	const ScanKeyData *key;
+	const IndexFigures *figures;
 	const BfKeySearch *search;
+	double		in_vain[2];		/* as in Clause */
 } QueryOfKeys;
 
 static void
@@ -329,6 +341,10 @@ take_query_apart(void *argument)
 
 	query->search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext), query->strategy,
 											  queries, count);
+	if (query->search->kind != BF_FINDS_BY_KEYS)
+		return;
+	query->in_vain[0] = bf_index_key_search_in_vain(query->search, query->figures->rates[query->column]);
+	query->in_vain[1] = bf_index_key_search_in_vain(query->search, query->figures->upper_rate);
 }
 
 /*
@@ -344,11 +360,12 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
 	Node	   *argument = is_array ? lsecond(((ScalarArrayOpExpr *) expression)->args) : get_rightop(expression);
 	ScanKeyData key = {.sk_flags = is_array ? SK_SEARCHARRAY : 0};
-	QueryOfKeys query = {.index = index, .column = clause->column, .key = &key};
+	QueryOfKeys query = {.index = index, .column = clause->column, .key = &key, .figures = figures};
 	bool		is_known;
 
 	clause->by_keys = true;
 	clause->items = clause->required = KEYS_EXPECTED;
+	set_in_vain(clause, figures);
 	argument = estimate_expression_value(root, argument);
 	is_known = IsA(argument, Const);
 	if (!is_known && operator == OID_ARRAY_CONTAINED_OP)
@@ -359,7 +376,8 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 		return true;
 	if (((Const *) argument)->constisnull)
 	{
-		clause->items = 0;
+		clause->items = clause->required = 0;
+		set_in_vain(clause, figures);
 		return true;
 	}
 	key.sk_argument = ((Const *) argument)->constvalue;
@@ -368,6 +386,7 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 		return true;
 	clause->items = query.search->count;
 	clause->required = pg_popcount64(query.search->required);
+	memcpy(clause->in_vain, query.in_vain, sizeof clause->in_vain);
 	return query.search->kind != BF_FINDS_ANYTHING;
 }
 
@@ -420,6 +439,7 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFig
 	clause->correlation = correlation_of(root, info, from->indexcol);
 	if (IsA(expression, ScalarArrayOpExpr))
 		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
+	set_in_vain(clause, figures);
 	return true;
 }
 

@@ -12,7 +12,10 @@
  */
 #include "index/key_search.h"
 
+#include <math.h>
+
 #include "access/gin.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 
 /* ------------------------------------------------------------------------ one query */
@@ -328,7 +331,7 @@ examine(BfKeySearch *search)
 		{
 			leave_some(search, required, count);
 			count = search->count;
-			search->required = ~UINT64_C(0);
+			search->required = count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 		}
 		else
 			for (uint32 i = 0; i < count && required[i] < 64; i++)
@@ -374,4 +377,144 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 	sort_hashes(search);
 	examine(search);
 	return search;
+}
+
+/* ------------------------------------------------------------------------ an estimate */
+
+/*
+ * An estimate of what is in vain tries this many random ranges; fewer if there are so many keys that the numbers of
+ * the keys tried would add up to more than MOST_TRIED. Of a query this many keys are looked at to see whether they are
+ * required, and of a search this many queries.
+ */
+#define RANGES_TRIED 256
+#define MOST_TRIED 65536
+#define REQUIRED_TRIED 32
+#define QUERIES_TRIED 64
+
+/*
+ * Sets is_required[] for the hashes without which no value matches the query; of many keys only some are looked at.
+ * Returns how many hashes these are. *all becomes true if no other key of the query is looked for. REQUIRES:
+ * present[] is true for all hashes, is_required[] is false.
+ */
+static uint32
+find_required_of(KeyQuery *query, bool *present, bool *is_required, bool *all)
+{
+	const int32 tried = Min(query->count, REQUIRED_TRIED);
+	uint32		count = 0;
+
+	*all = true;
+	for (int32 i = 0; i < tried; i++)
+	{
+		const uint32 place = query->place[(int64) i * query->count / tried];
+
+		if (place == NO_HASH || is_required[place])
+			continue;
+		present[place] = false;
+		is_required[place] = !can_match_with(query, present);
+		present[place] = true;
+		count += is_required[place] ? 1 : 0;
+		*all &= is_required[place];
+	}
+	*all &= tried == query->count;
+	return count;
+}
+
+/* In how many of `ranges` random ranges can a value match that has the required hashes? */
+static uint32
+count_random(KeyQuery *query, bool *present, const bool *is_required, uint32 ranges, double rate)
+{
+	const uint32 below = (uint32) (rate * UINT32_MAX);
+	uint32		count = 0;
+	uint32		drawn = 0;
+
+	for (uint32 i = 0; i < ranges; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int32 k = 0; k < query->count; k++)
+			if (query->place[k] != NO_HASH)
+				present[query->place[k]] = is_required[query->place[k]] || murmurhash32(++drawn) < below;
+		count += can_match_with(query, present) ? 1 : 0;
+	}
+	return count;
+}
+
+double
+bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
+{
+	const uint32 queries = Min(search->query_count, QUERIES_TRIED);
+	bool	   *present = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE);
+	bool	   *is_required = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	uint64		keys = 1;
+	uint32		ranges;
+	double		certain = 0,	/* of the queries that require all their keys, and so need no random ranges */
+				tried = 0,		/* of the others, as random ranges say */
+				least = 0;		/* what `tried` would be if one range more could match in half of the cases */
+
+	memset(present, true, search->count);
+	for (uint32 i = 0; i < queries; i++)
+		keys += search->queries[(uint64) i * search->query_count / queries].count;
+	ranges = Max(1, Min(RANGES_TRIED, MOST_TRIED / keys));
+	for (uint32 i = 0; i < queries; i++)
+	{
+		KeyQuery   *query = &search->queries[(uint64) i * search->query_count / queries];
+		bool		all;
+		double		required;
+
+		CHECK_FOR_INTERRUPTS();
+		required = pow(rate, find_required_of(query, present, is_required, &all));
+		if (all)
+			certain += required;
+		else
+		{
+			tried += required * count_random(query, present, is_required, ranges, rate) / ranges;
+			least = Max(least, required / 2 / ranges);
+		}
+		for (int32 k = 0; k < query->count; k++)
+			if (query->place[k] != NO_HASH)
+			{
+				present[query->place[k]] = true;
+				is_required[query->place[k]] = false;
+			}
+	}
+	pfree(present);
+	pfree(is_required);
+	return queries == 0 ? 0 : Min(1, (certain + Max(tried, least)) * search->query_count / queries);
+}
+
+double
+bf_index_sample_queries(BfKeySearch *search, uint32 most)
+{
+	const uint32 all = search->query_count;
+	const uint32 left = Max(1, (uint64) most * all / Max(search->count, 1));
+	uint32	   *place;
+	uint32		count = 0;
+
+	if (search->count <= most || left >= all)
+		return 1;
+	place = palloc_extended(search->count * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < search->count; i++)
+		place[i] = NO_HASH;
+	for (uint32 i = 0; i < left; i++)
+	{
+		KeyQuery   *query = &search->queries[i];
+
+		*query = search->queries[(uint64) i * all / left];
+		for (int32 k = 0; k < query->count; k++)
+			if (query->place[k] != NO_HASH)
+				place[query->place[k]] = 0;
+	}
+	search->query_count = left;
+	for (uint32 i = 0; i < search->count; i++)
+		if (place[i] != NO_HASH)
+		{
+			place[i] = count;
+			search->hashes[count++] = search->hashes[i];
+		}
+	search->count = count;
+	renumber(search, place);
+	pfree(place);
+	search->required = 0;
+	search->remembered = NULL;
+	examine(search);
+	return (double) all / left;
 }

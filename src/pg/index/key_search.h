@@ -54,4 +54,17 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
  */
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
+/*
+ * The share of the ranges that can match although they have none of the search's keys, where each of its hashes seems
+ * to be in a range with the probability `rate`. Estimated with random ranges, which are the same in each call.
+ */
+extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
+
+/*
+ * If the search has several queries and more than `most` hashes, leaves a sample of its queries in it: as many as
+ * have about `most` hashes together, but at least one. Returns how many times as many queries there were before; 1 if
+ * all are left.
+ */
+extern double bf_index_sample_queries(BfKeySearch *search, uint32 most);
+
 #endif

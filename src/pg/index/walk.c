@@ -22,16 +22,23 @@
 #define MOST_ITEMS 16
 
 /*
- * If a condition has more than MOST_ITEMS values, leaves a sample of them in it. Returns how many times as many there
- * were before; 1 if all are left. (Of keys inside values all are left.)
+ * If a condition has more than MOST_ITEMS items, leaves a sample in it: of its values, or of its queries, each with
+ * all its keys. Returns how many times as many values or queries there were before; 1 if all are left.
  */
 static double
 sample_items(Condition *condition)
 {
 	const uint32 all = condition->count;
+	double		more;
 
-	if (condition->by_keys != NULL || all <= MOST_ITEMS)
+	if (all <= MOST_ITEMS)
 		return 1;
+	if (condition->by_keys != NULL)
+	{
+		more = bf_index_sample_queries(condition->by_keys, MOST_ITEMS);
+		condition->count = condition->by_keys->count;
+		return more;
+	}
 	for (uint32 i = 0; i < MOST_ITEMS; i++)
 		condition->hashes[i] = condition->hashes[(uint64) i * all / MOST_ITEMS];
 	condition->count = MOST_ITEMS;
@@ -233,20 +240,23 @@ bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int co
 	Walk		walk = {.descent = {.index = index}};
 	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
 	double		more = 1;
+	double		of_sample[BF_INDEX_MAX_LEVELS]; /* what the levels are expected to leave for the sample */
 
 	bf_index_hash_search(search, index);
 	for (int i = 0; i < count; i++)
 		more = Max(more, sample_items(&search->conditions[i]));
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
+		of_sample[level] = more > 1 ? 1 - pow(1 - priors[level], 1 / more) : priors[level];
 	walk.descent.search = search;
 	walk.descent.index_blocks = RelationGetNumberOfBlocks(index);
 	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	*estimate = (BfEstimate) {0};
 	if (bf_index_finds_nothing(search))
 		return true;
-	if (!search->trusted || walk.descent.geometry->levels == 0 || !walk_down(&walk, heap_blocks, priors, estimate))
+	if (!search->trusted || walk.descent.geometry->levels == 0 || !walk_down(&walk, heap_blocks, of_sample, estimate))
 		return false;
 	if (walk.descent.unasked)
-		estimate->share = Min(estimate->share, priors[0]);
+		estimate->share = Min(estimate->share, of_sample[0]);
 	if (more > 1)
 	{
 		estimate->share = 1 - pow(1 - estimate->share, more);
