@@ -30,6 +30,9 @@ END
 $$;
 SELECT q, reads_little(q) FROM unnest(ARRAY['line LIKE ''%phpMyAdmin%''', 'line ILIKE ''%PHPMYADMIN%''', 'line LIKE ''%list/7/%''', 'line ~ ''phpMyAdmin|quark''', 'line ~* ''sqlmap''', 'line = ''quark''', 'line LIKE ''%html%''', 'line LIKE ''%ht%''']) q;
 
+-- of many alternatives, each keeps grams
+SELECT n, reads_little(format('line ~ %L', string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|'))) FROM unnest('{20,200}'::int[]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
+
 -- expressions, and a part of the table; the rows that come later
 CREATE INDEX lines_lower ON lines USING bf (lower(line) gram_ops) WITH (pages_per_range = 1) WHERE id > 500;
 DROP INDEX lines_grams;

@@ -120,7 +120,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(sb_gram_extract(&form, text.data(), text.size(), grams.data(), &count) == SB_OK);
 	FUZZ_CHECK(count >= 1 && count <= grams.size());
 	const std::set<uint64_t> there(grams.begin(), grams.begin() + static_cast<std::ptrdiff_t>(count));
-	characters.resize(sb_gram_characters(&form, text.data(), text.size(), characters.data()));
+	size_t written = 0;
+	FUZZ_CHECK(sb_gram_characters(&form, text.data(), text.size(), characters.data(), &written) == SB_OK);
+	characters.resize(written);
 	std::set<std::vector<uint32_t>> pieces;
 	for (size_t i = 0; i + form.length <= characters.size(); i++)
 		pieces.insert({characters.begin() + static_cast<std::ptrdiff_t>(i),

@@ -31,7 +31,9 @@ std::set<uint64_t> grams_of(const std::string &text, const sb_gram_form &form = 
 std::vector<uint32_t> characters_of(const std::string &text, const sb_gram_form &form = usual)
 {
 	std::vector<uint32_t> characters(sb_gram_most(text.size()));
-	characters.resize(sb_gram_characters(&form, text.data(), text.size(), characters.data()));
+	size_t count = 0;
+	EXPECT_EQ(sb_gram_characters(&form, text.data(), text.size(), characters.data(), &count), SB_OK);
+	characters.resize(count);
 	return characters;
 }
 
@@ -287,6 +289,12 @@ TEST(Gram, APatternThatSaysNothingRequiresNothing)
 		  "(\\w)\\1", "(?n)^wget", "(?x) w get", "***:(?q)w", "x{300}wget", "wget\\",	"*wget"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
 	/* without folding, no other case of a letter is known */
+	/* What raises an error */
+	for (const char *pattern : {"wget{3,1}", "wget[z-a]", "wget[^9-0]", "wget[[:foo:]]", "wget[[:alphabet:]]", "wget)"})
+		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
+	for (const char *pattern :
+		 {"wget{1,3}", "wget{3,}", "wget[a-z]", "wget[^0-9]", "wget[[:word:]]", "wget[z-]", "wget[-a]"})
+		EXPECT_TRUE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
 	const sb_gram_form exact = {4, false, SB_GRAM_UTF8};
 	EXPECT_FALSE(Query(SB_GRAM_LIKE_ANY_CASE, "%wget%", exact).requires_something());
 	EXPECT_FALSE(Query(SB_GRAM_REGEX_ANY_CASE, "wget", exact).requires_something());
@@ -412,6 +420,41 @@ TEST(Gram, LongPatternsAreThinnedOut)
 	EXPECT_GT(query.gram_count(), 100u);
 	EXPECT_LT(query.gram_count(), 2000u);
 	EXPECT_TRUE(query.can_match(grams_of(text)));
+}
+
+/* An alternative without any gram would let all texts match. */
+TEST(Gram, EachOfManyAlternativesKeepsGrams)
+{
+	Random random(8);
+	for (size_t letters : {4, 8})
+		for (size_t count : {150, 200, 1000})
+		{
+			std::string pattern, sets;
+			std::vector<std::string> words;
+			for (size_t i = 0; i < count; i++)
+			{
+				std::string word(letters, ' ');
+				for (char &letter : word)
+					letter = static_cast<char>('a' + random() % 26);
+				words.push_back(word);
+				pattern.append(i > 0 ? "|" : "").append(word);
+				sets.append(".[xy]").append(word);
+			}
+			const Query query(SB_GRAM_REGEX, pattern);
+			EXPECT_TRUE(query.requires_something()) << count;
+			EXPECT_LE(query.gram_count(), 5 * count + 1000);
+			EXPECT_FALSE(query.can_match(grams_of("0123456789 0123456789"))) << count;
+			for (const std::string &word : words)
+				EXPECT_TRUE(query.can_match(grams_of("some " + word + " and more")));
+			const Query of_sets(SB_GRAM_REGEX, sets);
+			EXPECT_FALSE(of_sets.can_match(grams_of("x" + words[0] + " x" + words[1]))) << count;
+			EXPECT_LE(of_sets.gram_count(), 15000);
+		}
+	/* Of very many alternatives not each one can keep grams: nothing is required, at no great cost. */
+	std::string pattern = "0000";
+	for (size_t i = 1; i < 100000; i++)
+		pattern.append("|").append(std::to_string(1000 + i));
+	EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something());
 }
 
 TEST(Gram, WhereMemoryIsWantingNothingIsLeft)

@@ -334,3 +334,49 @@ TEST(Stop, AgePartitionedFilters)
 		return sb_abf_advance(&moved, other.data(), moved.generation + 1000);
 	});
 }
+
+TEST(Stop, Grams)
+{
+	const sb_gram_form form = {SB_GRAM_DEFAULT_LENGTH, true, SB_GRAM_UTF8};
+	constexpr size_t size = megabytes << 20;
+	std::string dots; /* folding leaves them out */
+	while (dots.size() < size)
+		dots.append("\u0307");
+	const std::string letters(size, 'x');
+	std::vector<uint64_t> grams(sb_gram_most(size));
+	std::vector<uint32_t> characters(sb_gram_most(size));
+	size_t count;
+	for (const std::string &text : {dots, letters})
+	{
+		expect_stops("sb_gram_extract", 32,
+					 [&] { return sb_gram_extract(&form, text.data(), text.size(), grams.data(), &count); });
+		expect_stops("sb_gram_characters", 32,
+					 [&] { return sb_gram_characters(&form, text.data(), text.size(), characters.data(), &count); });
+	}
+
+	struct
+	{
+		sb_gram_comparison comparison;
+		std::string pattern;
+	} patterns[] = {
+		{SB_GRAM_EQUAL, letters},
+		{SB_GRAM_STARTS_WITH, letters},
+		{SB_GRAM_LIKE, letters},
+		{SB_GRAM_LIKE_ANY_CASE, std::string(size, '%')},
+		{SB_GRAM_REGEX, letters},
+		{SB_GRAM_REGEX, "***=" + letters},
+		{SB_GRAM_REGEX, "abcd[" + letters + "]"},
+		{SB_GRAM_REGEX, "abcd[[:alpha:]" + letters + "]"},
+		{SB_GRAM_REGEX, "abcd[[." + letters + ".]]"},
+	};
+	for (const auto &each : patterns)
+		expect_stops(each.pattern.substr(0, 10).c_str(), 32, [&] {
+			Memory memory;
+			sb_gram_query query;
+			const sb_status status = sb_gram_take_apart(&form, each.comparison, each.pattern.data(),
+														each.pattern.size(), memory, &query);
+			EXPECT_TRUE(status == SB_OK || query.gram_count == 0);
+			sb_gram_release(memory, &query);
+			return status;
+		});
+}

@@ -3,7 +3,6 @@
  */
 #include <algorithm>
 
-#include "base/stop.hpp"
 #include "gram/gram_text.hpp"
 
 namespace streambloom {
@@ -37,9 +36,6 @@ private:
 /* Texts of at most so many bytes have few repetitions: clearing the slots takes longer than writing all the grams. */
 constexpr size_t short_text = 64;
 
-/* A number of bytes that takes well below a millisecond. */
-constexpr size_t bytes_between_stops = size_t{1} << 16;
-
 template <sb_gram_text text, bool fold>
 sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint64_t *grams, size_t *written)
 {
@@ -57,8 +53,14 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	push(mark_of_beginning);
 	if (size > short_text)
 	{
+		/* This loop is as long as the text if its characters are left out: the combining dot above, say. */
+		stopping_points points(from);
 		while (from < end && count == 0)
+		{
 			from += emit_character<text, fold>(from, end, push);
+			if (points.wanted(from))
+				return SB_INTERRUPTED;
+		}
 		if (from < end)
 		{
 			recent_grams recent(grams[0]);
@@ -114,18 +116,25 @@ sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t siz
 	return extract<SB_GRAM_BYTES, false>(form->length, from, size, grams, count);
 }
 
-size_t sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters) noexcept
+sb_status sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters,
+							 size_t *written) noexcept
 {
 	using namespace streambloom;
 	const auto *from = static_cast<const unsigned char *>(text), *end = from + size;
+	stopping_points points(from);
 	size_t count = 0;
 	characters[count++] = mark_of_beginning;
 	while (from < end)
+	{
+		if (points.wanted(from))
+			return SB_INTERRUPTED;
 		from += emit_character_of(*form, from, end, [&](uint32_t character) {
 			const bool again = character == any_letter && characters[count - 1] == character;
 			if (!again || !gram_roller::can_swallow(form->text, form->fold))
 				characters[count++] = character;
 		});
+	}
 	characters[count++] = mark_of_end;
-	return count;
+	*written = count;
+	return SB_OK;
 }

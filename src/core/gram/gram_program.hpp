@@ -23,6 +23,12 @@ inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kin
  */
 inline constexpr size_t most_grams = 768;
 
+/*
+ * An alternative of which no gram is taken would require nothing, and so would all the alternatives together. So the
+ * first few grams of each one are taken even if the pattern is long, until there are `most_grams_of_branches`.
+ */
+inline constexpr uint32_t grams_of_branch = 4, most_grams_of_branches = 8192;
+
 /* A list that grows. */
 template <typename T>
 class growing
@@ -103,6 +109,9 @@ public:
 	/* Ends the run: the next character does not directly follow the last one. */
 	void break_run() { roller_.begin_run(); }
 
+	/* Begins an alternative. */
+	void begin_branch() { surely_taken_ = grams_.count() < most_grams_of_branches ? grams_of_branch : 0; }
+
 	/* run() returns the present run of characters, so that another alternative can continue it with continue_run(). */
 	const gram_roller &run() const { return roller_; }
 	void continue_run(const gram_roller &run) { roller_ = run; }
@@ -150,7 +159,15 @@ private:
 	{
 		if (gram_roller::can_swallow(form_.text, form_.fold) && roller_.swallows(character))
 			return;
-		if (roller_.push(character) && ++seen_ % one_of_ == 0)
+		if (!roller_.push(character))
+			return;
+		seen_++;
+		if (surely_taken_ > 0)
+		{
+			surely_taken_--;
+			seen_ = 0;
+		}
+		if (seen_ % one_of_ == 0)
 			add(roller_.gram());
 	}
 	void add(uint64_t gram)
@@ -179,6 +196,7 @@ private:
 	growing<uint64_t> grams_;
 	growing<uint32_t> steps_;
 	size_t one_of_, seen_ = 0;
+	uint32_t surely_taken_ = 0; /* so many of the next grams are taken */
 	uint32_t answers_ = 0;
 	bool failed_ = false;
 };

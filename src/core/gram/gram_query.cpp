@@ -7,20 +7,35 @@
 namespace streambloom {
 namespace {
 
-/* Adds the characters of a text to the run, without any special meaning. */
-void read_text(gram_program *program, const unsigned char *from, const unsigned char *end)
+/* Adds the characters of a text to the run, without any special meaning. Returns true if the work was interrupted. */
+bool read_text(gram_program *program, const unsigned char *from, const unsigned char *end)
 {
+	stopping_points points(from);
 	while (from < end)
+	{
+		if (points.wanted(from))
+			return true;
 		from += program->character(from, end);
+	}
+	return false;
 }
 
-/* Adds the answers of a LIKE pattern. Returns false if LIKE would refuse the pattern. */
-bool read_like(gram_program *program, const unsigned char *from, const unsigned char *end)
+/*
+ * Adds the answers of a LIKE pattern. Returns false if LIKE would refuse the pattern, or if the work was interrupted;
+ * then *stopped is true.
+ */
+bool read_like(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped)
 {
+	stopping_points points(from);
 	bool whole = true;
 	program->beginning_of_text();
 	while (from < end)
 	{
+		if (points.wanted(from))
+		{
+			*stopped = true;
+			return false;
+		}
 		if (*from == '%' || *from == '_')
 		{
 			whole = false;
@@ -36,7 +51,10 @@ bool read_like(gram_program *program, const unsigned char *from, const unsigned 
 	return true;
 }
 
-/* Adds one answer for the whole pattern. Returns false if nothing is known of the texts that match. */
+/*
+ * Adds one answer for the whole pattern. Returns false if nothing is known of the texts that match, or if the work was
+ * interrupted; then *stopped is true.
+ */
 bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from,
 				  const unsigned char *end, bool *stopped)
 {
@@ -45,16 +63,16 @@ bool read_pattern(gram_program *program, sb_gram_comparison comparison, const un
 	{
 		case SB_GRAM_EQUAL:
 			program->beginning_of_text();
-			read_text(program, from, end);
+			*stopped = read_text(program, from, end);
 			program->end_of_text(true);
 			break;
 		case SB_GRAM_STARTS_WITH:
 			program->beginning_of_text();
-			read_text(program, from, end);
+			*stopped = read_text(program, from, end);
 			break;
 		case SB_GRAM_LIKE_ANY_CASE:
 		case SB_GRAM_LIKE:
-			if (!read_like(program, from, end))
+			if (!read_like(program, from, end, stopped))
 				return false;
 			break;
 		case SB_GRAM_REGEX_ANY_CASE:
@@ -62,7 +80,7 @@ bool read_pattern(gram_program *program, sb_gram_comparison comparison, const un
 			return read_regex(program, from, end, stopped);
 	}
 	program->all(before);
-	return true;
+	return !*stopped;
 }
 
 /* Runs the program and returns its answer. has(i) says whether gram i may be there. */

@@ -21,7 +21,6 @@
  *    says so.
  *  - A dot, a class such as \d, and a constraint (\m, a lookahead, a lookbehind) end the run and require nothing.
  */
-#include "base/stop.hpp"
 #include "gram/gram_program.hpp"
 
 namespace streambloom {
@@ -57,7 +56,7 @@ class regex_reader
 {
 public:
 	regex_reader(gram_program *program, const unsigned char *from, const unsigned char *end)
-		: program_(program), at_(from), end_(end)
+		: program_(program), at_(from), end_(end), points_(from)
 	{
 	}
 
@@ -71,7 +70,11 @@ public:
 		{
 			const gram_program::place before = program_->here();
 			while (at_ < end_)
+			{
+				if (must_stop())
+					return false;
 				at_ += program_->character(at_, end_);
+			}
 			program_->all(before);
 			return true;
 		}
@@ -80,6 +83,11 @@ public:
 	bool stopped() const { return stopped_; }
 
 private:
+	bool must_stop()
+	{
+		stopped_ |= points_.wanted(at_);
+		return stopped_;
+	}
 	bool at(char c) const { return at_ < end_ && *at_ == static_cast<unsigned char>(c); }
 	bool take(char c)
 	{
@@ -136,6 +144,7 @@ private:
 		do
 		{
 			const gram_program::place branch = program_->here();
+			program_->begin_branch();
 			if (behind != nullptr)
 				program_->continue_run(run);
 			else
@@ -206,12 +215,7 @@ private:
 	{
 		while (at_ < end_ && *at_ != '|' && *at_ != ')')
 		{
-			if (stop_wanted())
-			{
-				stopped_ = true;
-				return false;
-			}
-			if (!read_atom(depth))
+			if (must_stop() || !read_atom(depth))
 				return false;
 		}
 		/* A closing parenthesis that was not opened is an error. */
@@ -298,9 +302,14 @@ private:
 			if (!read_number(&least))
 				return false;
 			most = least;
-			if (take(',') && !at('}') && !read_number(&most))
-				return false;
-			if (!take('}'))
+			if (take(','))
+			{
+				most = 255;
+				if (!at('}') && !read_number(&most))
+					return false;
+			}
+			/* {3,1} is an error. */
+			if (!take('}') || least > most)
 				return false;
 			*quantity = least == 0 ? quantity::perhaps : quantity::repeatedly;
 		}
@@ -377,6 +386,7 @@ private:
 	bool read_bracket()
 	{
 		const unsigned char *characters[most_joined];
+		const unsigned char *last = nullptr;
 		int count = 0;
 		bool unknown = false;
 
@@ -385,10 +395,17 @@ private:
 			unknown = true;
 		for (bool first = true; first || !at(']'); first = false)
 		{
+			if (must_stop())
+				return false;
 			/* Classes such as [:alpha:] and escapes make the set too complex to read here. */
 			if (at_ == end_ || *at_ == '\\' ||
 				(*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
 				return read_complex_bracket();
+			/* [z-a] is an error. */
+			if (*at_ == '-' && last != nullptr && at_ + 1 < end_ && at_[1] != ']' &&
+				character_at(last) > character_at(at_ + 1))
+				return false;
+			last = at_;
 			if (*at_ == '-' || count == most_joined)
 				unknown = true;
 			else if (count == 0 || !same_folded(characters[count - 1], at_))
@@ -412,6 +429,7 @@ private:
 		for (int i = 0; i < count; i++)
 		{
 			const gram_program::place branch = program_->here();
+			program_->begin_branch();
 			program_->continue_run(run);
 			program_->character(characters[i], end_);
 			read_beside(at_);
@@ -426,6 +444,8 @@ private:
 	{
 		while (at_ < end_ && *at_ != ']')
 		{
+			if (must_stop())
+				return false;
 			if (*at_ == '\\')
 			{
 				at_++;
@@ -437,9 +457,14 @@ private:
 			{
 				const unsigned char delimiter = at_[1];
 				at_ += 2;
+				const unsigned char *const name = at_;
 				while (at_ + 1 < end_ && !(at_[0] == delimiter && at_[1] == ']'))
+				{
+					if (must_stop())
+						return false;
 					at_++;
-				if (at_ + 1 >= end_)
+				}
+				if (at_ + 1 >= end_ || (delimiter == ':' && !is_class(name, at_)))
 					return false;
 				at_++;
 			}
@@ -448,6 +473,25 @@ private:
 		if (!take(']'))
 			return false;
 		return read_unknown_atom();
+	}
+
+	/* Is this the name of a class of characters, as in [:alpha:]? Another name is an error. */
+	static bool is_class(const unsigned char *name, const unsigned char *end)
+	{
+		static constexpr const char *classes[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit",	 "graph",
+												  "lower", "print", "punct", "space", "upper", "xdigit", "word"};
+		const auto size = static_cast<size_t>(end - name);
+		for (const char *each : classes)
+			if (std::strlen(each) == size && std::memcmp(each, name, size) == 0)
+				return true;
+		return false;
+	}
+
+	/* Returns the character at `from`: a code point, or a byte if the encoding is not UTF-8. */
+	uint32_t character_at(const unsigned char *from) const
+	{
+		size_t bytes;
+		return program_->form().text == SB_GRAM_UTF8 ? next_of_utf8(from, end_, &bytes) : *from;
 	}
 
 	size_t bytes_of(const unsigned char *character) const
@@ -544,6 +588,7 @@ private:
 
 	gram_program *program_;
 	const unsigned char *at_, *end_;
+	stopping_points points_;
 	bool stopped_ = false;
 };
 

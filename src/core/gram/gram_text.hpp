@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/bits.hpp"
+#include "base/stop.hpp"
 #include "gram/gram_fold.hpp"
 #include "gram/sb_gram.h"
 
@@ -34,6 +35,26 @@ inline constexpr uint32_t stray_byte = 0xdc00;
  */
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;
+
+/* A number of bytes that takes well below a millisecond. */
+inline constexpr size_t bytes_between_stops = size_t{1} << 16;
+
+/* Asks whether to stop while the bytes from `from` on are read, at most every bytes_between_stops bytes. */
+class stopping_points
+{
+public:
+	explicit stopping_points(const unsigned char *from) : last_(from) {}
+	bool wanted(const unsigned char *at)
+	{
+		if (static_cast<size_t>(at - last_) < bytes_between_stops)
+			return false;
+		last_ = at;
+		return stop_wanted();
+	}
+
+private:
+	const unsigned char *last_;
+};
 
 /* Returns the character that begins at `from`. *bytes becomes the number of its bytes. REQUIRES: from < end. */
 inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end, size_t *bytes)

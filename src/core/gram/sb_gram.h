@@ -54,11 +54,11 @@ SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *tex
 #define SB_GRAM_END 0x110001
 
 /*
- * Writes the characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how
- * many there are. REQUIRES: `characters` has room for sb_gram_most(size) characters.
+ * Writes the characters of which the grams are made, marks included: code points of Unicode, or bytes. *count becomes
+ * their number. May return SB_INTERRUPTED. REQUIRES: `characters` has room for sb_gram_most(size) characters.
  */
-size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size,
-							   uint32_t *characters) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_gram_characters(const sb_gram_form *form, const void *text, size_t size,
+										  uint32_t *characters, size_t *count) SB_NOEXCEPT;
 
 /* How a text is compared with a pattern. */
 typedef enum sb_gram_comparison
@@ -85,10 +85,11 @@ typedef struct sb_gram_query
 } sb_gram_query;
 
 /*
- * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in four cases: the pattern is not
- * understood, the comparison would refuse it with an error, a text without any gram of the pattern can match, or the
- * comparison ignores case and the form does not fold. sb_gram_release() frees the query's memory. SB_NO_MEMORY,
- * SB_INTERRUPTED: *query is empty.
+ * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: the pattern is not
+ * understood, a text without any gram of the pattern can match, or the comparison ignores case and the form does not
+ * fold. Most patterns that the comparison would refuse with an error are not understood. But the query of such a
+ * pattern may require something; then an index may find no row without an error. sb_gram_release() frees the query's
+ * memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,

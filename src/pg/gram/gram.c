@@ -306,7 +306,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_grams)
 				 errmsg("n is %d, but a gram has %d to %d characters", n, SB_GRAM_MIN_LENGTH, SB_GRAM_MAX_LENGTH),
 				 errhint("Leave n out for grams of %d characters, as gram_ops makes them.", SB_GRAM_DEFAULT_LENGTH)));
 	characters = palloc_extended(sb_gram_most(text.size) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	count = sb_gram_characters(&form, text.data, text.size, characters);
+	must_finish(sb_gram_characters(&form, text.data, text.size, characters, &count));
 	for (size_t first = 0; first == 0 || first + n <= count; first++)
 	{
 		int			size = 0;
