@@ -101,6 +101,15 @@ CREATE COLLATION grams_nocase (provider = icu, locale = 'und-u-ks-level2', deter
 CREATE INDEX ON lines USING bf (line COLLATE grams_nocase gram_ops);
 SELECT bf_index_check('lines_exact'), bf_index_check('lines_three'), bf_index_check('lines_bytes');
 
+-- The operators of citext are its own: they use no index of grams. Those of varchar and of a domain are those of text.
+CREATE DOMAIN grams_word AS text;
+CREATE DOMAIN grams_caseless AS citext;
+CREATE TABLE kinds (c citext, v varchar(20), d grams_word, e grams_caseless, w tsvector, a text[]);
+CREATE INDEX kinds_usual ON kinds USING bf (v gram_ops, d gram_ops, lower(c::text) gram_ops, (c::text) gram_ops, w, a);
+CREATE INDEX kinds_unasked ON kinds USING bf (lower(v) gram_ops, c gram_ops, (coalesce(c, '')) gram_ops, e gram_ops);
+DROP TABLE kinds;
+DROP DOMAIN grams_word, grams_caseless;
+
 -- bf_grams() shows what a text is taken apart into.
 SELECT bf_grams('Straße'), bf_grams('a'), bf_grams(''), bf_grams('AbC', 3, false), bf_grams(NULL);
 SELECT bf_grams('a', 2);

@@ -117,4 +117,12 @@ foreach my $call ('exact + empty', 'f + g', "tbf_decay(f, timestamptz '2026-01-0
 	note("$call: $peak MB, of which $before MB before");
 }
 
+# A text of 32 MB has at most 65,536 grams inside. They are taken out of it once each; with their repetitions they would
+# take 16 bytes for each byte of the text, beside the 8 that are taken before the repetitions are left out.
+$db->sql(q{CREATE TABLE long_text AS SELECT string_agg(md5(i::text), '') AS t FROM generate_series(1, 1000000) i});
+my $reading = peak(q{SELECT octet_length(t || '') FROM long_text});
+my $indexing = peak('CREATE INDEX ON long_text USING bf (t gram_ops)');
+cmp_ok($indexing - $reading, '<=', 400, 'grams that a long text repeats take no memory');
+note("an index on a text of 32 MB: $indexing MB, of which $reading MB to read it");
+
 done_testing();

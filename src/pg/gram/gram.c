@@ -175,6 +175,29 @@ keys_of_grams(uint64 *grams, size_t count)
 #endif
 }
 
+/*
+ * With more grams than this, each one is kept once. Of the grams of a long text most are repetitions, and whoever gets
+ * them takes several times their memory. Few of them, with few repetitions, are not worth the time.
+ */
+#define MANY_GRAMS (1024 * 1024)
+
+/* Leaves each gram once, in any order. Returns how many there are. */
+static size_t
+leave_each_once(uint64 *grams, size_t count)
+{
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	sb_hash_set set;
+	size_t		left;
+
+	must_finish(sb_hash_set_begin(&set, &memory, 0));
+	for (size_t first = 0; first < count; first += PIECE_BYTES)
+		must_finish(sb_hash_set_add_many(&set, &memory, grams + first, Min(PIECE_BYTES, count - first)));
+	left = set.count;
+	must_finish(sb_hash_set_take(&set, grams));
+	sb_hash_set_release(&set, &memory);
+	return left;
+}
+
 static Datum
 extract_value(sb_gram_form form, Bytes bytes, int32 *count)
 {
@@ -182,6 +205,11 @@ extract_value(sb_gram_form form, Bytes bytes, int32 *count)
 	size_t		found;
 
 	must_finish(sb_gram_extract(&form, bytes.data, bytes.size, grams, &found));
+	if (found > MANY_GRAMS)
+	{
+		found = leave_each_once(grams, found);
+		grams = repalloc_huge(grams, found * sizeof(uint64));
+	}
 	/* This fits: a value has less than 2^30 bytes, and at most 1.5 grams per byte. */
 	*count = (int32) found;
 	return PointerGetDatum(keys_of_grams(grams, found));

@@ -13,6 +13,7 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/vacuum.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
@@ -188,16 +189,57 @@ bf_index_check_operators(Relation index)
 	}
 }
 
+/* The type of a column's values. The index itself has another one if its items are keys, or are stored otherwise. */
+static Oid
+type_of_values(Relation index, int column)
+{
+	const AttrNumber attribute = index->rd_index->indkey.values[column];
+	int			before = 0;		/* expressions of earlier columns */
+
+	if (attribute != 0)
+		return getBaseType(get_atttype(index->rd_index->indrelid, attribute));
+	for (int i = 0; i < column; i++)
+		before += index->rd_index->indkey.values[i] == 0 ? 1 : 0;
+	return getBaseType(exprType(list_nth(RelationGetIndexExpressions(index), before)));
+}
+
+/*
+ * For a column whose items are keys: is the = of its type one of the type's own, which the class does not have? The
+ * class is for another type then (or for any array or range, which it has all operators of).
+ */
+static bool
+has_other_operators(Relation index, int column, Oid type)
+{
+	Oid			equality = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
+	Oid			left,
+				right;
+
+	if (type == index->rd_opcintype[column] || IsPolymorphicType(index->rd_opcintype[column]) ||
+		!OidIsValid(equality) || op_in_opfamily(equality, index->rd_opfamily[column]))
+		return false;
+	op_input_types(equality, &left, &right);
+	return left == type;
+}
+
 void
 bf_index_notice_unasked(Relation index)
 {
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
-		Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
+		Oid			type = type_of_values(index, column);
 		Oid			equality = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
 		const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname);
 
-		if (bf_index_has_keys(index, column) || op_in_opfamily(equality, index->rd_opfamily[column]))
+		if (bf_index_has_keys(index, column))
+		{
+			if (has_other_operators(index, column, type))
+				ereport(NOTICE,
+						(errmsg("the operators of type %s do not use the bf index on column \"%s\"", format_type_be(type), name),
+						 errdetail("The operator class is for type %s, whose operators are others.", format_type_be(index->rd_opcintype[column])),
+						 errhint("Index an expression, such as (%s::%s), and ask the same expression.", name, format_type_be(index->rd_opcintype[column]))));
+			continue;
+		}
+		if (op_in_opfamily(equality, index->rd_opfamily[column]))
 			continue;
 		ereport(NOTICE,
 				(errmsg("the = of type %s does not use the bf index on column \"%s\"", format_type_be(type), name),
