@@ -80,6 +80,19 @@ SELECT bf_bytes / (SELECT sum(pg_relation_size(inhrelid)) FROM pg_inherits WHERE
 FROM bf_index_advise('sized', '{v}');
 DROP TABLE sized;
 
+-- A value can be in every partition: then its look-up reads pages of each.
+CREATE TABLE flagged (p integer, id integer, flag boolean, pad text) PARTITION BY LIST (p);
+SELECT format('CREATE TABLE flagged_%s PARTITION OF flagged FOR VALUES IN (%s)', p, p) FROM generate_series(1, 6) p \gexec
+INSERT INTO flagged SELECT i % 6 + 1, i, hashint4(i) % 2 = 0, repeat('x', 200) FROM generate_series(1, 60000) i;
+SELECT "column", advice, round((pages_rare / table_pages)::numeric, 1) AS share, pages_absent < pages_rare AS more FROM bf_index_advise('flagged', '{id, flag}');
+DROP TABLE flagged;
+
+-- A rare value is seldom in more than one range of a small sample, but may be in many ranges of the table.
+CREATE TABLE strewn (id integer, v integer, pad text);
+INSERT INTO strewn SELECT i, abs(hashint4(i)) % 500, repeat('x', 1000) FROM generate_series(1, 16000) i;
+SELECT "column", regexp_replace(advice, '\d+ %', '... %') AS advice, pages_rare > 0.3 * table_pages AS many_pages FROM bf_index_advise('strewn', '{id, v}', 64);
+DROP TABLE strewn;
+
 -- Out-of-line values of one partition, more than are read of a table, leave something for the others.
 CREATE TABLE scans (month integer, id integer, picture text) PARTITION BY LIST (month);
 ALTER TABLE scans ALTER picture SET STORAGE EXTERNAL;

@@ -78,6 +78,9 @@ BEGIN
 END $$;
 SELECT query, asked_pages(query, 'wide_bf') FROM unnest(ARRAY['SELECT * FROM wide WHERE v = 30', 'SELECT * FROM wide WHERE v IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)',
 	'SELECT * FROM wide a JOIN wide b USING (strewn) WHERE a.v = 30 AND b.pad > a.pad', 'SELECT * FROM wide WHERE v = (SELECT 30 OFFSET 0)', 'SELECT * FROM wide WHERE v = NULL']) query;
+-- A statement with many conditions asks about some of them, and of the others the statistics decide.
+SELECT arms, split_part(asked_pages('SELECT * FROM wide WHERE ' || string_agg(format('v = %s AND strewn = %s', i, i), ' OR '), 'wide_bf'), ' pages', 1)::integer <= 128 * 16 AS bounded
+	FROM unnest(ARRAY[200, 400]) arms, generate_series(1, arms) i GROUP BY arms ORDER BY arms;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM (SELECT scans('SELECT * FROM wide WHERE v = 30') OFFSET 0) s;
 SELECT count(*) AS predicate_locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'wide_bf'::regclass;
@@ -96,6 +99,22 @@ PREPARE by_run(integer) AS SELECT * FROM event WHERE run = $1;
 SET plan_cache_mode = force_generic_plan;
 SELECT scans('EXECUTE by_run(3)');
 RESET plan_cache_mode;
+-- Nearly all rows have one value, and the others are strewn over the table: such a column looks ordered.
+CREATE TABLE mostly (v integer, state integer, late integer, pad text);
+INSERT INTO mostly SELECT CASE WHEN i % 100 > 0 THEN i END, CASE WHEN hashint4(i) % 50 = 0 THEN 1 + i % 10 ELSE 0 END, CASE WHEN i > 59000 THEN i / 100 ELSE 0 END, repeat('x', 50) FROM generate_series(1, 60000) i;
+CREATE INDEX mostly_state ON mostly USING bf (state) WITH (pages_per_range = 4);
+CREATE INDEX mostly_late ON mostly USING bf (late) WITH (pages_per_range = 4);
+CREATE INDEX mostly_v ON mostly USING bf (v) WITH (pages_per_range = 4);
+VACUUM ANALYZE mostly;
+PREPARE by_state(integer) AS SELECT * FROM mostly WHERE state = $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT scans('EXECUTE by_state(3)');
+-- This one is ordered.
+PREPARE by_late(integer) AS SELECT * FROM mostly WHERE late = $1;
+SELECT scans('EXECUTE by_late(3)');
+RESET plan_cache_mode;
+-- Where the NULLs are, the order of the values does not tell.
+SELECT (plans('SELECT * FROM mostly WHERE v IS NULL')).*;
 
 -- Partitions: of many some are asked, and stand for the others.
 CREATE TABLE part (p integer, tags text[]) PARTITION BY LIST (p);
@@ -138,6 +157,13 @@ VACUUM ANALYZE newest_1, newest_2, newest_3, newest_4, newest_5, newest_6, newes
 ANALYZE newest_19, newest_20;
 SELECT substring(scans('SELECT * FROM newest WHERE v = -1'), '[^,]*newest_20.*') AS of_the_newest, amname
 	FROM pg_class i JOIN pg_am a ON relam = a.oid WHERE relname = 'newest_20_v_idx1';
+-- Of values that are not known, too, eight partitions are asked what their ranges have in common, even if that is nothing.
+CREATE TABLE untagged (p integer, tags text[], pad text) PARTITION BY LIST (p);
+SELECT format('CREATE TABLE untagged_%s PARTITION OF untagged FOR VALUES IN (%s)', p, p) FROM generate_series(1, 20) p \gexec
+INSERT INTO untagged SELECT p, '{}', repeat('x', 100) FROM generate_series(1, 20) p, generate_series(1, 1000) i;
+CREATE INDEX ON untagged USING bf (tags) WITH (pages_per_range = 4);
+VACUUM ANALYZE untagged;
+SELECT count(*) AS partitions FROM generate_series(1, 20) p WHERE asked_pages('SELECT * FROM untagged WHERE tags @> (SELECT ''{a}''::text[] OFFSET 0)', format('untagged_%s_tags_idx', p)::regclass) <> 'none';
 RESET streambloom.enable_chunk_skip;
 -- a plan for all parameters is made as before: planning many partitions takes longer than leaving them out
 ALTER TABLE part ADD v integer;

@@ -11,10 +11,17 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
-	/* how many more pages a look-up of a rare value reads; the largest number of any partition */
-	double		rare_extra;
+	double		rare_extra;		/* how many more pages a look-up of a rare value reads */
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
+
+/* The models of the indexes on a table, or on a partition that was sampled. */
+typedef struct PartModels
+{
+	BfModel		bf;				/* with the default rate */
+	BfModel		bf_lower;		/* with the lower rate */
+	double		pages;			/* pages of the partitions that it stands for, for each of its own pages */
+} PartModels;
 
 /* What is known of a column, summed up over the partitions that were sampled. */
 typedef struct Advice
@@ -28,6 +35,8 @@ typedef struct Advice
 	double		value_pages;	/* the sum over all values of the pages that each is on */
 	Figures		bf;				/* with the default rate */
 	Figures		bf_lower;		/* with the lower rate (LOWER_RATE in advise.c) */
+	PartModels *parts;
+	int			part_count;
 	const char *lower_options;	/* options in CREATE INDEX for the lower rate */
 	double		btree_bytes;
 	bool		btree_possible;

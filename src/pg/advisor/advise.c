@@ -181,13 +181,10 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 /* This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain. */
 #define LOWER_RATE 0.0001
 
-/*
- * Counts values by the number of sampled ranges that they are in, for ranges_of_rare_value(). The tenth of all values
- * that are in the fewest ranges are called rare.
- */
+/* For ranges_of_rare_value(). */
 typedef struct Ranking
 {
-	uint64		count[1024];	/* count[n]: values in n ranges; count[1023]: values in 1,023 or more */
+	uint32	   *ranges;			/* in how many ranges of the sample each value is */
 	uint64		values;
 } Ranking;
 
@@ -196,21 +193,51 @@ rank_value(const KeptValue *value, void *argument)
 {
 	Ranking    *ranking = argument;
 
-	ranking->count[Min(value->ranges, 1023)]++;
-	ranking->values++;
+	ranking->ranges[ranking->values++] = value->ranges;
 }
 
-static double
-ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
+static int
+compare_ranges(const void *a, const void *b)
 {
-	Ranking		ranking = {{0}};
-	uint64		below = 0;
-	int			ranges = 1;
+	const uint32 one = *(const uint32 *) a;
+	const uint32 other = *(const uint32 *) b;
 
-	bf_index_visit_values(column, rank_value, &ranking);
-	while (ranges < 1023 && (below += ranking.count[ranges]) < Max(ranking.values / 10, 1))
-		ranges++;
-	return ranges <= 1 ? ranges : ranges * bf_index_times_read(sample);
+	return (one > other) - (one < other);
+}
+
+/*
+ * Estimates in how many ranges of a table a rare value is; of all partitions together if `all` is true. The tenth of
+ * all values that are in the fewest ranges of the sample are called rare. The sample has so many `units`, and the table
+ * has `times` as many pages.
+ *
+ * A value that is in one range of the sample may be in others of the table. The values in two units of the sample tell
+ * in how many: let each of n units have a value with the probability p. Then the values in two units and those in one
+ * are as p (n - 1) / 2 and 1 - p.
+ */
+static double
+ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)
+{
+	ValueStats	stats;
+	Ranking		ranking = {0};
+	double		ranges;
+
+	bf_index_sample_values(column, all, &stats);
+	if (stats.values == 0)
+		return 1;
+	ranking.ranges = MemoryContextAllocHuge(CurrentMemoryContext, stats.values * sizeof(uint32));
+	bf_index_visit_values(column, all, rank_value, &ranking);
+	qsort(ranking.ranges, ranking.values, sizeof(uint32), compare_ranges);
+	ranges = ranking.ranges[Max(ranking.values / 10, 1) - 1];
+	pfree(ranking.ranges);
+	if (ranges > 1)
+		return ranges * times;
+	if (units > 1 && stats.rare_in_one_unit > 0)
+	{
+		const double odds = 2 * (stats.rare - stats.rare_in_one_unit) / ((units - 1.0) * stats.rare_in_one_unit);
+
+		ranges += odds / (1 + odds) * units * (times - 1);
+	}
+	return ranges;
 }
 
 /*
@@ -237,13 +264,12 @@ weighted_bytes(double bytes, const Weight *weight)
 
 /* Adds the figures of an index on a partition. */
 static void
-add_figures(const BfModel *model, double rare, double frequent, const Weight *weight, Figures *figures)
+add_figures(const BfModel *model, double frequent, const Weight *weight, Figures *figures)
 {
 	const double absent = bf_index_model_look_up(model, 0);
 
 	figures->bytes += weighted_bytes(model->pages * BLCKSZ, weight);
 	figures->pages_absent += absent * weight->partitions;
-	figures->rare_extra = Max(figures->rare_extra, bf_index_model_look_up(model, rare) - absent);
 	figures->pages_frequent += absent * weight->partitions +
 		(bf_index_model_look_up(model, frequent) - absent) * weight->pages;
 }
@@ -257,7 +283,6 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	BfModel		model,
 				lower;
 	double		distinct,
-				rare,
 				frequent;
 
 	bf_index_sample_values(column, false, &stats);
@@ -265,7 +290,6 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 				   column->items * scale);
 	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
-	rare = ranges_of_rare_value(sample, column);
 	frequent = bf_index_most_frequent(column)->ranges;
 	/* A value that is in only two ranges of the sample may well be in no others. So its ranges are not scaled up. */
 	if (frequent > 2)
@@ -279,8 +303,9 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	/* The part of a page with which the sample may have ended is scaled up as a part, but has some values in common. */
 	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
 		weight->pages;
-	add_figures(&model, rare, frequent, weight, &advice->bf);
-	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
+	add_figures(&model, frequent, weight, &advice->bf);
+	add_figures(&lower, frequent, weight, &advice->bf_lower);
+	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
 	/*
 	 * With another rate, an index would choose ranges of another length, so the length is named. For a partition it is
 	 * not, since the same length may not suit all partitions.
@@ -302,6 +327,38 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	}
 	else
 		advice->gin_possible = false;
+}
+
+/*
+ * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
+ * last range may be short. In an index with one level, which has few ranges, this matters: there the pages are in
+ * proportion to those of a value that is in all ranges.
+ */
+static double
+extra_of(const BfModel *model, double holding)
+{
+	const double absent = bf_index_model_look_up(model, 0);
+
+	if (model->levels == 1)
+		return Min(1, holding / model->ranges[0]) * (bf_index_model_look_up(model, model->ranges[0]) - absent);
+	return bf_index_model_look_up(model, holding) - absent;
+}
+
+/*
+ * Sets how many more pages a look-up of a rare value reads that is in so many ranges of the table. Each partition is
+ * taken to have as large a share of the ranges as it has of the pages.
+ */
+static void
+set_rare_extra(double ranges, Advice *advice)
+{
+	for (int i = 0; i < advice->part_count; i++)
+	{
+		const PartModels *part = &advice->parts[i];
+		const double holding = ranges * part->bf.heap_pages / advice->heap_pages;
+
+		advice->bf.rare_extra += part->pages * extra_of(&part->bf, holding);
+		advice->bf_lower.rare_extra += part->pages * extra_of(&part->bf_lower, holding);
+	}
 }
 
 /* Rounds an estimate to tenths, so that it does not look more exact than it is. */
@@ -590,13 +647,21 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_chosen)));
 			for (int c = 0; c < sample->column_count; c++)
 				if (sample->columns[c].refused == NULL)
+				{
 					add_advice(sample, &sample->columns[c], &weights[i], &advice[c]);
+					if (count == 1)
+						set_rare_extra(ranges_of_rare_value(&sample->columns[c], false, sample->units,
+															bf_index_times_read(sample)), &advice[c]);
+				}
 			pages_read += sample->pages_read;
 			bf_index_forget_sample(sample);
 		}
 		relation_close(heap, AccessShareLock);
 	}
-	/* A value can be in several partitions. So the number of distinct values is estimated from all of them together. */
+	/*
+	 * A value can be in several partitions. So the number of distinct values, and the places of a rare one, are
+	 * estimated from all of them together.
+	 */
 	for (int c = 0; c < sample->column_count && count > 1; c++)
 		if (sample->columns[c].refused == NULL)
 		{
@@ -604,6 +669,8 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 
 			bf_index_sample_values(&sample->columns[c], true, &stats);
 			advice[c].distinct = bf_index_distinct_in_share(&stats, pages_read / pages);
+			set_rare_extra(ranges_of_rare_value(&sample->columns[c], true, sample->units, pages / Max(pages_read, 1)),
+						   &advice[c]);
 		}
 }
 
@@ -655,6 +722,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 		advice[c].bf.bytes = advice[c].bf_lower.bytes = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
 		advice[c].gin_bytes = (double) empty_count * 2 * BLCKSZ;
 		advice[c].btree_possible = advice[c].gin_possible = true;
+		advice[c].parts = palloc(MOST_PARTITIONS * sizeof(PartModels));
 		if (leaf_count > 1)
 			bf_index_keep_all_values(&sample.columns[c], CurrentMemoryContext);
 	}

@@ -310,7 +310,7 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 				leaves,
 				pages;
 
-	bf_index_visit_values(column, add_value, &model);
+	bf_index_visit_values(column, false, add_value, &model);
 	if (model.values == 0)
 		return BLCKSZ;
 	key = model.keys / model.values;

@@ -192,9 +192,9 @@ extern double bf_index_distinct_so_far(const SampleColumn *column);
 /* Adds up the values that were kept of this table; of all partitions together if `all` is true. */
 extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats);
 
-/* Calls visit() for each value of this table that was kept. */
-extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument),
-								  void *argument);
+/* Calls visit() for each value of this table that was kept; of all partitions together if `all` is true. */
+extern void bf_index_visit_values(const SampleColumn *column, bool all,
+								  void (*visit) (const KeptValue *value, void *argument), void *argument);
 
 /* Returns the value that seems to have the most rows in the sample of this table (see FrequentValue). */
 extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);

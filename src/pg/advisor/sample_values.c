@@ -131,7 +131,8 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->rows++;
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
-	value->ranges += value->last_range != place->range;
+	/* A range is in one unit. The ranges of each partition are counted from 0, but units run on over all partitions. */
+	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;
 	value->last_unit = place->unit;
 	value->last_range = place->range;
@@ -242,14 +243,15 @@ bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 }
 
 void
-bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument),
+bf_index_visit_values(const SampleColumn *column, bool all, void (*visit) (const KeptValue *value, void *argument),
 					  void *argument)
 {
+	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
 	kept_iterator iterator;
 	KeptValue  *value;
 
-	kept_start_iterate(column->kept, &iterator);
-	while ((value = kept_iterate(column->kept, &iterator)) != NULL)
+	kept_start_iterate(table, &iterator);
+	while ((value = kept_iterate(table, &iterator)) != NULL)
 		visit(value, argument);
 }
 

@@ -5,8 +5,8 @@
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
  * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
  * order, the rows of one value are in about the share s / c of the ranges. Here c is the correlation of values with
- * their places, from 0 to 1, which the statistics tell; BRIN reckons so too. The smallest of the three estimates is
- * used.
+ * their places, from 0 to 1, which the statistics tell; BRIN reckons so too. It says nothing of NULLs. The smallest of
+ * the three estimates is used.
  *
  * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
  * key is taken to be any of the column's keys: if a range has n of the column's N different keys, a key is in n / N
@@ -291,7 +291,8 @@ count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const 
 
 		return top->distinct[column] * pow(ranges, Min(1, Max(0, growth)));
 	}
-	common = bf_index_estimate_common(root, info, index, column);
+	/* A single range has nothing in common with others. Many small partitions have one each. */
+	common = top->covered < 2 ? -1 : bf_index_estimate_common(root, info, index, column);
 	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
 }
 
@@ -393,12 +394,18 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 /*
  * How well the values of a column of the index are ordered in the table: the absolute value of their correlation, 0
  * to 1.
+ *
+ * ANALYZE orders the rows of one value by their places. So the correlation is not 0 if the values are strewn over the
+ * table: it is the sum of the squares of the shares that the values have. Only what is above that tells of an order. In
+ * a column in which most rows have one value, the other rows are too few to tell of a weak order.
  */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
 	AttrNumber	attribute = info->indexkeys[column];
 	double		correlation = 0;
+	double		of_strewn = 0;	/* the correlation if the values were strewn */
+	double		not_null;
 	HeapTuple	statistics;
 	AttStatsSlot slot;
 
@@ -411,11 +418,22 @@ correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
 	{
 		if (slot.nnumbers > 0)
-			correlation = fabs(slot.numbers[0]);
+			correlation = slot.numbers[0];
 		free_attstatsslot(&slot);
 	}
+	not_null = 1 - ((Form_pg_statistic) GETSTRUCT(statistics))->stanullfrac;
+	if (correlation > 0 && not_null > 0 &&
+		get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		for (int i = 0; i < slot.nnumbers; i++)
+			of_strewn += pow(slot.numbers[i] / not_null, 2);
+		free_attstatsslot(&slot);
+		correlation = of_strewn < 1 ? Max(0, (correlation - of_strewn) / (1 - of_strewn)) : 0;
+		if (of_strewn > 0.25 && correlation < 0.5)
+			correlation = 0;
+	}
 	ReleaseSysCache(statistics);
-	return correlation;
+	return fabs(correlation);
 }
 
 /* Sets *clause to what a condition asks for. Returns false if the index cannot rule out any range by it. */
@@ -436,7 +454,8 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFig
 	clause->selectivity = clauselist_selectivity(root, list_make1(from->rinfo), info->rel->relid, JOIN_INNER, NULL);
 	if (has_keys && (IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)))
 		return estimate_keys(root, info, index, figures, expression, clause);
-	clause->correlation = correlation_of(root, info, from->indexcol);
+	if (!IsA(expression, NullTest))
+		clause->correlation = correlation_of(root, info, from->indexcol);
 	if (IsA(expression, ScalarArrayOpExpr))
 		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
 	set_in_vain(clause, figures);

@@ -40,6 +40,9 @@
 /* The number of partitions of a table that are asked. The others are taken to be like the mean of these. */
 #define MOST_CHILDREN 8
 
+/* In one statement indexes are asked this many questions at most. Then the statistics decide. */
+#define MOST_QUESTIONS 128
+
 static bool enabled = true;
 
 /* ---------------------------------------------------- what was asked in this statement */
@@ -370,6 +373,13 @@ may_ask(PlannerInfo *root, const IndexOptInfo *info)
 	return enabled && !info->hypothetical && info->rel->pages > 0 && ActiveSnapshotSet() && !may_hide_rows(root);
 }
 
+/* May so many more questions be asked in this statement? */
+static bool
+may_ask_more(PlannerInfo *root, int questions)
+{
+	return list_length(answers_of(root)->all) + questions <= MOST_QUESTIONS;
+}
+
 /* Asks an index. The answer is kept for the rest of the statement. */
 static const Answer *
 ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfComparison *comparisons, int count,
@@ -513,12 +523,18 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	if (is_better_generic(root, wanted.parent))
 		return 0;
 	if (wanted.parent != 0 && is_first(answers_of(root)->all, &wanted))
+	{
+		if (!may_ask_more(root, MOST_CHILDREN))
+			return 0;
 		ask_partitions(root, info, comparisons, count, priors, &wanted);
+	}
 	answer = find_answer(answers_of(root)->all, &wanted);
 	if (answer == NULL && were_others_asked(answers_of(root)->all, info, &wanted, &mean))
 		answer = &mean;
 	/* an index of nothing but its meta page has no answer; of thousands of them, only some are asked */
 	if (answer == NULL && info->pages <= 1 && list_length(answers_of(root)->all) >= MOST_CHILDREN)
+		return 0;
+	if (answer == NULL && !may_ask_more(root, 1))
 		return 0;
 	if (answer == NULL)
 		answer = ask_now(root, info, index, comparisons, count, priors, &wanted);
@@ -550,12 +566,16 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 
 /* ---------------------------------------------------------- values that are not known */
 
-/* What was found for this column before; or the mean of other partitions, if enough of them were looked at; or NULL. */
+/*
+ * What was found for this column before; or the mean of other partitions, if enough of them were looked at; or NULL.
+ * If it was not known for any of enough partitions, it is not for the others.
+ */
 static const Common *
 find_common(List *all, const Common *wanted)
 {
 	ListCell   *cell;
 	int			children = 0;
+	int			known = 0;
 	Common		mean = *wanted;
 
 	foreach(cell, all)
@@ -564,16 +584,17 @@ find_common(List *all, const Common *wanted)
 
 		if (common->index == wanted->index && common->column == wanted->column)
 			return common;
-		if (wanted->parent != 0 && common->parent == wanted->parent && common->of_parent == wanted->of_parent &&
-			common->share >= 0)
-		{
-			children++;
-			mean.share += common->share;
-		}
+		if (wanted->parent == 0 || common->parent != wanted->parent || common->of_parent != wanted->of_parent)
+			continue;
+		children++;
+		if (common->share < 0)
+			continue;
+		known++;
+		mean.share += common->share;
 	}
 	if (children < MOST_CHILDREN)
 		return NULL;
-	mean.share /= children;
+	mean.share = known > 0 ? mean.share / known : -1;
 	return memcpy(palloc(sizeof mean), &mean, sizeof mean);
 }
 
