@@ -426,8 +426,8 @@ TEST(Gram, LongPatternsAreThinnedOut)
 TEST(Gram, EachOfManyAlternativesKeepsGrams)
 {
 	Random random(8);
-	for (size_t letters : {4, 8})
-		for (size_t count : {150, 200, 1000})
+	for (size_t letters : {size_t{4}, size_t{8}})
+		for (size_t count : {size_t{150}, size_t{200}, size_t{1000}})
 		{
 			std::string pattern, sets;
 			std::vector<std::string> words;
