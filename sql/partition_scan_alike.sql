@@ -62,7 +62,7 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'ALTER TABLE log_rest DETACH PARTITION log_rest_0',
 	'CREATE INDEX ON log_rest (host)'
 	]) command;
--- The parent itself is not in use: an ordinary plan opens only its partitions.
+-- The parent itself is in use. An ordinary plan that does not prune when it is executed opens only its partitions, so there some of these commands run.
 CREATE TABLE log_new (LIKE log);
 SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unnest(ARRAY[
 	'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501)',
@@ -80,7 +80,7 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'TRUNCATE log',
 	'DROP TABLE log'
 	]) command;
--- Partitions of the plan are read to the end, and those which were attached since are not. (Where an Append prunes for each scan, it has the parent open.)
+-- If a partition could be made meanwhile, a scan that begins later would prune by its bounds, and lose rows that stood elsewhere.
 SELECT query, rows_beside('on', 'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501); ALTER TABLE log DETACH PARTITION log_30', query)
 FROM unnest(ARRAY[
 	'SELECT l.* FROM (VALUES (1), (30), (500)) d (day), LATERAL (SELECT * FROM log WHERE uid = -7 AND day = d.day OFFSET 0) l',

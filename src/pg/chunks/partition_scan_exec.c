@@ -46,7 +46,7 @@ typedef struct PartitionScanState
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
-	Oid			parent;			/* the partitioned table. It is open only while the next partition is looked for */
+	Oid			parent;			/* the partitioned table */
 	List	   *tables;			/* the partitioned tables below it that the plan has, sorted by OID */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
@@ -142,21 +142,6 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 		state->pruning_values = lappend(state->pruning_values, ExecInitExpr(value, &state->css.ss.ps));
 		chunk_find_parameters((Node *) value, &state->parameters);
 	}
-}
-
-/*
- * Gives back the reference to the parent with which the executor begins. While a query of the session has a table
- * open, PostgreSQL refuses ALTER TABLE for it and new partitions of it. An ordinary plan opens only the partitions.
- */
-static void
-close_parent(PartitionScanState *state, Index relid)
-{
-	EState	   *estate = state->css.ss.ps.state;
-
-	state->parent = RelationGetRelid(state->css.ss.ss_currentRelation);
-	table_close(state->css.ss.ss_currentRelation, NoLock);
-	state->css.ss.ss_currentRelation = state->conditions.parent = NULL;
-	estate->es_relations[relid - 1] = NULL;
 }
 
 /* Returns as which user the statement reads the table; InvalidOid for the current user. */
@@ -283,6 +268,25 @@ is_generic_explain(int eflags)
 #endif
 }
 
+/*
+ * Lets the query use its partitions. If scans prune by values of their own, it uses the partitioned tables below the
+ * parent too: they must keep the bounds of their partitions until the end, as the parent does, which the executor has
+ * open.
+ */
+static void
+enter_in_use(PartitionScanState *state)
+{
+	int			count = state->left_count;
+	Oid		   *used = palloc((count + list_length(state->tables)) * sizeof(Oid) + 1);
+	ListCell   *cell;
+
+	memcpy(used, state->left, count * sizeof(Oid));
+	if (state->late != NULL)
+		foreach(cell, state->tables)
+			used[count++] = lfirst_oid(cell);
+	partitions_in_use_begin(state->css.ss.ps.state->es_query_cxt, used, count);
+}
+
 static void
 partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -302,11 +306,12 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 	state->left = state->partitions;
 	state->left_count = state->count;
+	state->parent = RelationGetRelid(node->ss.ss_currentRelation);
 	state->conditions.parent = node->ss.ss_currentRelation;
 	if (!is_generic_explain(eflags))
 		prune_early(state);
-	partitions_in_use_begin(estate->es_query_cxt, state->left, state->left_count);
-	close_parent(state, plan->scan.scanrelid);
+	state->conditions.parent = NULL;
+	enter_in_use(state);
 }
 
 /* Returns the keys of a set as an array constant; for an empty set a constant that is NULL, which no row matches. */

@@ -248,8 +248,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 	 * deleted because an expression of the index fails on it; then it must not keep the index from being built,
 	 * summarized or checked.
 	 */
-	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)) ||
-		(reader->runs_code && deleted_for_good(reader, tuple, visibility)))
+	if ((reader->runs_code && deleted_for_good(reader, tuple, visibility)) ||
+		(visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)))
 	{
 		bf_index_raise_horizons(reader, (BfHorizons) {.all = after_deletion(tuple->t_data)});
 		return true;

@@ -3,8 +3,8 @@
  *
  * A summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the deletion
  * can still see such a row. So each filter page keeps its *horizon*: a full transaction id that is greater than those
- * of all transactions whose deleted rows were left out. A snapshot whose xmin is the horizon or greater does not see
- * these rows.
+ * of all transactions whose deleted rows were left out although a snapshot of this server might see them. A snapshot
+ * whose xmin is the horizon or greater does not see these rows.
  *
  * Rows that are dead to all snapshots of this server raise a second horizon, which only snapshots of standbys obey. An
  * xmin does not tell that they are dead: it may be the id of an older transaction that runs in another database.

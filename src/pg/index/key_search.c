@@ -485,11 +485,11 @@ double
 bf_index_sample_queries(BfKeySearch *search, uint32 most)
 {
 	const uint32 all = search->query_count;
-	const uint32 left = Max(1, (uint64) most * all / Max(search->count, 1));
+	const uint32 left = Min(all, most);
 	uint32	   *place;
 	uint32		count = 0;
 
-	if (search->count <= most || left >= all)
+	if (left == all)
 		return 1;
 	place = palloc_extended(search->count * sizeof(uint32), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < search->count; i++)

@@ -61,9 +61,8 @@ extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *prese
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 
 /*
- * If the search has several queries and more than `most` hashes, leaves a sample of its queries in it: as many as
- * have about `most` hashes together, but at least one. Returns how many times as many queries there were before; 1 if
- * all are left.
+ * If the search has more than `most` queries, leaves a sample of so many in it. Returns how many times as many there
+ * were before; 1 if all are left.
  */
 extern double bf_index_sample_queries(BfKeySearch *search, uint32 most);
 

@@ -17,7 +17,7 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* The most pages of an index that are read, and the most values of a condition that are looked for. */
+/* The most pages of an index that are read, and the most values or queries of a condition that are looked for. */
 #define MOST_PAGES 16
 #define MOST_ITEMS 16
 
