@@ -131,6 +131,12 @@ SELECT query, rows_beside('on', 'TRUNCATE log_30', query), rows_beside('off', 'T
 	'SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), 0)',
 	'SELECT * FROM log WHERE uid = -7 AND day < (SELECT 20)'
 	]) query;
+-- The same holds for the partitioned tables below.
+INSERT INTO log (day, uid, v, kind) SELECT 200, -9, n, CASE WHEN n > 100 THEN 5 ELSE 0 END FROM generate_series(1, 103) n;
+SELECT setting, rows_beside(setting, 'DELETE FROM log WHERE uid = -9 AND kind = 5; CREATE TABLE log_rest_5 PARTITION OF log_rest FOR VALUES IN (5)',
+	'SELECT l.* FROM (VALUES (0), (5)) d (kind), LATERAL (SELECT * FROM log WHERE uid = -9 AND day = 200 AND kind = d.kind OFFSET 0) l')
+FROM (VALUES ('on'), ('off')) s (setting);
+DELETE FROM log WHERE uid = -9;
 -- pruned when the execution begins, although the scan is begun later, when the loop has fetched its first ten rows
 SELECT rows_beside(setting, 'TRUNCATE log_30', 'SELECT * FROM generate_series(-20, 1) n LEFT JOIN LATERAL (SELECT * FROM log WHERE uid = -7 AND day < 31 + coalesce(length(current_setting(''no.day'', true)), -5) AND n > 0 OFFSET 0) l ON true')
 FROM (VALUES ('on'), ('off')) s (setting);
