@@ -32,6 +32,7 @@ SELECT q, reads_little(q) FROM unnest(ARRAY['line LIKE ''%phpMyAdmin%''', 'line 
 
 -- of many alternatives, each keeps grams
 SELECT n, reads_little(format('line ~ %L', string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|'))) FROM unnest('{20,200}'::int[]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
+SELECT n, reads_little(format('line ~ %L', string_agg('(optional)?' || translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|'))) FROM unnest('{20,200}'::int[]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
 
 -- expressions, and a part of the table; the rows that come later
 CREATE INDEX lines_lower ON lines USING bf (lower(line) gram_ops) WITH (pages_per_range = 1) WHERE id > 500;

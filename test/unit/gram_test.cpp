@@ -429,7 +429,7 @@ TEST(Gram, EachOfManyAlternativesKeepsGrams)
 	for (size_t letters : {size_t{4}, size_t{8}})
 		for (size_t count : {size_t{150}, size_t{200}, size_t{1000}})
 		{
-			std::string pattern, sets;
+			std::string pattern, optional, sets;
 			std::vector<std::string> words;
 			for (size_t i = 0; i < count; i++)
 			{
@@ -438,6 +438,7 @@ TEST(Gram, EachOfManyAlternativesKeepsGrams)
 					letter = static_cast<char>('a' + random() % 26);
 				words.push_back(word);
 				pattern.append(i > 0 ? "|" : "").append(word);
+				optional.append(i > 0 ? "|" : "").append("(optional)?").append(word);
 				sets.append(".[xy]").append(word);
 			}
 			const Query query(SB_GRAM_REGEX, pattern);
@@ -446,6 +447,7 @@ TEST(Gram, EachOfManyAlternativesKeepsGrams)
 			EXPECT_FALSE(query.can_match(grams_of("0123456789 0123456789"))) << count;
 			for (const std::string &word : words)
 				EXPECT_TRUE(query.can_match(grams_of("some " + word + " and more")));
+			EXPECT_TRUE(Query(SB_GRAM_REGEX, optional).requires_something()) << count;
 			const Query of_sets(SB_GRAM_REGEX, sets);
 			EXPECT_FALSE(of_sets.can_match(grams_of("x" + words[0] + " x" + words[1]))) << count;
 			EXPECT_LE(of_sets.gram_count(), 15000);

@@ -96,14 +96,18 @@ public:
 	struct place
 	{
 		uint32_t grams, steps, answers;
+		uint32_t surely_taken;
+		size_t seen;
 	};
-	place here() const { return {grams_.count(), steps_.count(), answers_}; }
+	place here() const { return {grams_.count(), steps_.count(), answers_, surely_taken_, seen_}; }
 	void back_to(const place &before)
 	{
 		break_run();
 		grams_.cut(before.grams);
 		steps_.cut(before.steps);
 		answers_ = before.answers;
+		surely_taken_ = before.surely_taken;
+		seen_ = before.seen;
 	}
 
 	/* Ends the run: the next character does not directly follow the last one. */

@@ -4,9 +4,9 @@
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
  * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
- * order, the rows of one value are in about the share s / c of the ranges. Here c is the correlation of values with
- * their places, from 0 to 1, which the statistics tell; BRIN reckons so too. It says nothing of NULLs. The smallest of
- * the three estimates is used.
+ * order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in order,
+ * from 0 to 1, which follows from the statistics (correlation_of()). It says nothing of NULLs. The smallest of the
+ * three estimates is used.
  *
  * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
  * key is taken to be any of the column's keys: if a range has n of the column's N different keys, a key is in n / N
