@@ -206,6 +206,12 @@ compare_ranges(const void *a, const void *b)
 }
 
 /*
+ * A rare value is taken to be in so large a share of the ranges, or in no other than those of the sample. A smaller
+ * share would follow also from values that come again in the next ranges only, as blocks of a disk do.
+ */
+#define LEAST_SHARE 0.1
+
+/*
  * Estimates in how many ranges of a table a rare value is; of all partitions together if `all` is true. The tenth of
  * all values that are in the fewest ranges of the sample are called rare. The sample has so many `units`, and the table
  * has `times` as many pages.
@@ -234,8 +240,10 @@ ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double 
 	if (units > 1 && stats.rare_in_one_unit > 0)
 	{
 		const double odds = 2 * (stats.rare - stats.rare_in_one_unit) / ((units - 1.0) * stats.rare_in_one_unit);
+		const double share = odds / (1 + odds);
 
-		ranges += odds / (1 + odds) * units * (times - 1);
+		if (share >= LEAST_SHARE)
+			ranges += share * units * (times - 1);
 	}
 	return ranges;
 }
