@@ -112,6 +112,13 @@ sb_interval_infinity(const Interval *interval)
 #define sb_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* Is this EXPLAIN (GENERIC_PLAN), which PostgreSQL 16 introduced? Such a statement has no parameters. */
+#if PG_VERSION_NUM >= 160000
+#define sb_is_generic_explain(eflags) (((eflags) & EXEC_FLAG_EXPLAIN_GENERIC) != 0)
+#else
+#define sb_is_generic_explain(eflags) ((void) (eflags), false)
+#endif
+
 /* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \

@@ -378,24 +378,6 @@ end_chunk(ChunkReader *reader)
 /* ------------------------------------------------------------------- all chunks */
 
 TupleTableSlot *
-chunk_read_more(ChunkReader *reader)
-{
-	TupleTableSlot *row;
-
-	if (reader->running == NULL)
-		return NULL;
-	row = next_row(reader->running);
-	if (row != NULL)
-	{
-		reader->found = true;
-		return row;
-	}
-	reader->scan->counts.read_in_vain += !reader->found;
-	end_chunk(reader);
-	return NULL;
-}
-
-TupleTableSlot *
 chunk_read_next(ChunkReader *reader)
 {
 	ChunkScan  *scan = reader->scan;
@@ -405,10 +387,19 @@ chunk_read_next(ChunkReader *reader)
 	for (;;)
 	{
 		MemoryContext caller;
-		TupleTableSlot *row = chunk_read_more(reader);
 
-		if (row != NULL)
-			return row;
+		if (reader->running != NULL)
+		{
+			TupleTableSlot *row = next_row(reader->running);
+
+			if (row != NULL)
+			{
+				reader->found = true;
+				return row;
+			}
+			scan->counts.read_in_vain += !reader->found;
+			end_chunk(reader);
+		}
 		reader->chunk = chunk_next(scan, &reader->verdict);
 		if (reader->chunk == NULL)
 			return NULL;

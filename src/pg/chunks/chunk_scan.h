@@ -91,15 +91,15 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
  * parent, with varno 1; `value` takes the place of its right side. If `value` is NULL, no row matches. If `comparison`
- * is a NULL pointer, no index is asked, and all partitions are read. The OIDs are copied. All memory is taken from the
- * current context, which must live as long as the scan. The caller opens the parent before each call of this function,
- * chunk_next() and chunk_read_next(), sets scan->parent, and may close it afterwards.
+ * is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and stays so until after
+ * chunk_scan_end(), which does not close it. The OIDs are copied. All memory is taken from the current context, which
+ * must live as long as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);
 
 /*
- * Closes the parent, which stays locked, unless the caller has opened it (chunk_scan_begin_locked()). Deletes
+ * Closes the parent, which stays locked, unless the scan was begun by chunk_scan_begin_locked(). Deletes
  * query_context and chunk_context. The other memory of the scan is freed with the context in which it was begun.
  */
 extern void chunk_scan_end(ChunkScan *scan);
@@ -175,12 +175,6 @@ extern List *chunk_all_columns(Relation parent);
 
 /* Returns the next row, or NULL if there is none left. The row is valid until the next call. */
 extern TupleTableSlot *chunk_read_next(ChunkReader *reader);
-
-/*
- * Returns the next row of the chunk that is being read, or NULL if there is none. Then chunk_read_next() goes on with
- * the next chunk. The parent need not be open.
- */
-extern TupleTableSlot *chunk_read_more(ChunkReader *reader);
 
 /* Ends the reading, and begins it again with the next call of chunk_read_next(). */
 extern void chunk_read_stop(ChunkReader *reader);

@@ -159,11 +159,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	state->children = list_length(children_of(append));
 	state->place = palloc0(state->children * sizeof(int));
 	chunk_skip_read_plan(state, plan);
-	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
-		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
-#if PG_VERSION_NUM >= 160000
-	state->asks_nothing |= (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
-#endif
+	state->asks_nothing = sb_is_generic_explain(eflags) ||
+		((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 && linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED)));
 	if (state->asks_nothing)
 		for (int i = 0; i < state->children; i++)
 			state->place[i] = state->kept++;

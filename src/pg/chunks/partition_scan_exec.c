@@ -7,7 +7,6 @@
  */
 #include "chunks/partition_scan.h"
 
-#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -46,7 +45,6 @@ typedef struct PartitionScanState
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
-	Oid			parent;			/* the partitioned table */
 	List	   *tables;			/* the partitioned tables below it that the plan has, sorted by OID */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
@@ -239,8 +237,7 @@ partitions_left(PartitionScanState *state, bool early, const Oid *partitions, in
 
 /*
  * Prunes by the values that are the same in all scans, when the execution begins, as PostgreSQL does. The partitions
- * that this rules out are not in use by the query: the own session may drop them. REQUIRES: the parent is open, in
- * state->conditions.parent.
+ * that this rules out are not in use by the query: the own session may drop them.
  */
 static void
 prune_early(PartitionScanState *state)
@@ -254,18 +251,6 @@ prune_early(PartitionScanState *state)
 	state->left_count = partitions_left(state, true, state->partitions, state->count, state->left);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(state->context);
-}
-
-/* Is this a generic EXPLAIN? It has no parameters. */
-static bool
-is_generic_explain(int eflags)
-{
-#if PG_VERSION_NUM >= 160000
-	return (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
-#else
-	(void) eflags;
-	return false;
-#endif
 }
 
 /*
@@ -306,11 +291,9 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 	state->left = state->partitions;
 	state->left_count = state->count;
-	state->parent = RelationGetRelid(node->ss.ss_currentRelation);
 	state->conditions.parent = node->ss.ss_currentRelation;
-	if (!is_generic_explain(eflags))
+	if (!sb_is_generic_explain(eflags))
 		prune_early(state);
-	state->conditions.parent = NULL;
 	enter_in_use(state);
 }
 
@@ -345,10 +328,7 @@ find_value(PartitionScanState *state)
 	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
 }
 
-/*
- * Prunes, finds the comparison's value unless no partition is left, and begins a scan. REQUIRES: the parent is open, in
- * state->conditions.parent.
- */
+/* Prunes, finds the comparison's value unless no partition is left, and begins a scan. */
 static void
 begin_scan(PartitionScanState *state)
 {
@@ -441,22 +421,6 @@ choose_keys(PartitionScanState *state)
 
 /* ----------------------------------------------------------------------- running */
 
-/* Returns the first row of those partitions that were not read yet. Begins a scan if there is none. */
-static TupleTableSlot *
-read_next_partition(PartitionScanState *state)
-{
-	TupleTableSlot *row;
-
-	state->conditions.parent = table_open(state->parent, NoLock);
-	if (!state->begun)
-		begin_scan(state);
-	state->scan.parent = state->conditions.parent;
-	row = chunk_read_next(&state->reader);
-	table_close(state->conditions.parent, NoLock);
-	state->conditions.parent = state->scan.parent = NULL;
-	return row;
-}
-
 /*
  * Returns the next row in the node's slot. The slot has pointers to the values of the row that was read, which are
  * valid until the next row is wanted.
@@ -476,9 +440,9 @@ next_row(ScanState *node)
 	if (!state->decided && state->argument == NULL)
 		choose_keys(state);
 	state->decided = true;
-	row = state->begun ? chunk_read_more(&state->reader) : NULL;
-	if (row == NULL)
-		row = read_next_partition(state);
+	if (!state->begun)
+		begin_scan(state);
+	row = chunk_read_next(&state->reader);
 	if (other_is_active)
 		PopActiveSnapshot();
 	if (row == NULL)
