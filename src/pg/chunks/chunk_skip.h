@@ -104,6 +104,16 @@ extern void chunk_skip_note_bf_index(void);
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
 /*
+ * Returns the selectivity of conditions for `rows` rows, the number of all rows of the relation. For a parent,
+ * rel->tuples is only the number of rows that the planner expects to be read. Statistics that are relative to the
+ * number of all rows need that number, so rel->tuples is changed for a moment. The planner must not remember the
+ * result, so the conditions must not be RestrictInfos. `varno` and `join` are as for clauselist_selectivity(); join ==
+ * NULL: the conditions of a scan.
+ */
+extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int varno,
+									 SpecialJoinInfo *join, double rows);
+
+/*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
  * plan is parallel safe. Without partial paths, or with a path that is not parallel safe, the plan would not be. Then
  * the outer query, which may be the larger one, could no longer be parallel. An outer query does not show which of its

@@ -138,26 +138,29 @@ answered_conditions(PlannerInfo *root, RelOptInfo *child)
 	return answered;
 }
 
-/*
- * Returns how many of `rows` rows satisfy the relation's conditions at these positions. For a parent, rel->tuples is
- * only the number of rows that the planner expects to be read. Statistics that are relative to the number of all rows
- * need that number, so rel->tuples is changed for a moment. The planner must not remember the result, so it is given
- * the bare conditions.
- */
+double
+chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int varno, SpecialJoinInfo *join,
+					   double rows)
+{
+	double		tuples = rel->tuples;
+	double		result;
+
+	rel->tuples = rows;
+	result = clauselist_selectivity(root, conditions, varno, join != NULL ? join->jointype : JOIN_INNER, join);
+	rel->tuples = tuples;
+	return result;
+}
+
+/* Returns how many of `rows` rows, all of the relation, satisfy its conditions at these positions. */
 static double
 rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions, double rows)
 {
 	List	   *conditions = NIL;
 	int			i = -1;
-	double		tuples = rel->tuples;
-	double		result;
 
 	while ((i = bms_next_member(positions, i)) >= 0)
 		conditions = lappend(conditions, list_nth_node(RestrictInfo, rel->baserestrictinfo, i)->clause);
-	rel->tuples = rows;
-	result = rows * clauselist_selectivity(root, conditions, rel->relid, JOIN_INNER, NULL);
-	rel->tuples = tuples;
-	return result;
+	return rows * chunk_skip_selectivity(root, rel, conditions, rel->relid, NULL, rows);
 }
 
 /*

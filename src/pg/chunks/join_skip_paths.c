@@ -128,24 +128,6 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 }
 
 /*
- * Returns the selectivity of conditions for `rows` rows, the number of all rows of the table. For a parent,
- * table->tuples is only the number of rows that the planner expects to be read. Statistics that are relative to the
- * number of all rows need that number, so table->tuples is changed for a moment. The planner must not remember the
- * result, so the conditions must not be RestrictInfos.
- */
-static double
-selectivity_for(PlannerInfo *root, RelOptInfo *table, List *conditions, int varno, SpecialJoinInfo *join, double rows)
-{
-	double		tuples = table->tuples;
-	double		result;
-
-	table->tuples = rows;
-	result = clauselist_selectivity(root, conditions, varno, join != NULL ? join->jointype : JOIN_INNER, join);
-	table->tuples = tuples;
-	return result;
-}
-
-/*
  * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
  * index is asked about the keys, not about the table's other conditions. So the rows that these leave, and the rows of
  * the join, say too little.
@@ -165,7 +147,7 @@ rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *c
 		.jointype = JOIN_INNER,
 	};
 	double		rows = all_rows(root, outer);
-	double		share = selectivity_for(root, outer, list_make1(clause->clause), 0,
+	double		share = chunk_skip_selectivity(root, outer, list_make1(clause->clause), 0,
 										each_row_once ? join : &plain, rows);
 
 	return Min(rows, rows * share * (each_row_once ? 1 : path->jpath.innerjoinpath->rows));
@@ -443,7 +425,7 @@ share_that_is_read(PlannerInfo *root, RelOptInfo *table, List *children, const P
 
 	if (answered == NIL)
 		return 1;
-	return rows * selectivity_for(root, table, answered, table->relid, NULL, rows) / list_length(children);
+	return rows * chunk_skip_selectivity(root, table, answered, table->relid, NULL, rows) / list_length(children);
 }
 
 void
