@@ -121,8 +121,9 @@ BEGIN
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
-	-- What an abbreviation means depends on timezone_abbreviations of a session.
-	IF EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
+	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh comes here, so the list of
+	-- abbreviations is not read for UTC.)
+	IF zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
 		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
 	END IF;

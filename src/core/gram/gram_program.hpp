@@ -18,8 +18,9 @@ inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kin
 
 /*
  * A pattern of up to so many bytes has all its grams taken; a longer one only every second, third, ... of them, evenly
- * over the pattern. So about so many are taken at most. A regular expression with many sets or alternatives may have a
- * few times as many, since these are read together with the characters beside them.
+ * over the pattern. So about so many are taken at most, except of a regular expression with many sets or alternatives.
+ * It may have a few times as many, since these are read together with the characters beside them, and the grams that
+ * follow here come on top.
  */
 inline constexpr size_t most_grams = 768;
 

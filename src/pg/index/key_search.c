@@ -391,6 +391,9 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 #define REQUIRED_TRIED 32
 #define QUERIES_TRIED 64
 
+/* No random ranges are tried if the required hashes alone leave no larger share. */
+#define NEGLIGIBLE 1e-6
+
 /*
  * Sets is_required[] for the hashes without which no value matches the query; of many keys only some are looked at.
  * Returns how many hashes these are. *all becomes true if no other key of the query is looked for. REQUIRES:
@@ -446,7 +449,7 @@ bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
 	bool	   *is_required = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	uint64		keys = 1;
 	uint32		ranges;
-	double		certain = 0,	/* of the queries that require all their keys, and so need no random ranges */
+	double		certain = 0,	/* of the queries for which no random ranges are tried */
 				tried = 0,		/* of the others, as random ranges say */
 				least = 0;		/* what `tried` would be if one range more could match in half of the cases */
 
@@ -462,7 +465,7 @@ bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
 
 		CHECK_FOR_INTERRUPTS();
 		required = pow(rate, find_required_of(query, present, is_required, &all));
-		if (all)
+		if (all || required < NEGLIGIBLE)
 			certain += required;
 		else
 		{
