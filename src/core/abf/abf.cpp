@@ -78,8 +78,8 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->fpr = fpr;
 
 	/*
-	 * A complete slice has the items of k generations. By time l generations have the items of the window, unless it is
-	 * so short that rounding their length up to whole microseconds matters.
+	 * A complete slice has the items of k generations. By time l generations have the items of the window, unless the
+	 * window is so short that rounding the length of a generation up to whole microseconds matters.
 	 */
 	double of_generation = static_cast<double>(sb_abf_length(out));
 	if (by_time && of_generation * generations > 1.01 * static_cast<double>(window))

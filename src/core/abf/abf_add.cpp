@@ -228,7 +228,7 @@ sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other, const voi
 		if (sb_status status = move_on(abf, to, united.generation); status != SB_OK)
 			return status;
 
-	/* the other filter's slices that have bits and are alive in the result */
+	/* the places of the other filter's slices that may have bits and are alive in the result */
 	const int n = sb_abf_slices(abf);
 	const size_t part = slice_part(*abf);
 	const int alive = other->filled ? alive_at(*other, united.generation) : 0;

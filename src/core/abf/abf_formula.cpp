@@ -57,8 +57,8 @@ double sb_abf_rate_of_load(int hash_count, int generations, double load, int blo
 	if (block_bits == 0 || load == 0)
 		return middle;
 	/*
-	 * the number of items of a block is Poisson; the mean of the rate over this distribution is computed by Gauss and
-	 * Hermite's rule with three points
+	 * the number of items of a block is Poisson; the mean of the rate over this distribution is computed by the
+	 * Gauss-Hermite rule with three points
 	 */
 	const double deviation = std::sqrt(3 * load / block_bits);
 	return (rate_of(hash_count, generations, std::max(load - deviation, 0.0)) + 4 * middle +

@@ -5,7 +5,7 @@
  * Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream is cut into *generations*. A
  * filter has k + l *slices* of bits; with each generation the oldest slice is given up and an empty one takes its
  * place. An item sets one bit in each of the k newest slices. It is found if k consecutive slices all have its bit.
- * So an item is found for the l generations after its own; these are the window.
+ * So an item is found for the l generations after its own; together they are at least as long as the window.
  *
  * The clock. Each item has a position on a clock: its number in the stream, from 0 (a filter *by items*), or its own
  * time in microseconds since 2000-01-01 00:00 UTC (a filter *by time*). Its generation is floor(position / length),
@@ -146,7 +146,7 @@ SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generat
  * Plans the union of two filters by time. Window, k, l and the sizes must be the same; otherwise the status is
  * SB_DIFFERENT and *difference says what differs. *out has the parameters of the result, with the newer generation,
  * the sum of the items and the larger fpr and expected items. The kinds are not compared: the caller does that first.
- * If one of the kinds is none, the result has the other kind. SB_OUT_OF_RANGE: a filter is by items.
+ * If one of the kinds is none, the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
@@ -197,9 +197,9 @@ double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits)
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 
 /*
- * Estimates the number of distinct items in the window, which is the l + 1 newest generations. The slices of the ages
- * l, l - k, l - 2 k, ... together hold the items of each of these generations once. The function estimates the number
- * of items in each of these slices from its fill, and adds up the estimates. So an item that came in several
+ * Estimates the number of distinct items in the l + 1 newest generations, which cover the window. The slices of the
+ * ages l, l - k, l - 2 k, ... together hold the items of each of these generations once. The function estimates the
+ * number of items in each of these slices from its fill, and adds up the estimates. So an item that came in several
  * generations may count more than once. `set` is what sb_abf_count() gives.
  */
 double		sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) SB_NOEXCEPT;

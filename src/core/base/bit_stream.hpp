@@ -110,7 +110,7 @@ public:
 	/* The next read begins at bit number `bit`. */
 	void seek(size_t bit) { bit_ = bit; }
 
-	/* True if less than a byte is left, and all its bits are zero. */
+	/* True if fewer than eight bits are left, and they are all zero. */
 	bool is_at_end() const
 	{
 		const size_t bits = static_cast<size_t>(end_ - begin_) * 8;

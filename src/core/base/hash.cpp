@@ -35,9 +35,9 @@ uint64_t sb_hash_double(double value) noexcept
 {
 	uint64_t pattern;
 	if (std::isnan(value))
-		pattern = UINT64_C(0x7ff8000000000000); /* float8 = calls all NaNs equal */
+		pattern = UINT64_C(0x7ff8000000000000); /* PostgreSQL takes all NaNs as equal */
 	else if (value == 0)
-		pattern = 0; /* and calls -0 and 0 equal */
+		pattern = 0; /* and -0 and 0 as equal */
 	else
 		pattern = std::bit_cast<uint64_t>(value);
 	return sb_hash_int64(static_cast<int64_t>(pattern));

@@ -106,7 +106,7 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 /*
  * Finds the items of a bucket: these are *begin .. *end - 1. `before` is the number of buckets in front of this bucket
  * that have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if the
- * bits do not have so many buckets.
+ * block has at most `before` buckets with items, which means that it is damaged.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,

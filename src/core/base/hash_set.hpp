@@ -84,7 +84,10 @@ uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
 /* Returns the next used slot at or after `slot` and stores its hash in *hash. Returns UINT64_MAX if there is none. */
 uint64_t hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash);
 
-/* Writes the hashes of the set as little-endian words, in the order of slots: set->count times 8 bytes. */
+/*
+ * Writes the hashes of the set as little-endian words, in the order of slots: set->count times 8 bytes. May return
+ * SB_INTERRUPTED.
+ */
 [[nodiscard]] sb_status hash_set_write(const sb_hash_set *set, void *out);
 
 /* Write and read words (hashes, and what is kept beside them) as little-endian bytes. The bytes need no alignment. */

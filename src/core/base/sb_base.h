@@ -42,7 +42,7 @@ typedef enum sb_status
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
 	SB_OVERFLOW,		/* a counter would overflow */
 	SB_TOTAL_OVERFLOW,	/* the total of all hits would overflow */
-	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
+	SB_DIFFERENT,		/* the parameters of two filters do not fit together: see sb_difference */
 	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
 	SB_NO_MEMORY,		/* the caller's sb_memory has no more memory */
 	SB_NEED_BYTES		/* not an error: a look-up needs more bytes of the value, see sb_lookup.h */
@@ -51,7 +51,10 @@ typedef enum sb_status
 /* A short English clause for a status, for an error's detail line. Never NULL. */
 const char *sb_status_text(sb_status status) SB_NOEXCEPT;
 
-/* The first parameter in which two filters differ so that they cannot be combined, and its value in each of them. */
+/*
+ * The first parameter in which two filters differ so that they cannot be united, intersected or merged, and its value
+ * in each of them.
+ */
 typedef struct sb_difference
 {
 	const char *parameter;		/* its name, as the column of bf_info(), tbf_info() and so on */
@@ -68,9 +71,10 @@ typedef struct sb_difference
 
 /*
  * The caller's allocator. Sets of hashes, builders and their serialized bytes, new values of tbf, intersections of
- * exact bfs, and queries of patterns take their memory from it; nothing else in the core allocates. The two functions
- * must not throw and must not jump out of the core (longjmp). The caller may also free all the memory of an sb_memory
- * at once, as PostgreSQL deletes a memory context, instead of releasing each block.
+ * exact bfs, and queries of patterns take their memory from it. So does memory that the same call releases. Nothing
+ * else in the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The
+ * caller may also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of
+ * releasing each block.
  */
 typedef struct sb_memory
 {
@@ -101,7 +105,7 @@ uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 
 /*
  * The XXH3 hash of the eight little-endian IEEE 754 bytes of a double. All NaNs have the same hash, and so have 0 and
- * -0: doubles that PostgreSQL's float8 = calls equal have equal hashes.
+ * -0: doubles that are equal for PostgreSQL's float8 have equal hashes.
  */
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 

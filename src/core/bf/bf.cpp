@@ -1,9 +1,9 @@
 /*
  * bf.cpp: the Bloom filter in lines of 512 bits. All bits of an item lie in one line.
  *
- * Only the 48 highest bits of a hash count, so that a list of hashes need not store more. An item that was not added
- * has the same 48 bits as one of n items with a probability of n / 2^48. That adds 3.6e-7 to the rate of a filter of
- * 100 million items.
+ * Only the 48 highest bits of a hash count, so that an exact filter need not store more of each hash. An item that
+ * was not added has the same 48 bits as one of n items with a probability of n / 2^48. That adds 3.6e-7 to the rate
+ * of a filter of 100 million items.
  *
  * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
  * become line i. Folding and widening rely on this. The bits in the line come from 32 bits that are mixed from the 48
@@ -414,10 +414,10 @@ static double whole_power(double base, int exponent)
 }
 
 /*
- * True if the mean fill of the filter shows that its rate is clearly below `rate`; for most filters it does. The rate
- * is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill. The v taken here is a
- * little too large. The caller looks at single lines, which takes five times as long, only if this function returns
- * false.
+ * True if the mean fill of some lines shows that the filter's rate is clearly below `rate`. For most filters the
+ * result is true. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines'
+ * fill. The v taken here is a little too large. The caller looks at single lines, which takes five times as long,
+ * only if this function returns false.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {

@@ -9,7 +9,10 @@
 
 namespace streambloom {
 
-/* The number of the line of a hash, and its offset in bytes, in an array of so many lines. */
+/*
+ * In an array of `lines` lines, line_number() is the number of the line that has the bits of a hash, and line_of() is
+ * the offset of this line in bytes.
+ */
 inline uint32_t line_number(uint64_t lines, uint64_t hash)
 {
 	return static_cast<uint32_t>(multiply_high(hash & SB_BF_HASH_MASK, lines));

@@ -33,7 +33,7 @@ typedef struct sb_bf
 	uint32_t	item_count;		/* exact: number of stored items, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* 2^widened = line_count / line_count of the smallest filter united into this one */
+	uint8_t		widened;		/* has 2^widened times the lines of the smallest filter united into it */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
 	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;

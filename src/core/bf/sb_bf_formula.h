@@ -33,8 +33,7 @@ double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
  * the mean `load`. An item sets hash_count cells of its block, which are drawn independently, so that two may be the
  * same. The rate is summed over the number of distinct cells of a query, by inclusion and exclusion. (Putze, Sanders,
  * Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of one block; here the rate of one
- * block is exact, too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0; if load
- * is infinite, the rate is 1.
+ * block is exact, too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0; if load is infinite, the rate is 1.
  */
 double		sb_blocked_fpr(double cells, int hash_count, double load) SB_NOEXCEPT;
 

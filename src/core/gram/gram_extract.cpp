@@ -53,7 +53,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	push(mark_of_beginning);
 	if (size > short_text)
 	{
-		/* This loop is as long as the text if its characters are left out: the combining dot above, say. */
+		/* If folding removes all characters (combining dots above, for example), this loop reads the whole text. */
 		stopping_points points(from);
 		while (from < end && count == 0)
 		{

@@ -17,10 +17,10 @@ namespace streambloom {
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
 /*
- * A pattern of up to so many bytes has all its grams taken; a longer one only every second, third, ... of them, evenly
- * over the pattern. So about so many are taken at most, except of a regular expression with many sets or alternatives.
- * It may have a few times as many, since these are read together with the characters beside them, and the grams that
- * follow here come on top.
+ * All grams of a pattern of fewer bytes than this are taken. Of a longer pattern only every second, third, ... gram
+ * is taken, evenly over the pattern, so that about most_grams are taken at most. A regular expression with many sets
+ * or alternatives may have a few times as many: the characters beside a set or a group are read again for each of its
+ * alternatives, and the first grams of each alternative are taken in any case (see grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 

@@ -39,7 +39,7 @@ inline constexpr unsigned char substitute = 0x1a;
 /* A number of bytes that takes well below a millisecond. */
 inline constexpr size_t bytes_between_stops = size_t{1} << 16;
 
-/* Asks whether to stop while the bytes from `from` on are read, at most every bytes_between_stops bytes. */
+/* Asks whether to stop while the bytes from `from` on are read, at most once in bytes_between_stops bytes. */
 class stopping_points
 {
 public:

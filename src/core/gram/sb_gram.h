@@ -26,8 +26,8 @@ extern "C" {
 typedef enum sb_gram_text
 {
 	SB_GRAM_UTF8,				/* a byte that does not belong to a character of UTF-8 is a character of its own */
-	SB_GRAM_ONE_BYTE,			/* each byte is a character; folded, all bytes beyond ASCII, the letter i and 0x1a are
-								 * alike, and several of them in a row are one */
+	SB_GRAM_ONE_BYTE,			/* each byte is a character; with `fold`, all bytes beyond ASCII and 0x1a become the
+								 * letter i, and several of these in a row become one */
 	SB_GRAM_BYTES				/* each byte is a character, and nothing is folded */
 } sb_gram_text;
 
@@ -43,8 +43,8 @@ typedef struct sb_gram_form
 size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
 
 /*
- * Writes the grams of a text, of which there is at least one; *count becomes their number. Most repetitions are left
- * out. May return SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
+ * Writes the grams of a text, at least one; *count becomes their number. Most repetitions are left out. May return
+ * SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
  */
 SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
 									   size_t *count) SB_NOEXCEPT;
@@ -87,9 +87,9 @@ typedef struct sb_gram_query
 /*
  * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: the pattern is not
  * understood, a text without any gram of the pattern can match, or the comparison ignores case and the form does not
- * fold. Most patterns that the comparison would refuse with an error are not understood. But the query of such a
- * pattern may require something; then an index may find no row without an error. sb_gram_release() frees the query's
- * memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
+ * fold. Most patterns that the comparison would refuse with an error are not understood. If such a pattern is
+ * understood all the same, an index may find no row, and then nothing raises the error. sb_gram_release() frees the
+ * query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,

@@ -37,8 +37,8 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 }
 
 /*
- * Begin or continue the search for lookup->hash. When a search begins, `step`, `tries` and `units` are 0, and `found`
- * is false. REQUIRES: the filter has items.
+ * Each of these begins or continues the search for lookup->hash. When a search begins, `step`, `tries` and `units`
+ * are 0, and `found` is false. REQUIRES: the filter has items.
  */
 sb_status bf_lookup_step(sb_lookup *lookup);
 sb_status tbf_lookup_step(sb_lookup *lookup);

@@ -19,7 +19,7 @@
  * unchanged until the next bytes are handed over or the look-up is no longer used. Nothing is copied. A caller that has
  * the whole value in memory hands all of it to sb_lookup_open(); then no call returns SB_NEED_BYTES.
  *
- * After SB_OK the caller can ask for the next item of the same value. No call trusts the bytes: whatever they are,
+ * After SB_OK the caller can look up the next item in the same value. No call trusts the bytes: whatever they are,
  * the core reads only bytes that were handed over, and asks only for bytes of the value.
  */
 #ifndef STREAMBLOOM_SB_LOOKUP_H
@@ -88,9 +88,9 @@ typedef struct sb_lookup
 	int64_t		generation;		/* of an abf: the generation as of which it is asked */
 
 	/*
-	 * from, to: in a tbf the offset and the size of the item's block. In a table of recurring minimum the item's
-	 * entry can only be one of the entries from .. to - 1, whose hashes lie between low and high. In a stable filter
-	 * `from` is the bit at which the item's cell begins in the bytes.
+	 * from, to: in a tbf and in an exact bf the offset and the size of the item's block. In a table of recurring
+	 * minimum the item's entry can only be one of the entries from .. to - 1, whose hashes lie between low and high.
+	 * In a stable filter `from` is the bit at which the item's cell begins in the bytes asked for.
 	 */
 	uint64_t	from;
 	uint64_t	to;
@@ -109,10 +109,10 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 									  size_t total) SB_NOEXCEPT;
 
 /*
- * From the next look-up on, asks an abf by time as of the time `at`: an item that came more than a window before `at`
- * is no longer found. If `at` is before the filter's newest item, this call has no effect: without it, too, the
- * filter is asked as of its newest item. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <=
- * SB_ABF_MAX_TIME.
+ * From the next look-up on, asks an abf by time as of the time `at`: an item is no longer found if its generation is
+ * more than l generations before that of `at`. If `at` is before the filter's newest item, this call has no effect:
+ * without it, too, the filter is asked as of its newest item. REQUIRES: sb_lookup_open() returned SB_OK for an abf by
+ * time; |at| <= SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 

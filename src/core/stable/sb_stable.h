@@ -182,9 +182,9 @@ void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, co
 
 /*
  * Makes `steps` steps without an item: each only evicts. The time is proportional to `steps` until all cells are
- * zero, and constant from then on. Returns true if it has found that all cells are zero or that P is 0. After false,
- * all cells may be zero or not. A caller that must stay interruptible asks for a few thousand steps at a time, which
- * gives the same result.
+ * zero, and constant from then on. Returns true if it has found that all cells are zero or that P is 0. False does
+ * not mean that a cell is non-zero. A caller that must stay interruptible asks for a few thousand steps at a time,
+ * which gives the same result.
  */
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 

@@ -34,11 +34,11 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps. With
  * multi_class it lasts m Max / P steps.
  *
- * With few bits value-weighted eviction is worse, for every P that keeps the rate. With four bits, and as few hashes
- * as best_hashes() chooses, a cell lasts longer than with multi_class and the evictions of an sbf. This holds for all
- * rates up to 0.2, for uniform importances and for streams in which they are mostly low or mostly high. The table
- * shows how many items of the highest seventh of the importances are missed after 6,000 more items, in 64 kB at 1 %,
- * if importances are uniform:
+ * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
+ * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the evictions of an sbf.
+ * This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low or mostly
+ * high. The table shows how many items of the highest seventh of the importances are missed after 6,000 more items,
+ * in 64 kB at 1 %, if importances are uniform:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %

@@ -11,9 +11,10 @@ extern "C" {
 #endif
 
 /*
- * Decay functions return the weight of a hit by its age. Undecayed filters can be merged by any of them. The family is
- * that of Cohen, Strauss 2003 (Maintaining Time-Decaying Stream Aggregates, PODS; Journal of Algorithms 2006), as
- * Cheng et al. list it: exponential, sliding window, polynomial, polyexponential, chordal and polygonal.
+ * Decay functions return the weight of a hit by its age. Filters that do not decay by themselves can be merged with
+ * weights from any of these functions. The family is that of Cohen, Strauss 2003 (Maintaining Time-Decaying Stream
+ * Aggregates, PODS; Journal of Algorithms 2006), as Cheng et al. list it: exponential, sliding window, polynomial,
+ * polyexponential, chordal and polygonal.
  *
  * Ages and lengths are microseconds. An age below 0 counts as 0. SB_DECAY_FOREVER is an infinite age: its weight is
  * the limit. Every length (half-life, width, scale) is 1 .. SB_DECAY_MAX_LENGTH.

@@ -99,7 +99,7 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
 
 /*
  * Sets *out to the parameters of a filter for up to `items` distinct items: the probability that it counts an item too
- * high is at most `fpr`. half_life and epoch are 1 .. SB_TBF_MAX_TIME microseconds. If both are 0, nothing decays.
+ * high is at most `fpr`. half_life and epoch are 1 .. SB_TBF_MAX_TIME microseconds, or both 0: then nothing decays.
  *
  * If `self_sized` is true, the filter sizes itself: expected_items is 0, and the number of cells is a power of two. If
  * `items` is 0 as well, *out describes an exact filter, which has no cells yet.
@@ -157,7 +157,7 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCE
  * counters of such an item, other items have more than `over` hits, less the slack. So the estimate for a block is
  * s^k, where s is the share of its counters that exceed this; the result is the mean over all blocks. It is 1 if the
  * slack alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
- * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
+ * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
 											 double *out) SB_NOEXCEPT;
@@ -193,7 +193,7 @@ typedef struct sb_tbf_stats
 
 /*
  * Measures a filter. If it has more than `most_blocks` blocks, only that many are read, at even distances; reading
- * sixteen takes some microseconds. SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
+ * sixteen takes some microseconds. May return SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
  */
 SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks,
 									  sb_tbf_stats *out) SB_NOEXCEPT;
@@ -201,7 +201,7 @@ SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint
 /*
  * Sets *out to the largest count of an item of an exact filter, in hits at the base, without the items whose hashes
  * are in `except`; 0 if there is no other. `except` has except_count hashes in ascending order; a hash may be there
- * more than once. SB_BAD_CELLS. REQUIRES: the filter is exact.
+ * more than once. May return SB_BAD_CELLS. REQUIRES: the filter is exact.
  */
 SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except,
 											size_t except_count, double *out) SB_NOEXCEPT;
@@ -212,7 +212,7 @@ SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cel
  * estimate of at least 0: the sum over all blocks of (sum(a b) - A B / m) / (k (1 - k/m)), where a and b run over the
  * block's m counters in the two filters, and A and B are their sums. The result may be infinite, as that of
  * sb_tbf_count(). Not for minimum increase, and not for recurring minimum. SB_DIFFERENT: both filters have cells, but
- * different numbers of them. SB_BAD_CELLS, SB_INTERRUPTED.
+ * different numbers of them. May also return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;

@@ -54,6 +54,7 @@ SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tb
 
 /*
  * Makes an empty builder with the parameters of `other`. Its sums are of items if those of `other` are, else of cells.
+ * SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other,
 										   sb_tbf_builder **out) SB_NOEXCEPT;
@@ -105,7 +106,10 @@ SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder,
 												  uint64_t value,
 												  uint64_t count) SB_NOEXCEPT;
 
-/* Adds the pending hits. The functions below call it themselves. SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED. */
+/*
+ * Adds the pending hits. The functions below call it themselves. May return SB_OVERFLOW, SB_NO_MEMORY,
+ * SB_INTERRUPTED.
+ */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* ---------------------------------------------------------- other filters */
@@ -167,7 +171,7 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 /*
  * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. The bytes must stay in place as
  * long as the builder is used: if its sums are of items, sb_tbf_builder_unite() and sb_tbf_builder_serialize() read
- * them there. Other functions copy them first.
+ * them there. Other functions copy them first. With any status but SB_OK *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;

@@ -66,7 +66,7 @@ struct sb_tbf_builder
 	sb_memory memory;
 	sb_tbf plan;	 /* the filter that is built; exact as long as it sizes itself and its sums are of items */
 	bool self_sized; /* the stored filter gets its size from the number of items */
-	bool never_few;	 /* there were so many items when sums of cells began that no block gets a list */
+	bool never_few;	 /* there were so many items when sums of cells began that no block gets a list of cells */
 	streambloom::sums_form form;
 	sb_hash_set set;			/* the items, if form is `items` */
 	streambloom::tbf_sums sums; /* totals and times in any form; planes of items lie beside the hashes of the set */

@@ -1,10 +1,11 @@
 /*
- * tbf_builder_travel.cpp: sends a builder from a parallel worker, or wherever its aggregate's state is sent. All
- * numbers are little-endian.
+ * tbf_builder_travel.cpp: turns a builder into bytes and back, so that the state of tbf_agg or tbf_merge_agg can be
+ * sent from a parallel worker to the leader. All numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
- *     does the filter size itself? are filters sent? are the sums of cells? any? merged? fractions? (a byte each)
- *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
+ *     does the filter size itself? are filters sent? are the sums of cells? (a byte each)
+ *     of tbf_sums: any, merged, fractions (a byte each); newest_plane, newest_half_life, oldest_base, newest (8 each);
+ *     dropped_total, dropped_loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
  *     sums of items: their number (8), the hashes, then their words of each plane that is there (8 each)

@@ -26,8 +26,8 @@ inline size_t directory_size(const sb_tbf *tbf)
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
 /*
- * Writes all counters of one stored block, in units, to `counters`, which has room for block_cells numbers.
- * SB_BAD_CELLS. REQUIRES: block < block_count.
+ * Writes all counters of one stored block, in units, to `counters`, which has room for block_cells numbers. May
+ * return SB_BAD_CELLS. REQUIRES: block < block_count.
  */
 [[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
@@ -185,10 +185,10 @@ uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /*
- * block_range() finds out where a stored block lies, counted from the first byte of the header. The size is 0 if all
- * its counters are 0. In the extensible layout it needs some bytes of the directory; directory_range() says which
- * ones. In the flat layout it needs none, and `directory` may be any pointer. SB_BAD_CELLS if the directory
- * contradicts the header.
+ * block_range() finds out where a stored block lies, counted from the first byte of the header. In the extensible
+ * layout it needs some bytes of the directory, and directory_range() says which ones; the size of a block is 0 if all
+ * its counters are 0. In the flat layout block_range() needs no directory (`directory` may be any pointer), and all
+ * blocks have the same size. SB_BAD_CELLS if the directory contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
 SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,

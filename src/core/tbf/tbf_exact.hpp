@@ -105,7 +105,7 @@ public:
 private:
 	void find_taken();
 
-	bit_reader bits_{nullptr, nullptr}; /* stands at the rest of the next item */
+	bit_reader bits_{nullptr, nullptr}; /* the next read begins at the rest of the next item */
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
 	uint64_t first_hash_ = 0; /* the lowest hash of the block */
@@ -164,7 +164,7 @@ private:
  * first byte.
  *
  * exact_find() may get only the first `have` of the `size` bytes of a block. SB_NEED_BYTES: these are not enough.
- * exact_head() bytes are often enough, `size` bytes always are. SB_BAD_CELLS.
+ * exact_head() bytes are often enough, `size` bytes always are. SB_BAD_CELLS: the block is damaged.
  */
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset,

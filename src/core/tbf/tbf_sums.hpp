@@ -156,9 +156,9 @@ struct filter_weight
  * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
  * parts of 16 binary digits, and each part has a plane of its own. *planes is the number of these planes, 1 to 4; the
  * newest of them is at most the one after that of the newest hit. Returns the index of the oldest of them; the others
- * have index - 1, index - 2, ... An index that is not 0 .. 3 belongs to a plane that has fallen out. The caller then
- * allocates those of the planes that are NULL. If all of them have fallen out, the result is -1. If the filter has no
- * hits, or the weight is 0, it is -1, too, and nothing changes.
+ * have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The caller then makes those
+ * of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the filter has no hits, or
+ * the weight is 0, it is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
  * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
@@ -178,7 +178,7 @@ class weighted_items
 public:
 	weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells, const filter_weight *weight);
 
-	/* Reads the next items; *count is 0 after the last one. SB_BAD_CELLS, SB_OVERFLOW. */
+	/* Reads the next items; *count is 0 after the last one. May return SB_BAD_CELLS, SB_OVERFLOW. */
 	[[nodiscard]] sb_status next(size_t *count);
 	const uint64_t *hashes() const { return reader_.hashes(); }
 	int parts() const { return parts_; }
@@ -226,9 +226,9 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
  * filled in that case, too).
  *
- * `set` is NULL if the sums are of cells. Sums of the items of a set become counters here, to the same bytes as if the
- * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, `sorted` is
- * what hash_set_sort() gave.
+ * `set` is NULL if the sums are of cells. Sums of the items of a set become counters here. Without minimum increase
+ * the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are beside its hashes;
+ * if it has a secret, `sorted` is what hash_set_sort() gave.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);
@@ -245,7 +245,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * Two functions for an exact filter, made of the items of a set. sums_plan_exact() makes the header, except for the
  * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units at
  * the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the number of the
- * others. SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most SB_TBF_EXACT_ITEMS.
+ * others. May return SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most
+ * SB_TBF_EXACT_ITEMS.
  */
 [[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,

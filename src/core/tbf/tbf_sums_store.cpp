@@ -44,7 +44,7 @@ class block_words
 public:
 	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
-	/* Reads the words of a block, for planes(). SB_OVERFLOW. */
+	/* Reads the words of a block, for planes(). May return SB_OVERFLOW. */
 	sb_status open(uint32_t block);
 
 	/* The block's words in each plane; NULL where it holds nothing. */

@@ -127,8 +127,8 @@ bool top_next(top_section *section, sb_top_item *out);
 
 /*
  * Writes the list of a stored filter as it is after `half_lives` more half-lives (1 or more). *size becomes its number
- * of bytes, never more than the stored list has. SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(); out has room for
- * filter->extra bytes.
+ * of bytes, never more than the stored list has. May return SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(); out has
+ * room for filter->extra bytes.
  */
 [[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								   uint32_t *size);
@@ -165,11 +165,14 @@ struct pending_item
 [[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);
 
-/* Adds all of a stored filter's list. SB_BAD_LIST, SB_BAD_LENGTH. */
+/* Adds all of a stored filter's list. May also return SB_BAD_LIST, SB_BAD_LENGTH. */
 [[nodiscard]] sb_status add_stored_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										const void *cells);
 
-/* Adds all of a stored filter's list times `weight`, which make_filter_weight() must accept. Also SB_OVERFLOW. */
+/*
+ * Adds all of a stored filter's list times `weight`, which make_filter_weight() must accept. May also return
+ * SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW.
+ */
 [[nodiscard]] sb_status add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										  const void *cells, double weight);
 

@@ -66,10 +66,10 @@ private:
 
 /*
  * Allocates a value and fills in the counters that status = produce(block, counters, &empty) gives, as for
- * measure_cells(). produce() is called twice for each block: for all blocks in order, and then once more.
- * planned->extra bytes after the counters are left to the caller. Sets the fields of *planned that describe the
- * counters. SB_TOO_LARGE: *planned says how large the value would be. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and
- * whatever produce() returns.
+ * measure_cells(). produce() is called for all blocks in order, and then for all blocks once more. The planned->extra
+ * bytes after the counters are left to the caller. Sets the fields of *planned that describe the counters.
+ * SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY,
+ * SB_INTERRUPTED, and whatever produce() returns.
  */
 template <typename Produce>
 sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
@@ -94,8 +94,8 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
 }
 
 /*
- * Makes an exact value with the same items but other counts: change(item) may change item->units. Items that have 0
- * units then are left out. SB_BAD_CELLS, SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
+ * Makes an exact value with the same items but other counts: change(item) may change item->units. Items whose units
+ * become 0 are left out. May return SB_BAD_CELLS, SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
  */
 template <typename Change>
 sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value,

@@ -206,15 +206,16 @@ compare_ranges(const void *a, const void *b)
 }
 
 /*
- * A rare value is taken to be in so large a share of the ranges, or in no other than those of the sample. A smaller
- * share would follow also from values that come again in the next ranges only, as blocks of a disk do.
+ * If the estimated share of units that have a rare value is smaller than this, the value is taken to be in no ranges
+ * but those of the sample. A small share also results from values that come again in the next ranges only, as the
+ * numbers of blocks do in a log of a disk.
  */
 #define LEAST_SHARE 0.1
 
 /*
- * Estimates in how many ranges of a table a rare value is; of all partitions together if `all` is true. The tenth of
- * all values that are in the fewest ranges of the sample are called rare. The sample has so many `units`, and the table
- * has `times` as many pages.
+ * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. A value is
+ * rare here if it belongs to the tenth of all values that are in the fewest ranges of the sample. `units` is the
+ * number of units of the sample. The table has `times` as many pages as the sample.
  *
  * A value that is in one range of the sample may be in others of the table. The values in two units of the sample tell
  * in how many: let each of n units have a value with the probability p. Then the values in two units and those in one
@@ -299,7 +300,7 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	frequent = bf_index_most_frequent(column)->ranges;
-	/* A value that is in only two ranges of the sample may well be in no others. So its ranges are not scaled up. */
+	/* A value that is in at most two ranges of the sample may be in no others. So its ranges are not scaled up. */
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
 	advice->heap_pages += sample->heap_blocks * weight->pages;
@@ -308,7 +309,10 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	advice->rows += sample->rows * scale * weight->pages;
 	advice->items += column->items * scale * weight->pages;
 	advice->distinct += distinct;
-	/* The part of a page with which the sample may have ended is scaled up as a part, but has some values in common. */
+	/*
+	 * If the sample ended inside a page, that page is less than one page in `scale`, but a whole page in stats.pages.
+	 * So the product may be too large, and is limited: no value is on more pages than the table has.
+	 */
 	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
 		weight->pages;
 	add_figures(&model, frequent, weight, &advice->bf);
@@ -339,8 +343,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 
 /*
  * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
- * last range may be short. In an index with one level, which has few ranges, this matters: there the pages are in
- * proportion to those of a value that is in all ranges.
+ * last range may be short, which matters in an index with one level, since it has few ranges. There the result is a
+ * share of what a value in all ranges costs: the share of the ranges that hold the value.
  */
 static double
 extra_of(const BfModel *model, double holding)
@@ -353,8 +357,8 @@ extra_of(const BfModel *model, double holding)
 }
 
 /*
- * Sets how many more pages a look-up of a rare value reads that is in so many ranges of the table. Each partition is
- * taken to have as large a share of the ranges as it has of the pages.
+ * Sets rare_extra of both indexes, for rare values that are in `ranges` ranges of the table. Each partition is taken
+ * to have as large a share of these ranges as it has of the pages.
  */
 static void
 set_rare_extra(double ranges, Advice *advice)

@@ -62,8 +62,9 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 }
 
 /*
- * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. share_of_last is the
- * share of its pages that the last range has. It matters if that range is alone in its group.
+ * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. The table may end
+ * inside the last range: share_of_last is the share of that range's pages that exist. It matters if the range is
+ * alone in its group.
  */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)

@@ -284,7 +284,7 @@ begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
 	table_rescan_tidrange(scan, &from, &to);
 }
 
-/* Returns the share of its page that has been read when this row of the page has. */
+/* Returns which share of a page has been read once this row of the page was read. */
 static double
 share_of_page_read(TupleTableSlot *slot)
 {
@@ -298,8 +298,8 @@ share_of_page_read(TupleTableSlot *slot)
 }
 
 /*
- * Reads the rows of the pages from `first` to `end` (exclusive). The sample ends there with the row with which enough
- * bytes have been fetched.
+ * Reads the rows of the pages from `first` to `end` (exclusive). The sample ends early, with the row after which
+ * bytes_fetched has reached most_fetched.
  */
 static void
 read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
@@ -406,7 +406,7 @@ bytes_for_lengths(const Sample *sample)
 
 /*
  * Collects the items of the pages from `first` to `end` (exclusive), for all columns for which needs_length() is true.
- * Ends with the row with which `most` bytes of out-of-line values have been fetched. Returns how many pages were read.
+ * Ends with the row after which `most` bytes of out-of-line values were fetched. Returns how many pages were read.
  */
 static double
 collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
@@ -478,8 +478,8 @@ lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumb
  * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
  * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
  *
- * At most one in `shares` parts of the bytes that are left to choose lengths is fetched, and each range may use an
- * equal share of what earlier ones have left of it. When nothing is left, the ranges that were read have to tell.
+ * Of the bytes that are left to choose lengths (bytes_for_lengths()) at most 1/shares are fetched. Each range may use
+ * an equal share of what earlier ranges have left of these. When nothing is left, the ranges read so far have to do.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
@@ -543,8 +543,8 @@ choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot 
 	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1 && any_needs_length(sample, true); length /= 2)
 	{
 		/*
-		 * A range longer than the table is not full: its number of lines is in proportion to its length. When no bytes
-		 * are left to fetch, that has to do for any range.
+		 * A range longer than the table is not full: its number of lines is in proportion to its length. If no more
+		 * bytes may be fetched, lines are computed in this way for any length.
 		 */
 		if (length == SAMPLE_UNIT / 2 || (length <= sample->heap_blocks && bytes_for_lengths(sample) > 0))
 			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true,

@@ -135,7 +135,7 @@ typedef struct Sample
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
 	/* units of a table or partition are read as long as bytes_fetched is less than this */
 	uint64		most_fetched;
-	/* as bytes_fetched, of a table or partition, to choose the length of ranges; and how many that may be */
+	/* bytes of out-of-line values of one table or partition read to choose the length of ranges, and their limit */
 	uint64		fetched_for_lengths;
 	uint64		most_for_lengths;
 } Sample;

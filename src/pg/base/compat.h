@@ -64,8 +64,8 @@ sb_interval_infinity(const Interval *interval)
 
 /*
  * In PostgreSQL 15 and 16 the setting old_snapshot_threshold may have caused rows to be pruned that a snapshot still
- * sees. Then it is an error to look at a page that was changed since. This is a macro because few files include the
- * headers for it.
+ * sees. Then it is an error to look at a page that was changed after the snapshot was taken. This is a macro because
+ * few files include the headers for it.
  */
 #if PG_VERSION_NUM < 170000
 #define sb_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
@@ -87,8 +87,8 @@ sb_interval_infinity(const Interval *interval)
 #endif
 
 /*
- * Do the table's options and (from 18 on) the settings allow VACUUM to give free pages at the end of this table's
- * file back? That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files
+ * Do the table's options and (from 18 on) the settings allow VACUUM to cut off free pages at the end of this table's
+ * file? That takes an AccessExclusiveLock, which cancels queries on standbys. These are macros because few files
  * include the headers for them (utils/rel.h, commands/vacuum.h).
  */
 #if PG_VERSION_NUM >= 190000

@@ -46,7 +46,7 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 	return true;
 }
 
-/* Returns how many of the next elements are not NULL. It does not go on to them. */
+/* Returns how many of the elements that are still to come are not NULL. The next element stays the same. */
 extern int items_left(const Elements *elements);
 
 /* Gets the next element that is not NULL. Returns false if there is none. */

@@ -8,7 +8,7 @@
  * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only,
- * and an expanded object would be copied for each row. So there the functions make none, and copy flat values.
+ * and an expanded object would be copied for each row. So before 18 the functions copy flat values instead.
  *
  * Aggregates whose state is a bytea, not an internal (bf_union_agg, tbf_merge_agg), hold a builder in the state. It
  * becomes bytes only when it travels to another process.

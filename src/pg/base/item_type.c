@@ -241,7 +241,7 @@ holds_text(Oid type)
 	}
 }
 
-/* Appends a suffix to a kind's name if its items hold text: the encoding. */
+/* Appends the encoding to the name of a kind if its items hold text. */
 static void
 append_encoding(StringInfo name, bool text)
 {

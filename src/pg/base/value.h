@@ -127,7 +127,7 @@ extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 /* The first 64 bytes of a text that a user gave, for a message. If the text is longer, "..." is appended. */
 extern char *short_text(const char *text);
 
-/* Raises the error for two filters that cannot be combined; `action` completes "cannot ... ". */
+/* Raises the error for two filters of which a parameter differs; `action` completes "cannot ... ". */
 extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
 
 /* The memory context of an aggregate's state. Raises an error outside an aggregate. */

@@ -15,8 +15,8 @@
 
 /*
  * Room for a value's header precedes the builder's lines, so that a large result can be lent without copying the
- * lines. A result of fewer bytes is copied: this takes less time than most readers need to follow the pointer of a
- * lent value.
+ * lines. A smaller result, of fewer than LENT_FROM_BYTES bytes, is copied: this takes less time than most readers
+ * need to follow the pointer of a lent value.
  */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536
@@ -44,7 +44,7 @@ make_state(MemoryContext context, const sb_bf *plan)
 
 /*
  * Plans the filter of a group from the parameters in its first row. If the item of this row is NULL, the parameters
- * are checked, and *plan is not set.
+ * are only checked, and *plan is not set.
  */
 static void
 plan_group(FunctionCallInfo fcinfo, sb_bf *plan)

@@ -36,7 +36,7 @@ warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue 
 					 "Unite filters that size themselves, as those of bf_agg(item), or give the number of items of the union to each filter, as in bf_agg(item, expected_items).");
 }
 
-/* Plans the filter that results from combining a and b. Raises an error if their parameters do not allow this. */
+/* Plans the union or intersection of a and b. Raises an error if their kinds or parameters do not allow it. */
 static void
 plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 {

@@ -176,12 +176,12 @@ keys_of_grams(uint64 *grams, size_t count)
 }
 
 /*
- * With more grams than this, each one is kept once. Of the grams of a long text most are repetitions, and whoever gets
- * them takes several times their memory. Few of them, with few repetitions, are not worth the time.
+ * If a text has more grams than this, repetitions are removed. In a long text most grams are repetitions, and the
+ * code that gets the grams needs several times their memory. For fewer grams it is not worth the time.
  */
 #define MANY_GRAMS (1024 * 1024)
 
-/* Leaves each gram once, in any order. Returns how many there are. */
+/* Removes repeated grams, and may change the order of the others. Returns how many are left. */
 static size_t
 leave_each_once(uint64 *grams, size_t count)
 {

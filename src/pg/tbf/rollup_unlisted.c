@@ -1,6 +1,7 @@
 /*
- * rollup_unlisted.c: the most hits that an item of a filter has which is not in a list of hot items. So a row of a
- * roll-up that is made of other rows bounds the items beyond its list (docs/rollups.md).
+ * rollup_unlisted.c: the most hits of any item of a filter that is not in a given list of hot items. A row of a
+ * roll-up that is made of other rows needs this number to bound the hits of the items that are not in its list
+ * (docs/rollups.md).
  */
 #include "tbf/tbf.h"
 

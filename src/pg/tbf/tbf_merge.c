@@ -251,7 +251,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	target = state_to_change(fcinfo, &tbf, NULL);
 	state = target->state;
 	tbf_builder_add_filter(state->builder, &tbf, weight);
-	/* For a worker's state the leader decides on the warning, and it may not have raised one when the worker has. */
+	/*
+	 * The leader decides on the warning for a worker's state. It may raise one although this worker has raised one
+	 * already; so a worker always notes the rate.
+	 */
 	if (rate_warning_is_due() || IsParallelWorker())
 		state->rate_before = Max(state->rate_before, tbf_sample_rate(&tbf));
 	return changed_state(fcinfo, target);
