@@ -1,7 +1,7 @@
 /*
  * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them. It says how
  * a hash is cut into the number of a block, a bucket and lower digits; it reads and writes the entries of the
- * directory; and it finds a bucket in a block. For the core only.
+ * directory; and it finds the items of a bucket in a block. For the core only.
  */
 #ifndef STREAMBLOOM_HASH_BLOCK_HPP
 #define STREAMBLOOM_HASH_BLOCK_HPP

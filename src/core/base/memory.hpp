@@ -17,7 +17,7 @@ constexpr size_t cache_line = 64;
 
 /*
  * Allocates `before` + `size` zeroed bytes. *out is a multiple of cache_line and has `before` bytes in front of it.
- * release_aligned() with the same `before` frees the memory.
+ * release_aligned() with the same `before` frees the memory. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 [[nodiscard]] sb_status allocate_aligned(const sb_memory *memory, size_t size, void **out, size_t before = 0);
 void release_aligned(const sb_memory *memory, void *aligned, size_t before = 0);

@@ -20,8 +20,8 @@
  *   mask of 512 bits by 2 x 6 variable shifts         14.4         12.4
  *   the same with AVX-512                              9 to 11      9 to 16
  *   vector of words and bits, six word |= bits         6.7          7.1
- *   the same, asked first                              5.8          3.6
- *   asking alone                                                    3.4
+ *   the same, looked up first                          5.8          3.6
+ *   looking up alone                                                3.4
  */
 #include "bf/bf_lines.hpp"
 #include "bf/bf.hpp"

@@ -6,9 +6,9 @@
  * matches the lower and the upper case of itself. What lower case is depends on the collation: on its provider, on
  * its version of Unicode, on the language (Turkish I becomes ı), and on the neighbouring characters (a final Σ
  * becomes ς). An index must not depend on any of these. So letters fold by a table of our own
- * (scripts/generate-gram-fold). It makes all letters the same that are the same, except for case, under any collation:
- * for each text s and each rule L for lower case, fold(L(s)) = fold(s). A text folds character by character:
- * fold(st) = fold(s) fold(t). Therefore, if lower(s) contains r, fold(s) contains fold(r).
+ * (scripts/generate-gram-fold). Letters that are equal except for case under at least one collation fold to the same
+ * characters: for each text s and each rule L for lower case, fold(L(s)) = fold(s). A text folds character by
+ * character: fold(st) = fold(s) fold(t). Therefore, if lower(s) contains r, fold(s) contains fold(r).
  *
  *  - All characters that simple case mappings connect become the same one: I, i, ı and İ; K, k and the Kelvin sign;
  *    Σ, σ and ς.

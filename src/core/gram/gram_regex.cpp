@@ -12,8 +12,8 @@
  *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.
  *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
  *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
- *    with the characters behind it. No run reaches into or out of any other alternatives.
- *  - Any other group has runs of its own, also if it is repeated or has only one alternative.
+ *    with the characters behind it.
+ *  - Any other group has runs of its own: no run crosses its beginning or its end.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
  *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
  *    requires nothing: a set of more characters, a repeated one, or one with a hyphen, a class, an escape or ^.

@@ -1,6 +1,6 @@
 /*
  * abf_lookup.cpp: looks up an item in a stored abf. Beyond the header a look-up reads only the item's block, which
- * has the parts of all slices: some two kilobytes.
+ * has the parts of all slices: about two kilobytes.
  */
 #include "abf/abf.hpp"
 #include "lookup/lookup.hpp"

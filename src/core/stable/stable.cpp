@@ -35,10 +35,10 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * multi_class it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
- * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the evictions of an sbf.
- * This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low or mostly
- * high. The table shows how many items of the highest seventh of the importances are missed after 6,000 more items,
- * in 64 kB at 1 %, if importances are uniform:
+ * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and as many evictions as an
+ * sbf has. This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low
+ * or mostly high. The table shows how many items of the highest seventh of the importances are missed after 6,000
+ * more items, in 64 kB at 1 %, if importances are uniform:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
@@ -55,8 +55,8 @@ static int default_bits(sb_scheme scheme)
 /*
  * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found that it gives the longest
  * memory for given bytes. For value-weighted eviction it is the smallest number with which important items are missed
- * less often than with multi_class and the evictions of an sbf; then the rate rises least if the importances are
- * higher than planned.
+ * less often than with multi_class and as many evictions as an sbf has; then the rate rises least if the importances
+ * are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {

@@ -165,7 +165,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 /* Moves the items to a set of another capacity, or to one with room for more planes. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
-/* Makes a builder that borrows its items one that owns them. */
+/* If the builder borrows its items, copies them into a set of its own. If this fails, it borrows them as before. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /*

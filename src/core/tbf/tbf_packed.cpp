@@ -176,13 +176,13 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 /*
  * Subtracts `above` from each number, modulo 2^64, and sets of_width[b] to how many of the results have b bits. There
  * are three uses:
- *  - Numbers are codes, `above` is 0: the widths of codes.
- *  - Numbers are counters, `above` is 1: the same, since a code is its counter minus 1. A counter that is zero has no
- *    code. Its result has all 64 bits set and is counted in of_width[63].
- *  - Numbers are codes, `above` is UINT64_MAX: the widths of their counters.
+ *  - `above` is 0: the widths of the numbers themselves, which are codes or counters.
+ *  - `above` is 1, and the numbers are counters: the widths of their codes, since a code is its counter minus 1. A
+ *    counter that is zero has no code. Its result has all 64 bits set and is counted in of_width[63].
+ *  - `above` is UINT64_MAX, and the numbers are codes: the widths of their counters.
  *
- * The code looks at the result q as 2q + 1, which is one bit longer and never 0. There are four tables, so that equal
- * neighbours do not wait for each other.
+ * The code looks at the result q as 2q + 1, which is one bit longer and never 0. There are four tables, because
+ * counting two results of the same width in one table would make the second wait for the first.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {

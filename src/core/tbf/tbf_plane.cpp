@@ -215,7 +215,7 @@ static sb_status add_blocks(cell_plane *plane)
 	return SB_OK;
 }
 
-/* Clears the words of a block, and writes those of its list to them. few may be NULL. */
+/* Fills in the words of a block: those in its list, and zeros for all other cells. few may be NULL. */
 static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 {
 	uint64_t nowhere;

@@ -126,7 +126,7 @@ SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uin
 		__builtin_prefetch(own + plane, 1);
 }
 
-/* The compiler knows `beside` if there is only one plane. */
+/* Inlined twice: where there is only one plane, the compiler knows that `beside` is 1. */
 template <sb_simd variant>
 SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
 							   const uint64_t *values, size_t count, sb_status *status)

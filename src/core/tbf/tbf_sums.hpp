@@ -1,6 +1,7 @@
 /*
- * tbf_sums.hpp: sums of hits, as several files need them: filled and combined in tbf_sums.cpp, with weights in
- * tbf_sums_weighted.cpp; stored in tbf_sums_store.cpp; minimum increase and recurring minimum in tbf_sums_minimum.cpp.
+ * tbf_sums.hpp: exact sums of hits. tbf_sums.cpp adds hits to them and combines them, tbf_sums_weighted.cpp adds
+ * stored filters with weights, tbf_sums_store.cpp rounds and stores them, and tbf_sums_minimum.cpp has minimum
+ * increase and recurring minimum.
  */
 #ifndef STREAMBLOOM_TBF_SUMS_HPP
 #define STREAMBLOOM_TBF_SUMS_HPP
@@ -33,7 +34,10 @@ struct tbf_sums
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
 	sb_u128 loss[SB_TBF_PLANES]; /* at least what one item loses if the plane falls out */
-	/* of planes that fell out: their totals, and their losses and slacks, as if these were of plane newest_plane - 4 */
+	/*
+	 * The totals of planes that fell out, and the losses and slacks of these planes. Both are in the scale of plane
+	 * newest_plane - 4.
+	 */
 	sb_u128 dropped_total;
 	sb_u128 dropped_loss;
 	int64_t newest_plane;

@@ -21,7 +21,7 @@ static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in the format of sb_mome
 /* Real amounts are much smaller. Sums of amounts in forged lists stop here. */
 static constexpr u128 largest_amount = u128{1} << 120;
 
-/* Binary digits of a stored number. The sum of two of them, with a carry, fits 64 bits. */
+/* Binary digits of a stored number. The sum of two stored numbers, with a carry, fits 64 bits. */
 static constexpr int stored_bits = 62;
 
 static int bit_width(u128 value)
@@ -82,7 +82,7 @@ void streambloom::top_index(top_list *list)
 		list->slots[slot_of(list, list->entries[i].hash)] = i + 1;
 }
 
-/* Drops the entries whose L is 0, with their texts. Offsets keep the order of the entries. */
+/* Drops the entries whose L is 0, with their texts. The other texts stay in the order of their entries. */
 static void drop_nothings(top_list *list)
 {
 	uint32_t kept = 0;

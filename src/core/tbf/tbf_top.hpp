@@ -30,7 +30,7 @@ struct top_list
 {
 	top_entry *entries;	  /* `room` of them, `count` used */
 	top_key *scratch;	  /* `room` of them */
-	uint32_t *slots;	  /* hash table, ordered by the secret (sb_set_secret()): an entry's index + 1, or 0 */
+	uint32_t *slots;	  /* hash table that uses the secret (sb_set_secret()): an entry's index + 1, or 0 */
 	unsigned char *bytes; /* the items' texts: bytes_room bytes, of which bytes_used are used */
 	uint32_t limit;		  /* c: 1 .. SB_TBF_MAX_TOP */
 	uint32_t room;		  /* up to 2c */

@@ -77,7 +77,7 @@ bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 	return size > MOST_BYTES_OF_KEY ? 0 : size;
 }
 
-/* Drops half of the values in a table: those whose hashes do not end with one more zero. */
+/* Drops about half of the values in a hash table: those whose hashes do not end with one more zero bit. */
 static void
 halve(struct kept_hash **table, int *zeros, MemoryContext context)
 {
@@ -106,8 +106,8 @@ halve(struct kept_hash **table, int *zeros, MemoryContext context)
 }
 
 /*
- * Counts a row of a value. Returns the value if it was not in the table yet, so that its size is still to be found;
- * else NULL.
+ * Counts a row of a value, unless values with this hash are not kept. Returns the value if it is new in the hash
+ * table, so that its size is still to be found; else NULL.
  */
 static KeptValue *
 count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
