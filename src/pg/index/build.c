@@ -248,7 +248,7 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task);
 	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
-	/* Where the tape ends too early, the levels above read rows once more. */
+	/* The rows are counted now: where the tape ends too early, the levels above read rows a second time. */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
 	bf_index_build_upper_levels(index, heap, reader, tape, source.upper);

@@ -60,7 +60,7 @@ typedef struct Shared
 	pg_atomic_uint32 taken;		/* how many batches were taken; may be larger than `batches` */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a batch changes */
-	slock_t		mutex;			/* protects live_rows, rows and horizons, which are of all workers together */
+	slock_t		mutex;			/* protects live_rows, rows and horizons, which are those of all workers together */
 	double		live_rows;
 	double		rows;
 	BfHorizons	horizons;
@@ -165,8 +165,9 @@ take_batch(Reading *reading)
 }
 
 /*
- * Takes this batch, for a process that has no room for a batch and will read its ranges itself. Returns false if it is
- * taken already. REQUIRES: all batches before it are taken.
+ * Takes this batch without reading it. The leader does this when temp_file_limit has no room for its files: it reads
+ * the batch's ranges itself, one at a time. Returns false if somebody has taken the batch already. REQUIRES: all
+ * batches before it are taken.
  */
 static bool
 leave_batch(Shared *shared, uint32 batch)
@@ -367,7 +368,7 @@ bf_index_finish_workers(BfBuildWorkers *workers)
 	Shared	   *shared = workers->leader.shared;
 	uint32		complete = 0;
 
-	/* If the directory was full before all ranges were read, batches are left. */
+	/* If the directory became full, build.c has not asked for all ranges. The last batches may not be taken then. */
 	while (workers->leader.writer != NULL && take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	WaitForParallelWorkersToFinish(workers->context);

@@ -20,7 +20,8 @@ typedef struct BfClassOptions
 
 /*
  * The rate for grams. A pattern of eight letters has five grams of four, and a row must have them all. With this rate
- * and one page in a range, nine of ten words read as little as is asked for (bench/results/keys.md).
+ * and one page in a range, nine of ten searches for a word read hardly any page in vain (bench/results/keys.md,
+ * "Other rates and grams").
  */
 #define BF_INDEX_GRAM_FPR 0.1
 

@@ -3,8 +3,8 @@
  * many items, only those are counted whose hashes end with some zero bits.
  *
  * The hash is public, so somebody can choose items all of whose hashes end with zero bits. Then all of them are
- * counted, and their number is scaled up as if they were some of many. So an estimate is never larger than the number
- * of hashes that were added.
+ * counted, and their number is scaled up as if they were some of many. To limit the harm, no estimate is larger than
+ * the number of hashes that were added.
  */
 #include "index/count.h"
 
@@ -29,7 +29,7 @@ typedef struct Sample
 {
 	sb_hash_set set;
 	int			zeros;
-	uint64		added;			/* how many hashes were added, with and without zeros; equal ones count each time */
+	uint64		added;			/* how many hashes were added, in the sample or not; equal ones count each time */
 } Sample;
 
 struct BfItemCount

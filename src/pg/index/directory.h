@@ -47,9 +47,9 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * Writes `to` on the meta page, as what is known of the pages behind the ranges of level 0 that have begun. Nothing
- * is written if the meta page does not say `from` now, unless `to` is BF_BEYOND_UNKNOWN, which anyone may write at
- * any time. Returns whether it said `from`.
+ * If the meta page says `from` of the pages behind the ranges of level 0 that have begun, writes `to` instead.
+ * BF_BEYOND_UNKNOWN is written whatever the page says, and anyone may do that at any time. Returns whether the page
+ * said `from`. Counts a publication in any case.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 

@@ -531,7 +531,7 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	answer = find_answer(answers_of(root)->all, &wanted);
 	if (answer == NULL && were_others_asked(answers_of(root)->all, info, &wanted, &mean))
 		answer = &mean;
-	/* an index of nothing but its meta page has no answer; of thousands of them, only some are asked */
+	/* An index that has only its meta page has no answer. There may be thousands of these, so only some are asked. */
 	if (answer == NULL && info->pages <= 1 && list_length(answers_of(root)->all) >= MOST_CHILDREN)
 		return 0;
 	if (answer == NULL && !may_ask_more(root, 1))
@@ -567,8 +567,8 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 /* ---------------------------------------------------------- values that are not known */
 
 /*
- * What was found for this column before; or the mean of other partitions, if enough of them were looked at; or NULL.
- * If it was not known for any of enough partitions, it is not for the others.
+ * What was found for this column before; or the mean of other partitions, if at least MOST_CHILDREN of them were
+ * looked at; or NULL. If the share is not known for any of these partitions, the mean is not known either.
  */
 static const Common *
 find_common(List *all, const Common *wanted)

@@ -26,8 +26,9 @@ extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relati
 
 /*
  * Sets *estimate to the mean of what other partitions of the same table have answered about these clauses
- * (IndexClause). Returns false if too few of them were asked, if this one was asked itself, or if a value is not
- * known. This takes a small part of the time of bf_index_estimate(), and the index need not be opened.
+ * (IndexClause). Returns false if there is no such mean: if too few of them were asked or none had an answer, if this
+ * one was asked itself, if a value is not known, or if indexes may not be asked. This takes a small part of the time
+ * of bf_index_estimate(), and the index need not be opened.
  */
 extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses,
 										  BfEstimate *estimate);

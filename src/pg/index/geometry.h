@@ -99,8 +99,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
- * The number of ranges of level 0 in such a heap. As long as nothing is summarized, the length of ranges may not be
- * chosen yet. Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
+ * The number of ranges of level 0 in a heap of heap_blocks pages. As long as nothing is summarized, the length of
+ * ranges may not be chosen yet. Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed, the longest one that may be chosen.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -139,9 +139,9 @@ extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 /*
  * Returns the content of page `number` of a group's run for a column. If the buffer has another page, and the group
  * was replaced since its geometry was read, the result is NULL; if it was not replaced, this is an error. NULL means
- * to a reader that nothing is known of the group's ranges, and to a writer that nothing is to be done. Everybody who
- * does not keep summarizers out has to call this. REQUIRES: the buffer is locked for reading, and no other one is
- * locked. If it has another page, its lock is given back for a moment.
+ * to a reader that nothing is known of the group's ranges, and to a writer that nothing is to be done. Code that runs
+ * while a summarizer may be at work has to call this instead of bf_index_filter_page(). REQUIRES: the buffer is
+ * locked for reading, and no other one is locked. If it has another page, its lock is given back for a moment.
  */
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
 												 BlockNumber number);

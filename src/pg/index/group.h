@@ -77,8 +77,8 @@ extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeSt
 extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
 /*
- * Sets states[] to the states of a group's ranges on the first page of a column. Those of column 0 are enough for
- * summarizers, but not for readers or writers.
+ * Sets states[] to the states of a group's ranges on the first page of a column; if the group was replaced, all are
+ * unsummarized. The states of column 0 are enough for summarizers, but not for readers or writers.
  */
 extern void bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *states);
 

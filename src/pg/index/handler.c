@@ -76,7 +76,7 @@ bf_index_handler(PG_FUNCTION_ARGS)
 #endif
 }
 
-/* Is this access method the one of this library? An extension of others may have one that is called bf, too. */
+/* Is this access method the one of this library? Another extension may have a method that is called bf, too. */
 static bool
 is_own_method(Oid method)
 {
@@ -142,7 +142,10 @@ check_options(Relation index, int column)
 				 errhint(OWN_OPTIONS_ONLY)));
 }
 
-/* Raises an error if a class that has no keys inside values has an operator for its type with another number than 1. */
+/*
+ * For a class whose items are the values themselves: raises an error if it has an operator for its type with another
+ * strategy number than that of =.
+ */
 static void
 check_strategies(Relation index, int column)
 {
@@ -189,7 +192,10 @@ bf_index_check_operators(Relation index)
 	}
 }
 
-/* The type of a column's values. The index itself has another one if its items are keys, or are stored otherwise. */
+/*
+ * The type of a column's values, without domains. In the index the column has another type if its operator class
+ * names one (STORAGE); those for keys do.
+ */
 static Oid
 type_of_values(Relation index, int column)
 {
@@ -204,8 +210,9 @@ type_of_values(Relation index, int column)
 }
 
 /*
- * For a column whose items are keys: is the = of its type one of the type's own, which the class does not have? The
- * class is for another type then (or for any array or range, which it has all operators of).
+ * For a column whose items are keys: has its type an = of its own, which is not in the operator class? Then the class
+ * is for another type. (For a class for any array or any range this is false: all arrays share their operators, and
+ * so do all ranges.)
  */
 static bool
 has_other_operators(Relation index, int column, Oid type)

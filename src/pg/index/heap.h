@@ -54,10 +54,7 @@ typedef enum BfReadFor
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
 } BfReadFor;
 
-/*
- * Returns the most items that are expected in a range of which only a part was read, or more if more were counted in
- * that part (BfRangeItems.most_expected).
- */
+/* Returns the most items that are expected in a range of which only a part was read (BfRangeItems.most_expected). */
 extern uint64 bf_index_most_expected(BlockNumber pages_per_range);
 
 /* Raises an error if the table has another table access method than heap. */
@@ -73,7 +70,8 @@ extern void bf_index_close_heap(BfHeapReader *reader);
 /*
  * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
  * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
- * left out; the reader's horizons cover those. The memory of *items is allocated in the current context.
+ * left out. The horizons, of *items and of the reader, say which snapshots may see those. The memory of *items is
+ * allocated in the current context.
  */
 extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
 								BlockNumber heap_blocks, BfRangeItems *items);
@@ -98,7 +96,7 @@ extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double row
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
-/* Of the rows that the reader has left out since it was opened, or since its horizons were forgotten. */
+/* The horizons of the rows that the reader has left out since it was opened, or since its horizons were forgotten. */
 extern BfHorizons bf_index_reader_horizons(const BfHeapReader *reader);
 extern void bf_index_forget_horizons(BfHeapReader *reader);
 
@@ -106,8 +104,8 @@ extern void bf_index_forget_horizons(BfHeapReader *reader);
 extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
- * A transaction id: row versions that were deleted before it are dead to every snapshot of this server. Readers that
- * work together use the same one.
+ * A transaction id: row versions that an older transaction has deleted are dead to every snapshot of this server.
+ * Readers that work together use the same one.
  */
 extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
 extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);
@@ -121,7 +119,7 @@ typedef struct BfRow
 {
 	ItemPointerData tid;
 	const BfRowItems *items;
-	uint64		deleted_by;		/* the full transaction id that has deleted it; 0: none */
+	uint64		deleted_by;		/* full id of the committed transaction that has deleted it; 0: none */
 } BfRow;
 
 /*

@@ -4,9 +4,10 @@
  * belong on the same page are added together, and up to four pages with one WAL record.
  *
  * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
- * the bits. If the range is unsummarized there, every later summarizer finds the row in the heap. Otherwise the bits
- * are set now. So the state must be looked at for each row. The lines and states that a statement remembers
- * (seen_lines.h) are used only if nothing was published since they were seen; that is looked at for each row, too.
+ * the bits. If the range is unsummarized or full there, nobody relies on its bits, and every later summarizer finds
+ * the row in the heap. Otherwise the bits are set now. So the state must be looked at for each row. The lines and
+ * states that a statement remembers (seen_lines.h) are used only if nothing was published since they were seen; that
+ * is looked at for each row, too.
  *
  * A range that has not begun has no placeholder yet, so its page need not be looked at. This makes rows in new pages
  * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. That must
@@ -131,7 +132,8 @@ is_still_wanted(const Pages *all, const BfPageBits *one)
  * that another session has locked, but not before first + 1.
  *
  * It waits for the first page only, while no other page is locked. The others may belong to the directory by now, and
- * who changes that locks its pages in an order of their own. If both sessions waited, each could wait for the other.
+ * a session that changes the directory locks its pages in another order. If both sessions waited, each could wait for
+ * the other.
  */
 static int
 lock_pages(const Pages *all, int first)
@@ -180,8 +182,8 @@ set_on_pages(Relation index, Pages *all)
 }
 
 /*
- * Sets *one to the bits of items that belong on one page. This is done before the page is locked: the items may be
- * millions, but the page has few lines.
+ * Sets *one to the bits of items that belong on one page. This is done before the page is locked, because there may
+ * be millions of items. They set bits in few lines.
  */
 static void
 find_bits(const Pages *all, const BfAddition *additions, uint32 count, BfPageBits *one)
@@ -213,7 +215,8 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 	/*
 	 * If the range is summarized, most items are there already. The share lock is enough to see that, and to know
 	 * that the WAL record which added them is written. If the group was replaced since the geometry was read, nothing
-	 * is to be done: the row was in the heap before that, so the summarizer of the new group finds it there.
+	 * is to be done: the row was in the heap before the geometry was read, so the summarizer of the new group finds
+	 * it there.
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, page);

@@ -126,8 +126,9 @@ has_not_begun(const Check *check, int level, uint32 range)
 }
 
 /*
- * Raises an error unless all pages of a group are its filter pages, with valid states, and unless the ranges that
- * have not begun are unsummarized there. A page of a group that was replaced meanwhile is accepted.
+ * Checks that all pages of a group are its filter pages, that the states on them are valid, and that ranges that have
+ * not begun are unsummarized there. Raises an error otherwise. A page of a group that was replaced meanwhile is
+ * accepted.
  */
 static void
 check_group(Check *check, const BfGroup *group)
@@ -398,12 +399,12 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 }
 
 /*
- * Adds the lines of one range of a group to those of a bf value. Returns false if the range is not summarized on all
- * pages.
+ * Adds the lines of one range of a group to those of a bf value. Returns false if there is a page on which the range
+ * is not summarized. Raises an error if the snapshot may see rows that a page lacks.
  *
  * The pages are read one after the other, and in the meantime rows are written and ranges summarized. This does no
- * harm: an item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever
- * other pages say (README.md).
+ * harm: an item has all its cells on one page, and what this page says under its lock holds for the snapshot,
+ * whatever other pages say (README.md).
  */
 static bool
 add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 range, BfViewer *viewer, unsigned char *to)

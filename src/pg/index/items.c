@@ -60,8 +60,8 @@ bf_index_give_back_room(BfRowItems *items)
 }
 
 /*
- * Adds the keys of a value, and returns the new number of items. A NULL key is no item: no query can be answered by
- * it.
+ * Adds the keys of a value, and returns the new number of items. A key that is NULL is no item: a search assumes that
+ * every range may have it (key_search.c).
  */
 static uint32
 add_keys(const BfColumnItems *column, Datum value, BfRowItems *items, uint32 have)

@@ -1,11 +1,12 @@
 /*
- * keys.h: operator classes whose items are keys inside values: the words of a text, the elements of an array, the paths
- * of a JSON document.
+ * keys.h: operator classes whose items are keys inside values: the words of a text, the elements of an array, the
+ * paths of a JSON document.
  *
  * Such a class has the support functions of a GIN operator class, with GIN's numbers and signatures (PostgreSQL's
  * documentation, "GIN Extensibility"): extractValue takes a value apart into keys. extractQuery does the same with
  * the argument of a query. triConsistent says whether a value can match the query if it lacks some of the keys and
- * may have the others. A Bloom filter knows just that about a value (key_search.h).
+ * may have the others. That is what a Bloom filter can tell: which keys are missing, and which may be there
+ * (key_search.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEYS_H
 #define STREAMBLOOM_PG_INDEX_KEYS_H
@@ -62,7 +63,8 @@ extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryCon
 
 /*
  * Makes a key class without an index, for a column of this type and collation. It can only take values apart, not
- * queries. The type of the keys goes to *key_type. Returns NULL if the class has no keys inside values.
+ * queries. The type of the keys goes to *key_type. Returns NULL if there is no such operator class, if it has no keys
+ * inside values, or if `type` is no array although the class is for arrays.
  */
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
 												  Oid *key_type);

@@ -152,7 +152,7 @@ typedef struct BfFilterPage
 	uint16		ranges;
 	uint32		first_range;	/* first range of the group */
 	uint32		first_line;
-	uint32		lines;			/* how many lines a filter has (an earlier group on these pages may have had others) */
+	uint32		lines;			/* lines of a filter (an earlier group on these pages may have had another number) */
 	uint32		zero;
 	uint64		horizon;		/* full transaction id: snapshots older than it may see rows that this page lacks */
 	uint64		standby_horizon;	/* as `horizon`, but only snapshots that were taken during recovery look at it */
@@ -199,8 +199,8 @@ extern Buffer bf_index_read_page(Relation index, BlockNumber block);
 extern void bf_index_init_meta_page(Page page, Relation index);
 
 /*
- * The content of the meta page. It is an error if the page is not one, is damaged or of another format version, or
- * does not fit the operator classes of the index.
+ * The content of the meta page. It is an error if this is no meta page, if it is damaged or of another format
+ * version, or if it does not fit the operator classes of the index.
  */
 extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
 

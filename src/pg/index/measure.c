@@ -52,7 +52,7 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 	const double bits = SB_BF_LINE * 8.0;
 	double		fill = range->bits_set / (range->lines * bits);
 
-	/* Lines that are full say only that there are many items. */
+	/* If all bits are set, they say only that there are many items: the formula would give infinity. */
 	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
 }
 

@@ -1,7 +1,8 @@
 /*
  * new_group.c: makes the groups of a level, with filters of the size that their ranges need.
  *
- * A build has counted the items of all ranges. Later, some ranges are read in the heap to find out.
+ * In a build the items of all ranges have been counted before. Later, some ranges are read in the heap, to estimate how
+ * many items the ranges of the new group have.
  */
 #include "index/new_group.h"
 
@@ -66,9 +67,9 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 
 /*
  * Sets lines[] to the sizes of a new group on a level above 0. Of the `candidates` ranges of the group that are whole
- * in the heap, up to SAMPLED_ABOVE are read; if there is none, the one that has begun. The sizes come from these
- * ranges, or from the bits of the group before, if its bits ask for more lines. (When a table grows, there is often
- * only one new range. The ranges to come may be like it, or like those before it.)
+ * in the heap, up to SAMPLED_ABOVE are read; if there is none, as much of the group's first range as the heap has.
+ * The sizes come from these ranges, or from the bits of the group before, if its bits ask for more lines. (When a
+ * table grows, there is often only one new range. The ranges to come may be like it, or like those before it.)
  */
 static void
 size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
@@ -126,8 +127,8 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 }
 
 /*
- * Makes the next group of a level. The sizes of its filters come from some of its ranges, or from ranges before it. A
- * build knows the items of all its ranges. Returns false if the directory is full.
+ * Makes the next group of a level. The sizes of its filters come from some of its ranges, or from ranges before it;
+ * in a build, from all its ranges, whose items were counted. Returns false if the directory is full.
  */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)

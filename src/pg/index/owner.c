@@ -50,8 +50,8 @@ catalog_tree(Relation index, AttrNumber column)
 
 /*
  * The relation cache has trees of the expressions too, but with SQL functions inlined already. The bodies of these
- * were parsed under whatever search_path the session had at that moment. The trees of the catalog are prepared (and
- * inlined) by the executor only after bf_index_become_owner().
+ * functions were parsed under whatever search_path the session had at that moment. The trees of the catalog are
+ * prepared (and inlined) by the executor only after bf_index_become_owner().
  */
 IndexInfo *
 bf_index_info_for_owner(Relation index)

@@ -10,8 +10,8 @@
  * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
  * 4. Those of its ranges that were summarized, full or placeholders before step 1 are summarized, as in any group.
  *
- * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized there;
- * or it finds pages of another group, or none, and sees that its geometry is old (bf_index_filter_page_in_use()). In
+ * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized
+ * there; or it finds that these are other pages now, and so its geometry is old (bf_index_filter_page_in_use()). In
  * both cases a reader reads the ranges, and a writer does nothing. (README.md, "Why no row can be lost".) A crash
  * between the steps leaves a group whose ranges are unsummarized, and pages that are free.
  */

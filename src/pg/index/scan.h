@@ -12,8 +12,8 @@
 #include "utils/snapshot.h"
 
 /*
- * A search for the rows that satisfy some keys, which can be made in many indexes. The items of the keys are hashed
- * for the first index, and again only for an index that hashes them otherwise.
+ * A search for the rows that satisfy some scan keys. Many indexes can be asked with one search. The items of the keys
+ * are hashed for the first index, and again only for an index that hashes them otherwise.
  */
 typedef struct BfSearch BfSearch;
 
@@ -28,8 +28,8 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
 /* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict
 {
-	int64		maybe;			/* number of ranges that are summarized, and whose filters say "maybe" */
-	int64		unsummarized;	/* number of ranges without a summary that this snapshot may rely on */
+	int64		maybe;			/* number of ranges whose filters say "maybe", or that are full */
+	int64		unsummarized;	/* number of other ranges: this snapshot may not rely on a summary of them */
 } BfVerdict;
 
 /* More pages than this are not few. */
@@ -116,7 +116,8 @@ bf_index_passes_over(BfPatience *patience)
 
 /*
  * Begins a search for the rows that have one of these items in a column. hashes[] has the hashes of the items, under
- * this collation. It is sorted here, and not copied. Only bf_index_ask_for_spans() can carry out such a search.
+ * this collation. It is sorted in place, and must live as long as the search. Only bf_index_ask_for_spans() can carry
+ * out such a search.
  */
 extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
 
@@ -137,7 +138,7 @@ typedef struct BfExpectation
 	BlockNumber pages_per_range;
 } BfExpectation;
 
-/* Sets *expected. Returns false, and leaves *expected alone, if the index is damaged. */
+/* Sets *expected. Returns false, and leaves *expected alone, if the index cannot be read, as when it is damaged. */
 extern bool bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *expected);
 
 /*

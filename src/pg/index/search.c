@@ -37,7 +37,7 @@ type_of_argument(Relation index, const ScanKeyData *key)
 {
 	Oid			type = key->sk_subtype;
 
-	/* the operator's right side may say anyarray */
+	/* the right argument of the operator may be declared as anyarray */
 	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_item_type(index, key->sk_attno - 1) : type;
 }
 
@@ -208,8 +208,8 @@ void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
 	/*
-	 * This raises an error if an operator class was changed after the index was built. So the geometry is read here,
-	 * before the first call of a function of these classes.
+	 * Reading the geometry raises an error if an operator class was changed after the index was built. So it is read
+	 * here, before the first call of a function of these classes.
 	 */
 	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)

@@ -78,7 +78,7 @@ typedef struct LevelSearch
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
-	MemoryContext context;		/* holds the hashers and hashes */
+	MemoryContext context;		/* holds the hashers; except in an index scan (scan.c), the hashes too */
 	int			count;
 	Condition  *conditions;
 	BfViewer	viewer;

@@ -1,6 +1,6 @@
 /*
- * seen_lines.h: the lines of filters that a statement has seen, so that its rows need not look at pages for items that
- * are known to be there.
+ * seen_lines.h: the lines of filters that a statement has seen. It need not look at a page again for items that these
+ * lines have.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SEEN_LINES_H
 #define STREAMBLOOM_PG_INDEX_SEEN_LINES_H
@@ -28,7 +28,7 @@ typedef struct BfSeenLines
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;
 	uint32		positions;		/* positions on a page */
-	bool		kept;			/* lines are kept; false: only where the last row belongs is known, not its lines */
+	bool		kept;			/* lines are kept; false: the fields above only say where the last row belongs */
 	bool	   *pages;			/* which pages of the run were seen */
 	Size		page_room;
 	unsigned char *lines;		/* lines of the ranges at position 0, then those at position 1, ... */
@@ -38,8 +38,8 @@ typedef struct BfSeenLines
 /*
  * Returns the lines that were seen of `range` (counted within its group) and of its neighbors. Returns NULL if none
  * are kept: for the first row of a statement among these ranges, for the first row after something was published, if
- * a filter is large, or if the lines that the session keeps would take more than work_mem. REQUIRES: the geometry is
- * current, and was read after the row was written into the heap.
+ * a filter takes more than 256 kB, or if the lines that the session keeps would take more than work_mem. REQUIRES:
+ * the geometry is current, and was read after the row was written into the heap.
  */
 extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
 										  int column, uint32 range, BfSeenMemory *memory);

@@ -1,7 +1,7 @@
 /*
  * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are: as functions of counts of items. The counts come from build.c, range_length.c and new_group.c when an index is
- * made, and from ../advisor for a sample of a table. Nothing of PostgreSQL is needed here.
+ * are: as functions of counts of items. The items were counted in ranges that were read, or estimated from the bits
+ * of filters; or ../advisor has counted them in a sample of a table. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -110,13 +110,13 @@ bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, 
 
 /*
  * The search goes from the highest level down. On each level it visits the groups inside the ranges that the level
- * above has left, and the groups in the part of the heap that no range of the level above covers.
+ * above has not ruled out, and the groups in the part of the heap that no range of the level above covers.
  */
 BfPagesRead
 bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_pages)
 {
 	BfPagesRead read = {0};
-	double		left = 0;		/* ranges that the level above has left */
+	double		left = 0;		/* ranges that the level above has not ruled out */
 	double		uncovered = 1;	/* share of the heap that the level above does not cover */
 
 	for (int i = count - 1; i >= 0; i--)
@@ -148,7 +148,10 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 
 /* ------------------------------------------------------------------- filters */
 
-/* A range is far above the others if it has more than this many times the items of the next smaller one. */
+/*
+ * Some ranges are far above the others if each of them has more than this many times the items of the largest of the
+ * others. At most bf_index_most_full() ranges can be.
+ */
 #define FAR_ABOVE 4
 
 /*

@@ -1,7 +1,7 @@
 /*
- * sizes.h: how long ranges are, how many of them make a group, how large their filters are, and which levels there are.
- * These are functions of counts of items alone; test/unit/sizes_test.cpp tests them without a server. Everybody who
- * decides a size, or foretells one, asks here: build.c, range_length.c, new_group.c, cost.c and ../advisor.
+ * sizes.h: how long ranges are, how many of them make a group, how large their filters are, and which levels there
+ * are. These are functions of counts of items alone; test/unit/sizes_test.cpp tests them without a server. All code
+ * that decides a size calls them, and so does all code that predicts one: cost.c and ../advisor.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SIZES_H
 #define STREAMBLOOM_PG_INDEX_SIZES_H

@@ -23,7 +23,7 @@ typedef struct BfTask
 
 /*
  * The phases of a build and of summarizing in pg_stat_progress_create_index (build.c gives their names). PostgreSQL's
- * own is 1. BF_PHASE_SUMMARIZING + n is that of level n.
+ * own phase has number 1. BF_PHASE_SUMMARIZING + n is that of level n.
  */
 #define BF_PHASE_READING 2
 #define BF_PHASE_WRITING 3
@@ -49,8 +49,8 @@ extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapRea
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /*
- * For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that no rows lie behind the ranges that have
- * begun.
+ * For CREATE INDEX, if nobody writes to the heap meanwhile: finds out whether the heap ends with the ranges of level
+ * 0 that have begun, and notes that down.
  */
 extern void bf_index_built(Relation index, Relation heap);
 

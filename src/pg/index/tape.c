@@ -7,7 +7,8 @@
  * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the
  * heap again.
  *
- * A tape is for builds only. Whoever summarizes beside writers must read the heap after its placeholders are written.
+ * A tape is for builds only. If rows are written meanwhile, a summarizer must read the heap after it has written its
+ * placeholders.
  */
 #include "index/tape.h"
 

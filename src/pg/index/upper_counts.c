@@ -49,7 +49,7 @@ bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
 	return counts;
 }
 
-/* Is the level's range that has this range of level 0 counted? It is if the heap fills it. */
+/* Each range of level 0 lies in one range of this level. Is that one counted? It is if the heap fills it. */
 static bool
 is_counted(const LevelCounts *of, uint32 range)
 {

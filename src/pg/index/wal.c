@@ -187,7 +187,10 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* Returns, as changes that are still to be made, the lines of a page with these bits. */
+/*
+ * Adds the bits that the lines have on the page to page->lines. Returns the changes, still to be made, which write
+ * these lines to the page.
+ */
 static PageChanges
 changes_of(const BfPageBits *page, uint32 range)
 {
