@@ -295,7 +295,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	/* TRUNCATE of a new table empties the file of its index and keeps the relation cache's entry. */
+	/* TRUNCATE of a new table empties the file of its index, but keeps the geometry in the relation cache. */
 	if (index->rd_amcache != NULL)
 	{
 		pfree(index->rd_amcache);

@@ -68,7 +68,7 @@ typedef struct Shared
 	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a BatchState of each batch */
 } Shared;
 
-/* A process that takes part. */
+/* A process that reads ranges for the build: the leader or a worker. */
 typedef struct Reading
 {
 	Shared	   *shared;

@@ -79,7 +79,7 @@ add_some(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 n
 	must_finish(sb_hash_set_add_many(&sample->set, memory, hashes, number));
 }
 
-/* Leaves half of the hashes in the sample. */
+/* Takes about half of the hashes out of the sample. */
 static void
 halve(Sample *sample, const sb_memory *memory)
 {

@@ -35,8 +35,8 @@ extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 
 /*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
- * become placeholders; a build of level 0, which writes no placeholders, calls it when they are summarized. REQUIRES:
- * nobody else adds groups; groups cover the ranges.
+ * become placeholders. A build writes no placeholders: it calls this after it has summarized ranges of level 0, and
+ * before it summarizes ranges of the levels above. REQUIRES: nobody else adds groups; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
@@ -69,7 +69,7 @@ extern void bf_index_note_in_vain_below(Relation index, double least, double mos
 typedef struct BfFullRanges
 {
 	uint32		count;
-	uint32		first;			/* if there is one */
+	uint32		first;			/* set if count is not 0 */
 } BfFullRanges;
 
 static inline void

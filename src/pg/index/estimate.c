@@ -313,8 +313,8 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * The number of partitions that the query may read. It is remembered for the table that was counted last: the planner
- * takes the partitions of a table one after the other.
+ * The number of partitions that the query may read and that have rows. It is remembered for the table that was
+ * counted last: the planner takes the partitions of a table one after the other.
  */
 static int
 count_partitions(PlannerInfo *root, Index parent)

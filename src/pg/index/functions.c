@@ -136,7 +136,7 @@ check_right(Oid index, Oid table, BfRight right)
 		return false;
 	if (right == BF_TO_READ)
 	{
-		/* What the index shows are facts about the rows of its table. */
+		/* The index shows facts about the rows of its table. */
 		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
 
 		if (result != ACLCHECK_OK)

@@ -186,8 +186,8 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			HeapTupleData tuple;
 
 			/*
-			 * A version that was pruned is gone. When a standby replayed the pruning, it ended the snapshots that saw
-			 * the version, or waited for them.
+			 * A version that was pruned is gone. A standby replays the pruning before it replays the summary, and
+			 * ends the snapshots that see the version, or waits for them.
 			 */
 			if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 				continue;
@@ -260,8 +260,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 /* ---------------------------------------------------------------------- a row */
 
 /*
- * Does this SQLSTATE mean that an expression has failed? Notices and warnings do not mean that; nor do errors by which
- * VACUUM is cancelled or its session is ended.
+ * Does this SQLSTATE mean that an expression has failed? It does unless it belongs to a notice or a warning, or to an
+ * error that cancels VACUUM or ends its session.
  */
 static bool
 is_failure(int code)
@@ -271,8 +271,8 @@ is_failure(int code)
 }
 
 /*
- * Adds to an error for which index and row version it was raised. VACUUM would fail with it each time, so there it
- * also says how the index is removed.
+ * Adds the index and the row version to the context of an error. VACUUM would fail each time with the same error, so
+ * there the context also says how to remove the index.
  */
 static void
 add_error_context(void *argument)

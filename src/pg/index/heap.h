@@ -1,5 +1,5 @@
 /*
- * heap.h: reads the heap: which row versions belong into the index, and their items.
+ * heap.h: reads the heap: which row versions belong in the index, and their items.
  */
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H

@@ -146,7 +146,7 @@ lock_pages(const Pages *all, int first)
 	return end;
 }
 
-/* Sets the bits on the pages from `first` to `end` (exclusive), which are locked, and gives these pages back. */
+/* Sets the bits on the pages from `first` to `end` (exclusive), which are locked. Then unlocks and unpins them. */
 static void
 set_on_locked_pages(Relation index, const Pages *all, int first, int end)
 {

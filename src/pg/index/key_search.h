@@ -28,7 +28,7 @@ typedef struct BfKeySearch
 	BfKeySearchKind kind;
 	uint32		count;			/* number of hashes */
 	uint64	   *hashes;			/* hashes of the keys to be looked for; ascending, each one once */
-	/* bit i (0 to 63) is set if no value matches that lacks hash i; hashes from 64 on may be required too */
+	/* bit i (0 to 63) is set if a value without hash i cannot match; hashes from 64 on may be required too */
 	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;
@@ -55,14 +55,14 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
 /*
- * The share of the ranges that can match although they have none of the search's keys, where each of its hashes seems
- * to be in a range with the probability `rate`. Estimated with random ranges, which are the same in each call.
+ * Estimates which share of the ranges can match although they have none of the search's keys, if each of the search's
+ * hashes seems to be in a range with the probability `rate`. Tries random ranges, which are the same in each call.
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 
 /*
- * If the search has more than `most` queries, leaves a sample of so many in it. Returns how many times as many there
- * were before; 1 if all are left.
+ * If the search has more than `most` queries, keeps a sample of `most` of them. Returns the number of queries before,
+ * divided by the number that it has now; 1 if it keeps all.
  */
 extern double bf_index_sample_queries(BfKeySearch *search, uint32 most);
 

@@ -33,7 +33,7 @@ extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, in
 
 /*
  * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not
- * summarized. Looks at `most` pages of the column at most.
+ * summarized. Looks at no more than `most` pages of the column.
  */
 extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);

@@ -11,8 +11,8 @@
 extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks);
 
 /*
- * The numbers of items of some ranges of a level above 0. bf_index_counts_above() allocates those of `ranges` ranges
- * from `first` on. REQUIRES: this is a build, which has counted them.
+ * The numbers of items of some ranges of a level above 0. bf_index_counts_above() returns those of `ranges` ranges
+ * from range `first` on, in palloc'd memory. REQUIRES: this is a build, which has counted them.
  */
 typedef struct BfCountsAbove
 {

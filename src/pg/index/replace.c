@@ -1,6 +1,6 @@
 /*
  * replace.c: groups whose filters are many times too large are replaced by smaller ones, for VACUUM and the SQL
- * functions that summarize all.
+ * functions that summarize all ranges.
  *
  * The sizes of a group's filters never change. But its first ranges may have been fuller than all later ones, or rows
  * were deleted. Then another group is made for the same ranges:
@@ -156,7 +156,8 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 /*
  * Is a group many times too large, as a sample of its ranges says? Some ranges are read. In each column the items
  * that are found there are compared with those that the bits of the same ranges tell. All ranges of the group are
- * taken to have lost the same share. Adds the pages of the heap that are read to *read.
+ * taken to have lost the same share. If the group is too large, *saved is the number of pages that a smaller one
+ * saves. Adds the pages of the heap that are read to *read.
  */
 static bool
 is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
@@ -164,8 +165,8 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	/*
-	 * One range of each quarter of the group is read. Which one is chosen at random in each run, since rows may be
-	 * gone from some ranges only.
+	 * One range of each quarter of the group is read, at the same offset in each quarter. The offset is chosen at
+	 * random in each run, since rows may be gone from some ranges only.
 	 */
 	const uint32 quarter = group->ranges / SAMPLED_RANGES;
 	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);

@@ -96,7 +96,7 @@ extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end
 typedef struct BfPatience
 {
 	uint32		in_vain;		/* groups that were asked in vain since one was of use */
-	uint32		pass_over;		/* how many of the next groups are passed over; an index passed over counts as one */
+	uint32		pass_over;		/* how many of the next groups are passed over; a whole index counts as one group */
 } BfPatience;
 
 /* A group is asked in vain if at least this many tenths of its pages may still hold rows that are searched for. */
@@ -123,9 +123,9 @@ extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid 
 
 /*
  * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index.
- * Returns false if the index was not asked, because there are too many items for its rate, or because its column
- * hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those that the
- * index uses for arguments of the items' type.
+ * Returns false if the index was not asked, because there are too many items for its false-positive rate, or because
+ * its column hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those
+ * that the index uses for arguments of the items' type.
  */
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
 								   BfPatience *patience, BfSpans *spans);
@@ -157,7 +157,7 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * context; NULL if the search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in
  * which a row that the search's snapshot sees and that satisfies its keys may be. It returns false if the probe
  * cannot tell that. REQUIRES: the search has hashed its items for an index before; the caller holds AccessShareLock
- * on the index, which still has the storage that it had.
+ * on the index, whose file (locator) is still the same.
  */
 typedef struct BfProbe BfProbe;
 

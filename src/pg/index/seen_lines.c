@@ -8,11 +8,12 @@
  *
  * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
  * counts a publication before it writes placeholders and one after that, before it reads the heap. A writer uses the
- * copies only if nothing was published since before they were made. It looks at that for each row, after the row was
- * written into the heap. Let a summarizer clear a bit after it was seen. Then the summarizer counts its second
- * publication after that. If the writer sees this publication, it drops its copies. If not, the row was in the heap
- * before the summarizer began to read, so the summarizer finds it there. A range that was seen unsummarized or full
- * needs no bits until a summarizer makes it a placeholder; so it is treated as if all of its bits were set.
+ * copies only if the number of publications is still the one that it had read before it made them. It looks at that
+ * number for each row, after the row was written into the heap. Let a summarizer clear a bit after it was seen. Then
+ * the summarizer counts its second publication after that. If the writer sees this publication, it drops its copies.
+ * If not, the row was in the heap before the summarizer began to read, so the summarizer finds it there. A range that
+ * was seen unsummarized or full needs no bits until a summarizer makes it a placeholder; so it is treated as if all
+ * of its bits were set.
  */
 #include "index/seen_lines.h"
 
@@ -55,7 +56,7 @@ lacking(Size room, Size wanted)
 	return wanted - Min(room, wanted);
 }
 
-/* Returns the area, or one in its place with room for at least `wanted` bytes. The content may be lost. */
+/* Returns an area with room for at least `wanted` bytes: `area` itself, or a larger one in its place. */
 static void *
 with_room(BfSeenMemory *memory, void *area, Size *room, Size wanted)
 {

@@ -15,16 +15,17 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * In a table of at most this many pages (125 ranges of 32) ranges are made longer, up to 32 pages, until there are at
- * most 62 of them, which make one group. With a few ranges more, one group would leave up to half of each page empty,
- * so the ranges would become two groups (bf_index_group_to_build()).
+ * In a table of at most PAGES_OF_ONE_GROUP pages (125 ranges of 32) ranges are made longer, up to 32 pages, until
+ * there are at most 62 of them, which make one group. With a few ranges more, one group would leave up to half of
+ * each page empty, so the ranges would become two groups (bf_index_group_to_build()).
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
 
 /*
- * A small partition gets this many ranges at most. Each range may say "maybe" in vain, and then the partition is
- * opened. Longer ranges cost little: where the value is, a few pages more are read.
+ * A partition of up to PAGES_OF_A_SMALL_PARTITION pages gets at most RANGES_OF_A_SMALL_PARTITION ranges. Each range
+ * may say "maybe" in vain, and then the partition is opened. Longer ranges cost little: where the value is, a few
+ * pages more are read.
  */
 #define PAGES_OF_A_SMALL_PARTITION 512
 #define RANGES_OF_A_SMALL_PARTITION 16

@@ -31,7 +31,7 @@ extern "C" {
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few keys */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many keys, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
-#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* on these levels, if most queries of every column have many keys */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* on the levels above 0, if most queries of every column have many keys */
 
 /* ------------------------------------------------------------- what fits on a page */
 

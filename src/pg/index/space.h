@@ -1,6 +1,6 @@
 /*
- * space.h: which pages of an index are free: those behind its groups, and those between them that replaced groups have
- * left.
+ * space.h: which pages of an index are free: all that belong to no group and not to the directory. They lie behind
+ * the last group, or between groups.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SPACE_H
 #define STREAMBLOOM_PG_INDEX_SPACE_H

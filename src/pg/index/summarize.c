@@ -394,8 +394,9 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 	uint32		range;
 
 	/*
-	 * A session that summarizes holds the lock which keeps other summarizers away, and so could take it again. It
-	 * would mark the range as summarized although rows were written meanwhile that were not added to it.
+	 * An expression of the index may call this while its session summarizes: the lock that keeps other sessions away
+	 * does not keep the session itself away. If the range became unsummarized now, writers would not add their rows
+	 * to it, and then the summarizer would mark it as summarized.
 	 */
 	if (summarizing)
 		ereport(ERROR,

@@ -32,8 +32,8 @@ typedef struct BfTask
 /*
  * Summarizes the task's ranges that are not summarized yet, and returns their number. If the task is all ranges, it
  * also summarizes anew ranges that have become too full (refresh.c), and replaces groups that are many times too
- * large (replace.c). These are not counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one
- * summarizer at a time.
+ * large (replace.c). The ranges that it summarizes for this are not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
