@@ -1,5 +1,5 @@
 /*
- * ask.c: asks the `bf` indexes of a chunk, and says why it is left alone or read (see ask.h).
+ * ask.c: asks the `bf` indexes of a chunk, and says why the chunk is left alone or read (see ask.h).
  */
 #include "chunks/ask.h"
 
@@ -118,8 +118,8 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 
 /*
  * Asks an open index, and sets *verdict. If there is a cache, it remembers under the OID `remembered` how the index
- * is asked. Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. It
- * does so before the index is searched, so that every row that is inserted from now on meets the lock.
+ * is asked. Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The
+ * lock is taken before the index is searched, so that every row that is inserted from then on meets it.
  */
 static void
 ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)
@@ -203,8 +203,8 @@ are_alike(const QuestionKey *a, const QuestionKey *b)
 }
 
 /*
- * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the search is
- * used again.
+ * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
+ * is used again.
  */
 static void
 set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)

@@ -105,11 +105,13 @@ extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVe
 
 /*
  * Asks an index which pages of the heap may hold rows that have one of the searched values in this column of the
- * index, and sets *spans to them. `search` comes from bf_index_begin_hashed_search(). Takes the predicate lock of an
- * index scan, and counts as one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
+ * index, and sets *spans to them. `search` comes from bf_index_begin_hashed_search(). *patience lets groups of ranges
+ * be passed over where asking is in vain (index/scan.h). Takes the predicate lock of an index scan, and counts as
+ * one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
  *
- * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set),
- * - there are too many values for its false-positive rate, or its column hashes items otherwise than the search.
+ * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
+ * - there are too many values for its false-positive rate, or its column hashes items otherwise than the search (then
+ *   *spans has all pages of the heap).
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);

@@ -10,9 +10,9 @@
  *   not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages
  *   without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
- *   later snapshot uses it only if it sees all that the earlier ones see (sees_all()), and only if no message has
- *   made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor has an
- *   earlier command number than the query that saw the new storage, so it is not let in.
+ *   later snapshot may use the entry only if the snapshot sees all that the earlier ones see (sees_all()), and if no
+ *   message has made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor
+ *   has an earlier command number than the query that saw the new storage, so the cursor's snapshot is not let in.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
@@ -23,9 +23,9 @@
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * For the node ChunkSkip, the answer is about the storage that the index has now, as it is without the cache. The
- * executor has locked the table before, and an entry is stale if the table or the index has changed since it was
- * made.
+ * For the node ChunkSkip, the answer is about the storage that the index has now, as the answer of an opened index
+ * is. The executor has locked the table before, and an entry is stale if the table or the index has changed since the
+ * entry was made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -67,7 +67,7 @@ struct ChunkCache
 	HTAB	   *chunks;			/* of CachedChunk */
 
 	/* found[i]: the entry where chunk number i of the caller's list was found the last time. It is prefetched. */
-	CachedChunk **found;		/* an element may be NULL, or another chunk if the list has changed */
+	CachedChunk **found;		/* an element may be NULL, or the entry of another chunk if the list has changed */
 	int			found_count;
 };
 
@@ -81,7 +81,7 @@ static uint64 messages = 1;		/* counts the messages of the relation cache, from 
 static uint64 all_changed = 0;	/* value of `messages` after the last message about all relations */
 static bool in_use = false;		/* this transaction uses the cache, and may have pointers into it */
 
-/* The last snapshot that let_in() has accepted. It sees all that those accepted before it see. */
+/* The last snapshot that let_in() has accepted. It sees all that the snapshots accepted before it see. */
 typedef struct NewestSnapshot
 {
 	uint64		number;			/* 0: there is none */
@@ -191,8 +191,8 @@ get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
 
 /*
  * Does the snapshot see all that the newest one sees? That is: has each transaction that had ended for the newest
- * snapshot also ended for this one? `running` are the transactions that were running for this one; `known` says
- * whether they are complete.
+ * snapshot also ended for this one? `running` has the transactions that were running for this snapshot; `known` says
+ * whether all of them are known.
  */
 static bool
 sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool known)
@@ -306,7 +306,7 @@ make_room(ChunkCache *cache, int count)
 /*
  * While chunk number `at` is asked, memory of later chunks is prefetched: the entry of chunk at + AHEAD_CHUNK, the
  * probe of chunk at + AHEAD_PROBE, and so on. The address of each piece is read from the piece before it, which is in
- * the cache by then.
+ * the processor's cache by then.
  */
 #define AHEAD_CHUNK 16
 #define AHEAD_PROBE 12

@@ -1,5 +1,6 @@
 /*
- * chunk_conditions.c: makes conditions of a plan node conditions of the chunks' queries (see chunk_conditions.h).
+ * chunk_conditions.c: turns conditions of a plan node into conditions of the chunks' queries (see
+ * chunk_conditions.h).
  */
 #include "chunks/chunk_conditions.h"
 

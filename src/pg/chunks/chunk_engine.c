@@ -8,7 +8,7 @@
  * all tables of the extension are read. Each column that may hold OIDs of relations is taken to name relations, and
  * so is each pair of neighbouring columns that may hold a schema and a name. A relation that is named is refused. A
  * relation that is not named is refused too if it may belong to the extension nevertheless, because reading it could
- * lose rows. For TimescaleDB, this is any parent or child by inheritance; for Citus, it is any table.
+ * lose rows. For TimescaleDB, this is any parent or child by inheritance (not by partitioning); for Citus, any table.
  */
 #include "chunks/chunk_engine.h"
 

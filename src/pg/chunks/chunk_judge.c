@@ -57,8 +57,9 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 		return;
 
 	/*
-	 * The clause has to name the chunk's column. In most chunks it has the same number as in the parent. The column may
-	 * have been renamed since the scan began, but it has the same name in all chunks.
+	 * The clause has to have the number of the chunk's column. In most chunks the column has the same number as in
+	 * the parent. A column may have been renamed since the scan began, but its name is the same in the parent and in
+	 * all chunks.
 	 */
 	name = NameStr(TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->attname);
 	if (scan->column > columns->natts ||
@@ -155,10 +156,10 @@ find_chunks(ChunkScan *scan)
 /*
  * Opens a chunk.
  *
- * - If scan->stay_locked is set, the chunk is locked already, and its storage was compared if that is necessary. Since
- *   then only the own transaction can have changed it; chunk_scan() raises an error if it has. Returns NULL for a
- *   relation that a query does not read: the temporary table of another session, or a partitioned table, which has no
- *   rows of its own.
+ * - If scan->stay_locked is set, the chunk is locked already. Since it was locked, only the own transaction can have
+ *   changed it. So for chunk_scan() its storage is compared again with what the snapshot sees, and an error is raised
+ *   if the chunk is gone. Returns NULL for a relation that a query does not read: the temporary table of another
+ *   session, or a partitioned table, which has no rows of its own.
  * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
  *   that the snapshot sees.
  */

@@ -42,10 +42,10 @@ static bool concludes_from_not_null = true;
 
 #if PG_VERSION_NUM >= 190000
 /*
- * PostgreSQL 19 looks into a hash table of the statement, which it fills when planning begins. What is there already
- * stays. So the hook lets PostgreSQL fill it for the tables of the query, and then empties the set of each table. An
- * empty Bitmapset would be a NULL pointer, so column number 0 stays in it. This is the whole row, which chunks' queries
- * do not have.
+ * PostgreSQL 19 keeps the set of NOT NULL columns of each table in a hash table of the statement. It fills the hash
+ * table when planning begins, and does not replace sets that are there already. So the hook has PostgreSQL make the
+ * sets of the query's tables, and then takes the columns out of each. An empty Bitmapset would be a NULL pointer, so
+ * the set gets column number 0 instead. This is the whole row, which chunks' queries do not have.
  */
 static planner_setup_hook_type previous_planner_setup;
 
@@ -280,8 +280,8 @@ plan_query(Query *query, Oid chunk)
 
 #if PG_VERSION_NUM >= 190000
 /*
- * From PostgreSQL 19 on a scan does not look for NULL in the first columns of a row if they are NOT NULL. This has the
- * scans of a chunk's query look. (The type is that of a walker for planstate_tree_walker().)
+ * From PostgreSQL 19 on a scan does not look for NULL in the first columns of a row if they are NOT NULL. This
+ * function makes the scans of a chunk's query look for it. (It is a walker for planstate_tree_walker().)
  */
 static bool
 look_for_null(PlanState *node, void *nothing)

@@ -4,8 +4,8 @@
  * chunk whether it would be read, and why.
  *
  * In FROM the first two become a plan node (chunk_scan_plan.c), which returns each row when it is found. The
- * functions here collect all rows before they return. They are called where there is no node: in the list of a
- * SELECT, in ROWS FROM () with other functions, WITH ORDINALITY, and if streambloom.enable_chunk_scan is off.
+ * functions here collect all rows before they return. They are called where there is no node: in a SELECT list, in
+ * ROWS FROM () with other functions, WITH ORDINALITY, and if streambloom.enable_chunk_scan is off.
  */
 #include "base/call.h"
 #include "chunks/chunk_scan.h"

@@ -48,7 +48,8 @@ typedef struct ChunkScan
 	AttrNumber	column;			/* of the parent */
 	const char *column_name;	/* as the arguments of chunk_scan() give it: for errors; NULL in a plain query's scan */
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
-	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
+	/* the comparison, as parsed, on the parent; NULL if the value is NULL, or if `unasked` is set */
+	Expr	   *clause;
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */

@@ -55,8 +55,9 @@ chunk_require_readable(Relation relation)
 
 /*
  * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the
- * one that is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This
- * calls the executor's own function, which also calls the hook that extensions for auditing and security labels use.
+ * one that is compared, or if row-level security applies to the user. As in a SELECT, the privileges of the parent
+ * count, and those of its children do not. This calls the executor's own function, which also calls the hook that
+ * extensions for auditing and security labels use.
  *
  * A column that was dropped since the query was planned is left out here: chunk_report_changed() is called for it
  * later.
@@ -316,7 +317,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("items must be given as an array, not as %s", format_type_be(item_type)),
 				 errhint("Write ARRAY[...], or ask for one value with chunk_scan().")));
-	pstate->p_expr_kind = EXPR_KIND_WHERE;	/* which decides whether the operator may return a set */
+	pstate->p_expr_kind = EXPR_KIND_WHERE;	/* so an operator that returns a set is refused */
 	hint_begin(&hint, say_column_type, scan);
 	if (scan->any)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);

@@ -148,7 +148,7 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Raises an error if the parent's columns were changed after the query was planned. Only the columns that the query
- * uses count. A query with * would use a column that was added, so for it an added column counts too.
+ * uses count. A query with * would use an added column, too, so for such a query an added column counts as well.
  */
 static void
 require_planned_columns(ChunkScanState *state)
@@ -237,8 +237,8 @@ end_scan(ChunkScanState *state)
 /* --------------------------------------------------------------------- running */
 
 /*
- * Returns the next row in the node's tuple. The values are those of the row that was read. They are valid until the
- * next row is wanted.
+ * Returns the next row in the node's slot; the slot is empty if there is no row left. The values are not copied from
+ * the row that was read, so they are valid until the next call.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -251,7 +251,7 @@ next_row(ScanState *node)
 
 	/*
 	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. So the active snapshot
-	 * must be that of the execution. They can differ in a function of SQL that is run row by row.
+	 * must be that of the execution. The two can differ in an SQL function that returns its rows one by one.
 	 */
 	if (other_is_active)
 		PushActiveSnapshot(snapshot);
@@ -330,7 +330,7 @@ chunk_scan_rescan(CustomScanState *node)
 	if (bms_overlap(changed, state->parameters) || (state->has_subplan && changed != NULL))
 		end_scan(state);
 	else
-		chunk_read_stop(&state->reader);	/* the next row evaluates parameters in the conditions again */
+		chunk_read_stop(&state->reader);	/* before the next row, the conditions' parameters are evaluated again */
 }
 
 static void

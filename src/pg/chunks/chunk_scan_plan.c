@@ -148,8 +148,9 @@ variables_of(Node *node, int level)
 }
 
 /*
- * Returns the Vars in what the query takes from this relation as a member of a UNION ALL. PostgreSQL makes such a
- * member a child of the UNION's relation, and then the query itself has Vars of the latter only.
+ * PostgreSQL can make the members of a UNION ALL children of the relation that stands for the UNION. The query itself
+ * has only Vars of that relation then. For such a member, returns the Vars in the expressions that stand for the
+ * UNION's columns; for any other relation, NIL.
  */
 static List *
 variables_of_member(const PlannerInfo *root, Index relid)
@@ -185,8 +186,8 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Does a * in the query stand for columns of this function? All columns that come from one * have the place of the *
- * in the query's text. If the function has only one column, the column is taken for a *.
+ * Does a * in the query stand for columns of this function? All Vars that come from one * have the same location:
+ * that of the * in the query's text. If the function has only one column, the column is taken for a *.
  */
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
@@ -223,8 +224,8 @@ has_star(const PlannerInfo *root, Index relid, int columns)
  * columns that were added to the parent since then.
  *
  * Returns INT_MAX for other queries. This includes those of views and of SQL functions whose body is kept as a parse
- * tree: there a * stands for the columns of the time when the view or function was made, as it does for a table. They
- * are recognized because kept parse trees have no places in a text.
+ * tree: there a * stands for the columns that the parent had when the view or function was made, as it does for a
+ * table. They are recognized because kept parse trees have no locations in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)

@@ -68,7 +68,7 @@ rows_of_relation(Oid relation, bool *has_children)
 		partitioned = form.relkind == RELKIND_PARTITIONED_TABLE;
 		*has_children = partitioned || form.relhassubclass;
 	}
-	/* pg_class has the rows of all partitions together, but not those of inheritance children. */
+	/* reltuples of a partitioned table counts the rows of its partitions. Other parents count only their own rows. */
 	if (*has_children && !partitioned)
 	{
 		List	   *children = find_inheritance_children(relation, NoLock);

@@ -131,9 +131,9 @@ extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTbl
 extern void chunk_skip_paths_init(void);
 
 /*
- * Returns the statement to execute when an execution begins. This is the given one, with one exception: if it belongs
- * to a portal that WHERE CURRENT OF may refer to, and has the node where WHERE CURRENT OF would look, it is a copy
- * whose plan lacks the node there.
+ * Returns the statement to execute when an execution begins: the given one, or a copy. The copy is returned if the
+ * statement belongs to a portal that WHERE CURRENT OF may refer to, and its plan has the node where WHERE CURRENT OF
+ * would look. The plan of the copy lacks the node there.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

@@ -1,6 +1,6 @@
 /*
- * chunk_skip_exec.c: runs the node ChunkSkip. If children are left out when the execution begins, it executes a copy of
- * the Append that has only the others. chunk_skip_ask.c says when the indexes are asked.
+ * chunk_skip_exec.c: runs the node ChunkSkip. If children are left out when the execution begins, the node executes a
+ * copy of the Append without them. chunk_skip_ask.c says when the indexes are asked.
  */
 #include "chunks/chunk_skip_state.h"
 
@@ -89,7 +89,10 @@ has_array(const ChunkSkipState *state)
 	return false;
 }
 
-/* The own session may change the children that are left out no more than those that are read (partitions_in_use.h). */
+/*
+ * Keeps the own session from changing the children that are left out, as PostgreSQL keeps it from changing those that
+ * are read (partitions_in_use.h).
+ */
 static void
 keep_left_out_in_use(const ChunkSkipState *state)
 {
@@ -117,8 +120,8 @@ read_limit(ChunkSkipState *state, const CustomScan *plan)
 
 /*
  * Tells the Sorts below how many rows will be wanted of the scan that begins, so that they keep only these. The
- * executor's Limit does so too, but not through a custom scan (ExecSetTupleBound()). Limit has evaluated the
- * expressions just before, and has raised their errors.
+ * executor's Limit tells the Sorts below it, too, but not those below a custom scan (ExecSetTupleBound()). Limit has
+ * evaluated the expressions just before, and has raised their errors.
  */
 static void
 tell_limit(ChunkSkipState *state)
@@ -237,7 +240,7 @@ chunk_skip_rescan(CustomScanState *node)
 
 	if (append == NULL)
 		return;
-	/* before the Sorts decide whether the rows of the last scan will do */
+	/* before the Sorts decide whether they return the rows of the last scan again */
 	if (state->limit != NULL)
 		tell_limit(state);
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))

@@ -22,7 +22,7 @@
 
 #include "chunks/join_skip.h"
 
-/* PostgreSQL's number (MIN_ARRAY_SIZE_FOR_HASHED_SAOP). */
+/* An array with fewer elements is not worth a hash table. This is PostgreSQL's MIN_ARRAY_SIZE_FOR_HASHED_SAOP. */
 #define FEWEST_ELEMENTS 9
 
 /*
@@ -82,11 +82,11 @@ constant_of(Node *expression, Datum value, bool isnull)
 
 /* ------------------------------------------------------------------ sharing */
 
-/* A scan with what was compiled for it. */
+/* A scan whose condition was compiled. The result of that is child->qual. */
 typedef struct Compiled
 {
 	PlanState  *child;
-	Node	   *condition;		/* of the plan, as if the table were number 1 of the statement */
+	Node	   *condition;		/* what shareable_condition() returns */
 } Compiled;
 
 /*
@@ -107,8 +107,8 @@ shareable_condition(const PlanState *child)
 }
 
 /*
- * Can the scan use what was compiled for the other one? If the conditions of the plans are the same, so are those with
- * constants.
+ * Can the scan use what was compiled for the other one? If the conditions of the two plans are the same, they are
+ * also the same with the constants in place.
  */
 static bool
 can_share(const Compiled *mine, const Compiled *other)

@@ -124,7 +124,10 @@ read_indexes(ChunkSkipState *state, List *private)
 	}
 }
 
-/* Returns for each child why it is read if its indexes are not asked; ask_index() overwrites this if they are. */
+/*
+ * Returns for each child why it is read if its indexes are not asked. When the indexes of a child are asked,
+ * ask_index() overwrites its reason.
+ */
 static ChunkReason *
 read_reasons(List *private, int children)
 {

@@ -112,7 +112,7 @@ may_be_pruned_at_run_time(const RelOptInfo *rel)
 
 /* ------------------------------------------------------------------- estimating */
 
-/* Returns the positions of those conditions of a child each of which one of its bf indexes can answer by itself. */
+/* Returns the positions of those conditions of a child that its bf indexes can answer. Each is tried by itself. */
 static Bitmapset *
 answered_conditions(PlannerInfo *root, RelOptInfo *child)
 {

@@ -151,7 +151,7 @@ scans_hypothetical_index(Plan *plan)
 /*
  * Can the rows of an Append or MergeAppend be read backward? PostgreSQL looks the indexes of index scans up in the
  * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical
- * ones (HypoPG). They are never executed, so any answer will do.
+ * ones (HypoPG). Such plans are never executed, so any answer will do.
  */
 static bool
 can_be_read_backward(Plan *append)
@@ -160,8 +160,8 @@ can_be_read_backward(Plan *append)
 }
 
 /*
- * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. `limit` is
- * the value for CHUNK_SKIP_LIMIT. Returns the node, otherwise the plan as it was.
+ * Puts the node above an Append or MergeAppend with these children, if there is something to ask about them. `limit`
+ * is the value for CHUNK_SKIP_LIMIT. Returns the node; if none was made, the plan as it was.
  */
 static Plan *
 add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, FinishedStatement *finished)
@@ -250,8 +250,8 @@ is_repeatable(Node *expression)
 }
 
 /*
- * Returns the value for CHUNK_SKIP_LIMIT of the plan below. `limit` is the value for the plan itself. The executor lets
- * a Limit tell Sorts through the same nodes (ExecSetTupleBound()).
+ * Returns the value for CHUNK_SKIP_LIMIT that holds below this plan node. `limit` is the value for the node itself.
+ * The executor's Limit tells its bound to Sorts below the same kinds of nodes (ExecSetTupleBound()).
  */
 static List *
 limit_below(Plan *plan, List *limit)
@@ -471,9 +471,10 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 }
 
 /*
- * Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded. The
- * second is noted of all tables. An extension may have taken indexes out of the list (pg_hint_plan does), and the index
- * is asked all the same if another table of the statement has one.
+ * Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded.
+ * Guarded tables are noted even if rel->indexlist has no bf index. Another extension may have taken the index out of
+ * this list (pg_hint_plan does so), but the index is asked all the same if the list of another table of the statement
+ * has a bf index.
  */
 static void
 note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)

@@ -25,8 +25,9 @@ typedef struct FinishedStatement
 } FinishedStatement;
 
 /*
- * Must the nodes ChunkSkip, JoinKeys and JoinSkip do nothing but pass rows on in this execution? So it is under
- * EvalPlanQual, in a plan that a parallel worker got from its leader, and with a snapshot that is not an MVCC snapshot.
+ * Must the nodes ChunkSkip, JoinKeys and JoinSkip only pass rows on in this execution? They must under EvalPlanQual,
+ * in a plan that a parallel worker got from its leader, without a snapshot, and with one that is not an MVCC
+ * snapshot.
  */
 extern bool finished_nodes_stand_aside(const EState *estate);
 

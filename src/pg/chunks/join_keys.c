@@ -1,7 +1,7 @@
 /*
- * join_keys.c: executes the node JoinKeys, which stands between Hash and its input. It passes the rows on, and
- * collects the hashes of their keys, for JoinSkip, or their values, for PartitionScan. Keys that are NULL are left out,
- * because the operators of the keys are strict.
+ * join_keys.c: executes the node JoinKeys, which stands between Hash and its input. JoinKeys passes the rows on, and
+ * collects their keys: for JoinSkip the keys' hashes, for PartitionScan their values. Keys that are NULL are left
+ * out, because the operators of the keys are strict.
  */
 #include "chunks/join_skip.h"
 
@@ -63,12 +63,12 @@ typedef struct Collector
 {
 	ExprState  *expression;
 
-	/* hashes */
+	/* for a set of hashes */
 	ItemHasher *hasher;
 	sb_hash_set found;
 	bool		has_room;		/* `found` has memory */
 
-	/* values */
+	/* for a set of values */
 	KeptType	type;
 	kept_hash  *kept;			/* NULL before the first value */
 	Size		bytes;			/* what all values take */
@@ -135,7 +135,7 @@ begin_collecting(JoinKeysState *state)
 		if (collector->has_room)
 			sb_hash_set_release(&collector->found, &state->memory);
 		collector->has_room = false;
-		collector->kept = NULL; /* it was in the context of the keys */
+		collector->kept = NULL; /* its memory was freed with the context */
 		collector->bytes = 0;
 		set->hashes = NULL;
 		set->values = NULL;
@@ -166,7 +166,7 @@ add_key(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value
 	}
 }
 
-/* Copies a value into the current memory context. Fetches a value that is stored out of line. */
+/* Copies a value into the current memory context, and detoasts it. */
 static Datum
 copy_value(const KeptType *type, Datum value)
 {
@@ -177,7 +177,7 @@ copy_value(const KeptType *type, Datum value)
 
 /*
  * Keeps a value. Gives the set up if it has too many values, or if these take too much memory. A value that exceeds
- * the limit by itself is neither fetched nor copied.
+ * the memory limit by itself is not detoasted at all.
  */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)

@@ -39,9 +39,9 @@ extern bool join_skip_enabled;
 #define JOIN_MOST_VALUE_BYTES (1024 * 1024)
 
 /*
- * May the inner side of a hash join's clause be collected? `number` counts the clauses of the join from 0. Of a row
- * with a key that is NULL, PostgreSQL does not evaluate the keys after it. So all but the first key must be such that
- * evaluating them cannot raise an error: columns, constants and parameters.
+ * May this key, the inner side of a hash join's clause, be collected? `number` counts the clauses of the join from 0.
+ * If a key of a row is NULL, PostgreSQL does not evaluate the later keys of the row. JoinKeys does, so all keys but
+ * the first must be ones whose evaluation cannot raise an error: columns, constants and parameters.
  */
 extern bool join_skip_may_collect(const Node *key, int number);
 
@@ -87,7 +87,7 @@ extern void join_skip_paths_init(void);
 
 /*
  * Copies the parameterized Append paths of a table: those that take values from rows of other tables. A copy has the
- * cost that is expected with ChunkSkip, and is added only if this is lower and an index can answer.
+ * cost that is expected with ChunkSkip, and is added only if an index can answer and this cost is lower.
  */
 extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -103,7 +103,7 @@ extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner
 
 /*
  * Is an outer side with this total cost too cheap for the nodes, which make PostgreSQL run the inner side first? They
- * save a part of the outer side's cost. If the outer side is empty, they add all of the inner side's.
+ * save a part of the outer side's cost. If the outer side is empty, they add the whole cost of the inner side.
  */
 extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
 

@@ -35,7 +35,7 @@ typedef struct KeyQuestion
 	Oid			index;
 	AttrNumber	column;			/* of the index */
 	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
-	uint64		decided_by;		/* the collection of the keys by which it was decided last; 0: there were none */
+	uint64		decided_by;		/* the collection of the keys that were usable for the last find_spans(); 0: none */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
@@ -60,7 +60,7 @@ typedef struct JoinSkipState
 	bool		reads_spans;
 	BfSpans		spans;			/* the spans that are left; kept for the next scan */
 	BlockNumber pages_decided;	/* the pages of the table when `spans` was made */
-	int			looked_at;		/* how many questions `spans` depends on; 0: it was not made */
+	int			looked_at;		/* how many questions `spans` depends on; 0: it must be made */
 	uint32		next;			/* the number of the span that is begun next */
 	bool		limited;		/* the scan below was limited, and still begins where its last span did */
 	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
@@ -121,7 +121,7 @@ keys_of(const JoinSkipState *state, const KeyQuestion *question)
 /* -------------------------------------------------------------------------- asking */
 
 /*
- * Asks the index about all keys of the set, unless it is passed over because asking about this set was in vain
+ * Asks the index about all keys of the set, unless the index is passed over because asking about this set was in vain
  * before.
  */
 static void
@@ -255,7 +255,7 @@ decide(JoinSkipState *state)
 	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	if (pages == 0)
-		PredicateLockRelation(heap, estate->es_snapshot);	/* no index is asked, and no scan begins */
+		PredicateLockRelation(heap, estate->es_snapshot);	/* as the scan would, which does not begin */
 	if (!is_as_before(state, pages))
 		find_spans(state, pages);
 	for (int i = 0; i < state->looked_at; i++)
@@ -280,7 +280,7 @@ decide(JoinSkipState *state)
 
 /* ---------------------------------------------------------------- reading by spans */
 
-/* Begins a sequential scan that is not synchronized with others, as the scan node would begin one that may be. */
+/* Begins a sequential scan as the scan node would, but one that is not synchronized with others. */
 static TableScanDesc
 begin_limited_scan(ScanState *scan)
 {
@@ -303,8 +303,8 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 	ScanState  *scan = scan_below(state);
 
 	/*
-	 * A scan that may be synchronized with others cannot be limited, so one is begun that may not. The scan node has
-	 * begun one of the first kind if an earlier scan read all pages.
+	 * A scan that may be synchronized with others cannot be limited. The scan node has begun such a scan if all pages
+	 * were read earlier. It is ended here, and one that is not synchronized is begun.
 	 */
 	if (scan->ss_currentScanDesc != NULL && (scan->ss_currentScanDesc->rs_flags & SO_ALLOW_SYNC) != 0)
 	{

@@ -129,8 +129,8 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 
 /*
  * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
- * index is asked about the keys, not about the table's other conditions. So the rows that these leave, and the rows of
- * the join, say too little.
+ * index is asked about the keys, not about the table's other conditions. So the number of rows that satisfy these
+ * conditions would be too small, and so would the number of rows of the join.
  */
 static double
 rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *clause, SpecialJoinInfo *join)
@@ -260,8 +260,9 @@ is_sequential(const Path *path)
 }
 
 /*
- * Did add_with_expectation() make this path? It may be met again when the planner tries another way to make the same
- * join, and must not be made cheaper once more. It has a copy of the target that all other paths of the join share.
+ * Did add_with_expectation() make this path? Such a path may be met again when the planner tries another way to make
+ * the same join, and must not be made cheaper once more. It has a copy of the target; the other paths of the join
+ * share the target itself.
  */
 static bool
 is_own(const RelOptInfo *joinrel, const Path *path)
@@ -270,9 +271,10 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 }
 
 /*
- * May the query be a subquery of an expression that workers could evaluate, but for the path that would be added? That
- * path is not parallel safe. It does no harm where a join like `path` would be run by workers of its own: then the
- * subquery is not parallel safe either.
+ * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
+ * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
+ * subquery is not parallel safe in any case: if `path` is not, or if a join like it is expected to be run by workers
+ * of its own.
  */
 static bool
 may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)
@@ -301,7 +303,7 @@ may_run_inner_first(const HashPath *path)
 		!join_skip_is_outer_too_cheap(outer->total_cost, inner->total_cost);
 }
 
-/* Returns the cheapest hash join with this outer relation that can become cheaper, or NULL. */
+/* Returns the cheapest hash join with this outer relation among those that JoinSkip can make cheaper, or NULL. */
 static const HashPath *
 cheapest_hash_path(const RelOptInfo *joinrel, const RelOptInfo *outer)
 {

@@ -187,8 +187,8 @@ expressions_of(const Plan *plan)
 }
 
 /*
- * Would it be noticed if this plan were run less often or more often, or not to its end? It would if it has volatile
- * functions, or locks rows. Returns true for all plan nodes that are not named here.
+ * Would it be noticed if this plan were run less often or more often, or not to its end? It would if the plan has
+ * volatile functions, or locks rows. Returns true for all plan nodes that are not named here.
  */
 static bool
 visit_whole_plan(Plan *plan, void *argument)
@@ -332,7 +332,7 @@ seen_through(Node *expression, List *targets, int varno, FinishedStatement *fini
 	return replacement.failed || is_noticed(result, finished) ? NULL : result;
 }
 
-/* Does the join return an outer row only with its own values, and never something else in its place (2)? */
+/* Does the join return outer columns only with the values of an outer row, and never NULLs in its place (2)? */
 static bool
 keeps_outer_rows(JoinType type)
 {
@@ -493,9 +493,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * Makes the table of the scan at *place be asked about the key, if it has a bf index for that: puts a JoinSkip above
- * the scan, or adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether
- * the table is asked.
+ * If the table of the scan at *place has a bf index that can be asked about the key, puts a JoinSkip above the scan,
+ * or adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table
+ * will be asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -681,9 +681,10 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
 
 /*
  * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
- * first, it would not run the inner side if there were no row. And if the inner side were empty, it would have asked
- * for this one row. Neither must be noticed, or cost much. (For a PartitionScan that waits for keys the planner has
- * compared the costs, and expects it to be cheap because of the keys.)
+ * the outer side first, this changes two things: if the outer side is empty, the inner side is run all the same; and
+ * if the inner side is empty, the outer side is not asked for a row. Neither must be noticed, and the first must not
+ * cost much. (A PartitionScan that waits for keys is cheap because of the keys. The planner has compared its cost
+ * already.)
  */
 static bool
 may_run_inner_first(HashJoin *join, FinishedStatement *finished)
@@ -716,9 +717,9 @@ add_join_keys(Plan *hash, const Source *source)
 }
 
 /*
- * Makes PostgreSQL build the table of a join before it fetches a row of the outer side. PostgreSQL would fetch the
- * row first if the startup cost of the outer side were less than the total cost of Hash. Then there would be no keys
- * yet, or old ones (4, 5).
+ * Makes PostgreSQL build the hash table of a join before it asks the outer side for a row. PostgreSQL might ask for
+ * the row first if the startup cost of the outer side were less than the total cost of Hash. Then there would be no
+ * keys yet, or old ones (4, 5).
  */
 static void
 let_hash_go_first(HashJoin *join)

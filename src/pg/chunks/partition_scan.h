@@ -69,8 +69,8 @@ enum PartitionScanPrivate
 	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
 	PARTITION_SCAN_QUERY,
 	/*
-	 * For each hash join that gives keys two integers: the parameter of its JoinKeys, and the number of the set in this
-	 * JoinKeys. Empty for a node that does not wait for keys.
+	 * For each hash join that gives keys, two integers: the parameter of its JoinKeys, and the number of the set in
+	 * this JoinKeys. Empty for a node that does not wait for keys.
 	 */
 	PARTITION_SCAN_KEYS,
 	PARTITION_SCAN_PRIVATE_LENGTH
@@ -82,11 +82,11 @@ typedef struct PartitionScanParts
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
 	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with the conditions' own Vars */
-	List	   *ruled_out;		/* OIDs of some or all of the partitions that the values known in the plan rule out */
+	List	   *ruled_out;		/* OIDs of what was pruned; a partitioned table stands for its partitions */
 	double		tuples;			/* how many rows are in `leaves` */
 	RelOptInfo *rel;			/* the parent's relation */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
-	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was */
+	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: no clause was */
 	CustomScan *node;			/* the node in the finished plan; NULL if none of the paths is in it */
 } PartitionScanParts;
 
@@ -158,15 +158,15 @@ extern List *partition_scan_ruled_out(Relation parent, const List *tables, List 
 /* partition_scan_prune.c */
 
 /*
- * Returns the clause as a comparison with a value, one without columns, on the right side. Returns NULL if it cannot
- * be written so, if it is volatile, or if it has a sub-plan.
+ * Returns the clause as a comparison with a value (an expression without columns) on the right side. Returns NULL if
+ * the clause cannot be written so, is volatile, or has a sub-plan.
  */
 extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
  * Returns the positions of those of the clauses by which PostgreSQL can prune partitions of this table once their
- * values are known: a list with a Bitmapset for each column of the partition key, in their order, up to the last one
- * that it can use. The Vars have the table's column numbers, and varno `relid`.
+ * values are known: a list with a Bitmapset for each column of the partition key, in their order, up to the last
+ * column that PostgreSQL can use. The Vars have the table's column numbers, and varno `relid`.
  */
 extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 
@@ -177,16 +177,17 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
  * up to 16 that are ruled out, and from the number of rows that the last ANALYZE of the parent has counted.
  * Sets the columns' widths from the statistics of all partitions.
  *
- * rel->tuples is the number of rows in all partitions, also in those that are ruled out. The statistics are about all
- * partitions too, and the selectivity of the conditions that have ruled partitions out is in rel->rows.
+ * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
+ * all partitions. rel->rows is estimated from them with all conditions, also with those that have ruled partitions
+ * out.
  */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
- * number if this is not known. The column is on the left side. Sets *known to whether the value is known. If it is,
- * and if the user may read the column, up to 64 partitions are asked about it. REQUIRES: the size of the relation is
- * set.
+ * number if this is not known. The column is on the left side. Sets *known to whether the value is known, there is an
+ * active snapshot, and the user may read the column. If so, up to 64 partitions are asked about the value. REQUIRES:
+ * the size of the relation is set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
@@ -229,8 +230,8 @@ extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr 
 extern Oid	partition_scan_index_of(Oid parent, Oid partition, Index relid, Expr *comparison, AttrNumber *column);
 
 /*
- * Has the table, or a leaf partition that stands for all of them, a bf index? Locks no partition, as
- * partition_scan_count().
+ * Has the table, or a leaf partition that stands for all of them, a bf index? Like partition_scan_count(), this locks
+ * no partition.
  */
 extern bool partition_scan_has_index(Relation parent);
 
@@ -264,9 +265,10 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 /* partition_scan_keys.c */
 
 /*
- * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets *why
- * to the reason, or leaves *why alone if indexes cannot answer any of the conditions. REQUIRES: the table has no
- * condition of its own that indexes are asked about.
+ * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets
+ * *why to the reason. But *why is left alone if indexes cannot answer any of the conditions, if JoinSkip is off, or
+ * if a condition of the table itself is volatile or has a sub-plan. REQUIRES: the table has no condition of its own
+ * that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);
@@ -287,7 +289,7 @@ extern bool partition_scan_waits_for(const CustomScan *node, const Node *column,
 /* Tells the node which set of which JoinKeys has the keys that it waits for. */
 extern void partition_scan_add_keys(CustomScan *node, int parameter, int set);
 
-/* Does the node wait for keys that nobody gives it? */
+/* Does the node wait for keys that no join gives it? */
 extern bool partition_scan_lacks_keys(const CustomScan *node);
 
 /* partition_scan_plan.c */
@@ -314,9 +316,9 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
 
 /*
- * Returns the statement to execute when an execution begins. This is the given one, with one exception: if it belongs
- * to a portal that WHERE CURRENT OF may refer to, and a node in it keeps the query, the query is planned again
- * without the node.
+ * Returns the statement to execute when an execution begins. If the statement of `query` belongs to a portal that
+ * WHERE CURRENT OF may refer to, and a node in the statement keeps the query, the query is planned again without the
+ * node. Otherwise the statement itself is returned.
  */
 extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 

@@ -164,7 +164,8 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 
 	/*
 	 * A sample of some of the partitions may have missed large ones. ANALYZE has counted the rows of all, but maybe
-	 * long ago, and with partitions that are gone. An estimate that is too low does more harm.
+	 * long ago, and with partitions that are gone. The larger number is taken, because an estimate that is too low
+	 * does more harm than one that is too high.
 	 */
 	rel->tuples = sum;
 	if (list_length(parts->leaves) > SIZES_LOOKED_UP || list_length(parts->ruled_out) > SIZES_LOOKED_UP)
@@ -376,8 +377,8 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 }
 
 /*
- * Sets *expected to what an index of this partition says about `keys` keys. Returns false if it has none, or a damaged
- * one.
+ * Sets *expected to what a question about `keys` keys to an index of this partition is expected to cost and to leave.
+ * Returns false if the partition has no index that can answer, or if the index is damaged.
  */
 static bool
 expect_of_partition(const RangeTblEntry *rte, const RelOptInfo *rel, Oid oid, Expr *comparison, double keys,
@@ -404,8 +405,8 @@ expect_of_partition(const RangeTblEntry *rte, const RelOptInfo *rel, Oid oid, Ex
 
 /*
  * Returns the probability that the index of a partition says maybe to one of `keys` keys although the partition has
- * none of them. The first index that is found in a sample of the partitions is taken as an example. If there is
- * none, all partitions are read in vain.
+ * none of them. The first index that is found in a sample of the partitions is taken as an example. If no index is
+ * found, the result is 1.
  */
 static double
 share_in_vain(const RangeTblEntry *rte, const RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,

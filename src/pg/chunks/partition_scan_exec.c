@@ -1,9 +1,10 @@
 /*
  * partition_scan_exec.c: executes the node PartitionScan.
  *
- * The argument of the comparison is evaluated when the first row is wanted, and again only if one of its parameters
- * has changed. Until then the node keeps its ChunkScan over rescans, and does not ask again about partitions that were
- * left alone. If the node waits for the keys of a hash join, it looks for them before the first row of each scan.
+ * The argument of the comparison is evaluated when the first row is wanted, and again only if a parameter has changed
+ * on which the argument or the pruning depends. Until then the node keeps its ChunkScan over rescans, and does not
+ * ask again about partitions that were left alone. If the node waits for the keys of a hash join, it looks for them
+ * before the first row of each scan.
  */
 #include "chunks/partition_scan.h"
 
@@ -45,10 +46,10 @@ typedef struct PartitionScanState
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
-	List	   *tables;			/* the partitioned tables below it that the plan has, sorted by OID */
+	List	   *tables;			/* the partitioned tables below the parent that the plan has, sorted by OID */
 	int			count;			/* how many partitions the plan has */
 	Oid		   *partitions;
-	int			left_count;		/* how many partitions the values that are the same in all scans leave */
+	int			left_count;		/* how many partitions prune_early() has left */
 	Oid		   *left;
 	int64		pruned;			/* how many partitions all scans together have pruned */
 
@@ -142,7 +143,7 @@ prepare_pruning(PartitionScanState *state, List *conditions)
 	}
 }
 
-/* Returns as which user the statement reads the table; InvalidOid for the current user. */
+/* Returns the user as whom the statement reads the table; InvalidOid: the current user. */
 static Oid
 user_of(const EState *estate, const CustomScan *plan)
 {
@@ -254,9 +255,9 @@ prune_early(PartitionScanState *state)
 }
 
 /*
- * Lets the query use its partitions. If scans prune by values of their own, it uses the partitioned tables below the
- * parent too: they must keep the bounds of their partitions until the end, as the parent does, which the executor has
- * open.
+ * Notes that the query uses its partitions (partitions_in_use.h). If scans prune by values of their own, the query
+ * uses the partitioned tables below the parent too: their partitions must keep their bounds until the execution ends.
+ * (The parent itself is in use because the executor has opened it.)
  */
 static void
 enter_in_use(PartitionScanState *state)
@@ -480,7 +481,7 @@ partition_scan_rescan(CustomScanState *node)
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
 		end_scan(state);
 	else
-		chunk_read_stop(&state->reader);	/* the next row evaluates parameters in the conditions again */
+		chunk_read_stop(&state->reader);	/* before the next row, the conditions' parameters are evaluated again */
 }
 
 static void

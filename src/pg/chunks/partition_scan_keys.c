@@ -21,9 +21,9 @@
 #include "chunks/join_skip.h"
 
 /*
- * A join gives no keys if more than the share MOST_READ_FOR_KEYS of the partitions is expected to be read. A partition
- * whose index says maybe in vain counts as SHARE_OF_LOOK, because nearly always only the few pages that its index has
- * named are looked at.
+ * A join gives no keys if more than the share MOST_READ_FOR_KEYS of the partitions is expected to be read. A
+ * partition whose index says maybe in vain counts as SHARE_OF_LOOK partitions, because nearly always only the few
+ * pages that its index has named are looked at.
  *
  * Measured over 1,000 partitions, against an ordinary plan, in which JoinSkip asks each partition: if all are read,
  * the node takes a quarter longer. With 200 keys, to which 690 indexes say maybe, 490 of them in vain, it takes 0.4
@@ -186,7 +186,7 @@ parts_that_may_take_keys(const PartitionScanTable *table, const RelOptInfo *rel)
 	return NULL;
 }
 
-/* Returns the clause whose keys are expected to leave the fewest partitions; its condition is NULL if there is none. */
+/* Chooses the clause whose keys are expected to leave the fewest partitions. The condition is NULL if none will do. */
 static PartitionScanChoice
 choose_clause(PlannerInfo *root, PartitionScanTable *table, PartitionScanParts *parts, const List *clauses,
 			  double inner_rows)

@@ -4,8 +4,8 @@
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
  * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
- * Their order is another one: first all partitioned tables, then the partitions that have rows. So each table is locked
- * after the one whose partition it is, as the planner and other commands do it.
+ * Only the order differs: first all partitioned tables, then the partitions that have rows. As by the planner and by
+ * other commands, each table is locked after the one whose partition it is.
  */
 #include "chunks/partition_scan.h"
 
@@ -43,8 +43,8 @@ typedef struct Finding
 	void	   *argument;		/* for value_of */
 	const List *in_plan;		/* the partitioned tables that the plan has: also an argument */
 	/*
-	 * OIDs of the partitions that are pruned. In partition_scan_ruled_out() these are all that have rows, otherwise
-	 * those of tables that are not pruned themselves.
+	 * OIDs of the partitions that are pruned. In partition_scan_find() a partitioned table that is pruned stands for
+	 * its partitions. In partition_scan_ruled_out() there are only partitions with rows.
 	 */
 	List	   *ruled_out;
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
@@ -97,8 +97,9 @@ has_params(Node *node, void *nothing)
 }
 
 /*
- * Returns the clauses by which the table's partitions can be pruned, with their values. If all values of a column of
- * the partition key are NULL, no partition is left, and PostgreSQL evaluates no value of the columns behind it.
+ * Returns the clauses by which the table's partitions can be pruned, with their values. Clauses whose value is not
+ * known yet are left out. If a column of the partition key has no value, or only NULL, PostgreSQL evaluates no value
+ * of the columns behind it. So the clauses on those are left out, too.
  */
 static List *
 clauses_with_values(const Finding *finding, Relation table, const List *clauses)

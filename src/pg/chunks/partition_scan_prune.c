@@ -3,8 +3,9 @@
  * compare the partition key with a value.
  *
  * To prune by a condition, its value must be evaluated, and this may fail: day < 1 / $1. PostgreSQL's own pruning
- * evaluates only values that it can use. So no others may be evaluated here, since the query alone would not raise the
- * error. (Of the values that PostgreSQL can use, a few are left out here: partitions are pruned less often then.)
+ * evaluates only values that it can use. No others may be evaluated here, since an ordinary plan would not raise
+ * their errors. (Of the values that PostgreSQL can use, a few are left out here. Partitions are pruned less often
+ * then.)
  */
 #include "chunks/partition_scan.h"
 
@@ -77,7 +78,7 @@ can_prune(const KeyColumn *column, Expr *clause, bool *is_equality)
 		return false;
 	strategy = get_op_opfamily_strategy(comparison->opno, family);
 	*is_equality = strategy == (of_hash ? HTEqualStrategyNumber : BTEqualStrategyNumber);
-	/* of operators beside those of the class, <> can leave out list partitions */
+	/* <> is in no operator class, but can rule out list partitions */
 	return strategy != 0 || (column->key->strategy == PARTITION_STRATEGY_LIST &&
 							 get_op_opfamily_strategy(get_negator(comparison->opno), family) == BTEqualStrategyNumber);
 }
@@ -113,7 +114,10 @@ partition_scan_prunable(Relation table, Index relid, const List *clauses)
 			has_equality |= is_equality;
 			has_other |= !is_equality;
 		}
-		/* The hash needs all columns; a range needs the columns before it. */
+		/*
+		 * Hash partitions can be pruned only with an equality for each column of the key. For range partitions a column
+		 * is of use only if all columns before it have equalities, and no other comparisons.
+		 */
 		if (key->strategy == PARTITION_STRATEGY_HASH && !has_equality)
 			return NIL;
 		if (of_column != NULL)

@@ -275,7 +275,7 @@ mark(List *entries)
 
 /*
  * Makes an entry of the range table for a partition. It exists for the lock that is taken when the plan is used
- * again. What kind of relation a leaf is makes no difference to that, so `relkind` says "table" for foreign tables too.
+ * again. The lock does not depend on the kind of the relation, so `relkind` says "table" for foreign tables too.
  */
 static RangeTblEntry *
 make_entry(Oid partition, char relkind, Alias *name)
@@ -339,8 +339,8 @@ finish(PlannedStmt *statement)
 
 /*
  * Did the planner ask for the paths of all marked entries that are in the plan? All tables of the query are in the
- * range table of the statement, because PostgreSQL checks privileges by it. Only a CTE that nobody refers to is not
- * planned, and is not there.
+ * range table of the statement, because PostgreSQL checks privileges by it. Only the tables of a CTE that no query
+ * refers to are not there: such a CTE is not planned.
  */
 static bool
 all_were_seen(const PlannedStmt *statement)

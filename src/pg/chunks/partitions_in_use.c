@@ -1,6 +1,6 @@
 /*
- * partitions_in_use.c: has commands of the own session refused that would change partitions of a query that runs and
- * has them not open.
+ * partitions_in_use.c: refuses commands of the own session that would change partitions of a running query, although
+ * the query does not have these partitions open (see partitions_in_use.h).
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
  * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
@@ -8,10 +8,10 @@
  * out. Two hooks make up for this:
  *
  * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
- *   command runs. So PostgreSQL itself decides, and refuses what it refuses beside an Append. (A table that the command
- *   reaches by a foreign key is not opened. Without the constraint, no row of it is lost.)
+ *   command runs. So PostgreSQL itself decides, and refuses what it would refuse if an Append had them open. (A table
+ *   that the command reaches by a foreign key is not opened. It can only lose the constraint, but no row.)
  * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an
- *   extension's function, and raises the same error. It is called after a table was rewritten, too, by any command.
+ *   extension's function, and raises the same error. The hook is also called after any command has rewritten a table.
  */
 #include "chunks/partitions_in_use.h"
 
@@ -60,9 +60,9 @@ end(void *in_use)
 }
 
 /*
- * Is called when a resource owner is released, which is CurrentResourceOwner then. After an error that was caught, this
- * closes the tables of an execution. Its memory may be freed much later: PL/pgSQL keeps that of an SQL function, called
- * in a simple expression, until the transaction ends.
+ * Is called when a resource owner, CurrentResourceOwner, is released. After an error that was caught, this is when
+ * the tables of an execution are closed. The memory of the execution may be freed much later: PL/pgSQL keeps that of
+ * an SQL function, called in a simple expression, until the transaction ends.
  */
 static void
 end_with_resources(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *nothing)
@@ -149,7 +149,10 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 
 /* ------------------------------------------------------------------------ commands */
 
-/* Returns the table that a command alters if PostgreSQL asks whether this table, or a partition of it, is in use. */
+/*
+ * Returns the table that a command alters, if this is a command for which PostgreSQL asks whether the table, or a
+ * partition of it, is in use. Returns NULL for other commands, and for a CLUSTER or REPACK of all tables.
+ */
 static const RangeVar *
 table_of(const Node *command)
 {

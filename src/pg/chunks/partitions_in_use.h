@@ -1,5 +1,6 @@
 /*
- * partitions_in_use.h: partitions that a running query has not open, and that the own session may not change meanwhile.
+ * partitions_in_use.h: partitions that a running query does not have open, but that the own session must not change
+ * meanwhile.
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX for a table that a query of the own
  * session has open. Here the same commands are refused for partitions that an ordinary plan would have open: those of a
