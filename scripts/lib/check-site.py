@@ -29,7 +29,7 @@ DESKTOP, PHONE = (1280, 900), (390, 844)
 
 
 def verdict(name, faults):
-	"""Prints the line of one check."""
+	"""Prints the line of one check, and below it what is wrong."""
 	print("not ok" if faults else "ok", name, flush=True)
 	for fault in faults[:40]:
 		print("   ", fault)
@@ -72,7 +72,7 @@ def check_links(pages):
 		pictures += [f"{path}: {picture}" for picture in page.without_text]
 		outside += [f"{path}: {link}" for link in page.loaded if urllib.parse.urlsplit(link).netloc]
 		if path == "404.html":
-			continue    # such links begin at the root of the site, wherever that is
+			continue    # its links begin at the root of the site, wherever that is
 		for link in page.links:
 			address = urllib.parse.urlsplit(link)
 			if address.scheme or address.netloc:
@@ -133,7 +133,7 @@ OVERFLOW = """
 """
 # Pictures that were not loaded.
 BROKEN_PICTURES = "return [...document.images].filter(i => i.complete && i.naturalWidth == 0).map(i => i.src)"
-# Tables that have to be scrolled by more than their own width; nobody reads these.
+# Tables that are more than two and a half times as wide as what is visible of them; nobody reads these.
 WIDE_TABLES = """
 	return [...document.querySelectorAll('.md-typeset table')].map(t => t.parentElement.closest('.md-typeset__scrollwrap') || t)
 		.filter(w => w.scrollWidth > 2.5 * w.clientWidth).map(w => w.scrollWidth + ' of ' + w.clientWidth + ': ' + w.textContent.trim().replace(/\\s+/g, ' ').slice(0, 60))

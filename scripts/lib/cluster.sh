@@ -88,8 +88,8 @@ conf_line() {
 	printf "%s = '%s'\n" "${1%%=*}" "${value//"'"/"''"}"
 }
 
-# runs_in DATA: does the server that has locked this folder run? Its file may be left from one that was killed, and the
-# number in it be that of another process by now.
+# runs_in DATA: succeeds if a server runs in this folder. A server that was killed leaves its postmaster.pid behind,
+# and the number in this file may be that of another process by now. So the folder of the process is compared.
 runs_in() {
 	local process
 	process=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) \
@@ -106,7 +106,7 @@ stop_cluster() {
 	done
 }
 
-# run_psql DATABASE [ARGUMENT...]
+# run_psql DATABASE [ARGUMENT...]: runs psql in the private server. It stops at the first error, and its status tells that.
 run_psql() {
 	local database=$1
 	shift

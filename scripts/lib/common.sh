@@ -4,8 +4,8 @@
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 export LC_ALL=C.UTF-8
-# Settings of the caller for connections, for make and for cd must have no effect here: PGHOST, PGTZ and all others but
-# PG_CONFIG and the like.
+# Variables of the caller for connections (PGHOST, PGTZ and so on; PG_CONFIG is none of these), for make and for cd
+# must have no effect here.
 unset CDPATH MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e PG | grep -E '^PG[A-Z]+$'); do unset "$name"; done
 
@@ -49,8 +49,8 @@ as_server() {
 # ------------------------------------------------------- working directory
 
 # make_work: makes a new directory that as_server can write to, and sets $work to it. When the script ends, the
-# directory is removed and its server is stopped. It is made in $TMPDIR, unless that name is too long for a socket, or
-# has spaces, which make does not allow.
+# directory is removed and its server is stopped. It is made in $TMPDIR; in /tmp if the name of $TMPDIR is too long
+# for a socket, or has spaces, which make does not allow.
 make_work() {
 	local parent
 	parent=$(realpath -- "${TMPDIR:-/tmp}")

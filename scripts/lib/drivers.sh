@@ -37,7 +37,7 @@ prepare_drivers() {
 	done
 }
 
-# prepare_node: installs node-pg, from Debian, or from npm into $work. Call it when $work exists.
+# prepare_node: installs node-pg, by npm into $work, or else from Debian. Call it when $work exists.
 prepare_node() {
 	command -v node >/dev/null || return 0
 	has_node_module pg 2>/dev/null && return

@@ -69,7 +69,7 @@ make_kept_work() {
 	trap clean_up EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
-	# A run that was killed has left its server.
+	# An earlier run that was killed may have left a server here.
 	use_cluster
 	clean_up
 	trap 'exit 130' INT
@@ -77,7 +77,8 @@ make_kept_work() {
 	as_server mkdir "$work/tmp"
 }
 
-# remove_what_is_gone: removes files from the copy that the repository no longer has, except those that were built.
+# remove_what_is_gone: removes files from the copy that the repository no longer has, except those that were built. If
+# there are any, the library and the install script are removed too, so that they are built again.
 remove_what_is_gone() {
 	local gone
 	list_source() {
@@ -96,7 +97,8 @@ forget_kept_work() {
 	parent=$(dirname "$(kept_folder '')")
 	for work in "$parent/streambloom.kept.$EUID."* "$parent"/streambloom.??????; do
 		if [[ ! -d $work || -L $work || $(stat -c %U "$work") != "$server_user" ]]; then continue; fi
-		# Scripts of an older version did not lock the other folders.
+		# Older versions of the scripts locked only the kept folders. So another folder may be in use if it has no
+		# `locked`.
 		if [[ ${work##*/} != *.kept.* && ! -e $work/locked ]]; then continue; fi
 		if lock_work; then
 			server=$(find "$work/root" -path '*/bin/pg_ctl' 2>/dev/null | head -n 1 || true)

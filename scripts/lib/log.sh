@@ -15,7 +15,8 @@ find_log() {
 	fi
 }
 
-# is_shut NAME: succeeds if the user cannot enter the folder in which NAME would be, so that nobody knows whether it exists.
+# is_shut NAME: succeeds if the user cannot enter the folder in which NAME would be, and so cannot see whether it
+# exists.
 is_shut() {
 	local folder
 	folder=$(dirname -- "$1")

@@ -12,12 +12,13 @@ can_build() { [[ -f $("$1" --pgxs) && -f $("$1" --includedir-server)/postgres.h 
 
 has_server() { [[ -x $("$1" --bindir)/postgres ]]; } 2>/dev/null
 
-# The folder with a folder for each version in Debian's layout. (The tests of this file have folders of their own.)
+# Debian's layout has a folder for each version in this one. (The tests of this file set other folders.)
 versions=/usr/lib/postgresql
 
 # find_postgresql: sets PG_CONFIG to the caller's; else to the newest one in Debian's layout that has a server and can
-# build extensions; else to the one in PATH, if it is such a one; else to the newest one in Debian's layout that can
-# build. Versions that are too old do not count. Leaves it empty if there is none.
+# build extensions; else to the one in PATH, if this has a server and can build extensions; else to the newest one in
+# Debian's layout that can build. Versions in Debian's layout that are too old do not count. Leaves PG_CONFIG empty if
+# there is none.
 find_postgresql() {
 	if [[ -n ${PG_CONFIG:-} ]]; then
 		command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG is $PG_CONFIG, which cannot be run"

@@ -23,7 +23,7 @@ CREATE FUNCTION pg_temp.short(text) RETURNS text LANGUAGE sql RETURN replace(rep
 	'timestamp with time zone', 'timestamptz'), 'double precision', 'float8'), ' DEFAULT ', ' = '), '= NULL', '= null');
 -- The anchor of a heading.
 CREATE FUNCTION pg_temp.anchor(text) RETURNS text LANGUAGE sql RETURN '#' || replace(regexp_replace(lower($1), '[^a-z0-9_ -]', '', 'g'), ' ', '-');
--- The part of the page and the task in it to which a function belongs. A function that belongs to none is an error.
+-- The parts of the page, and the pattern of the functions that belong to each.
 CREATE TEMP TABLE area (place int, name text, pattern text, title text, page text);
 INSERT INTO area VALUES
 	(1, 'bf', '^(bloom|bf)_(?!index|summarize|desummarize|of$|grams$)', 'Bloom filter: bf', 'bf.md'),
@@ -35,7 +35,8 @@ INSERT INTO area VALUES
 	(7, 'decay', '^decay_', 'Decay functions', 'decay.md'),
 	(8, 'index', '^bf_(index|summarize|desummarize|of$|grams$)', 'The index', 'index.md'),
 	(9, 'partitions', '^chunk_', 'Skipping partitions', 'chunks.md');
--- The area follows from the name of the type. The first task whose pattern matches is taken.
+-- The tasks in each part; `areas` is a pattern of the names of parts. A function belongs to the first task of its
+-- part whose pattern matches. If there is none, this is an error.
 CREATE TEMP TABLE task (place int GENERATED ALWAYS AS IDENTITY, areas text, title text, pattern text);
 INSERT INTO task (areas, title, pattern) VALUES
 	('.bf|bf', 'Make one', '^[a-z]*bf_(empty|parameters|agg|agg_like|agg_in_order)$'),

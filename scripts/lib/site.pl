@@ -21,7 +21,7 @@ for my $page (@ARGV)
 			$line =~ s{\]\((?:[^()\s]*/)?\Kindex\.md(?=[#)])}{index-method.md}g;
 			# On a phone a picture is small, so it becomes a link to itself, where it can be enlarged.
 			$line =~ s{^(!\[[^\]]*\]\(([^()\s]+\.svg)\))$}{[$1]($2)};
-			# MkDocs wants a list inside of a list to begin at the fourth column.
+			# MkDocs wants a list inside of a list to be indented by four columns.
 			$line =~ s/^ {2,3}(?=[-*] )/    /;
 		}
 		push @lines, $line;

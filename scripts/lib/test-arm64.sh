@@ -15,7 +15,7 @@ want_arm64() {
 	want binutils command -v readelf
 }
 
-# Builds, for this processor, the library of xxHash with which the tests compare (from its header), and GoogleTest
+# Builds for the ARM processor the library of xxHash with which the tests compare (from its header), and GoogleTest
 # (from its source).
 arm64_libraries() {
 	local header

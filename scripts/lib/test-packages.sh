@@ -16,8 +16,8 @@ want_packaging() {
 	want git command -v git
 }
 
-# in_system ROOT [--net] COMMAND...: runs the command as root in the system ROOT; with --net, an option of unshare, it
-# runs without a network. All processes that it has started end with it.
+# in_system ROOT [--net] COMMAND...: runs the command as root in the system ROOT; with --net, an option of unshare,
+# the command has no network. When it ends, all processes that it has started end too.
 in_system() {
 	local root=$1 apart=()
 	shift
@@ -174,7 +174,8 @@ workflow_runs() {
 		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
 }
 
-# left_out WHY: a test that cannot be run here. It has failed if its suite was asked for by name, as for a release.
+# left_out WHY: a test cannot be run here. It counts as failed if suites of Debian were named, as for a release;
+# otherwise as skipped.
 left_out() { if [[ -n ${STREAMBLOOM_SUITES:-} ]]; then not_ok "$@"; else skip "$@"; fi; }
 
 one_suite() {
@@ -215,7 +216,8 @@ clone_makes_source_package() {
 		&& [[ -z $(git -C "$work/clone" -c safe.directory='*' status --porcelain) ]]
 }
 
-# So does a clone that is reached by a symbolic link. A clone of another user, which git does not read, is refused.
+# A clone that is reached by a symbolic link makes the source package too, of the commit alone. A clone of another
+# user, which git does not read, is refused.
 linked_clone_makes_source_package() {
 	local packed
 	ln -s clone "$work/linked" && touch "$work/clone/no-commit" \

@@ -90,7 +90,7 @@ installs_without_cluster() (
 	diff <(printf 'create_main_cluster = false\n') "$folder/seen" && diff "$cluster_conf_template" "$cluster_conf"
 )
 
-# An ordinary user cannot enter /var/log/apache2 or read the logs of others.
+# An ordinary user cannot enter /var/log/apache2 or read the logs of others. The message must say so.
 tells_unreadable_logs() (
 	folder=$(mktemp -d "$work/logs.XXXXXX") user=$(if ((EUID == 0)); then echo "$server_user"; else id -un; fi)
 	chmod 755 "$folder"

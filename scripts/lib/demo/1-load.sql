@@ -14,7 +14,8 @@ SELECT count(*) AS lines FROM log_line WHERE (line ~ '^#(Software|Version|Date|S
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
--- One partition per day. For a log of many days, one per week, month or year, so that there are at most some hundred.
+-- One partition per day; for a log of more than 100 days one per week, month or year, so that there are at most 100
+-- or one per year.
 SELECT unit, CASE unit WHEN 'day' THEN 'YYYY_MM_DD' WHEN 'week' THEN 'IYYY_"w"IW' WHEN 'month' THEN 'YYYY_MM' ELSE 'YYYY' END AS name
 FROM (VALUES (1, 'day'), (2, 'week'), (3, 'month'), (4, 'year')) u (n, unit)
 WHERE unit = 'year' OR (SELECT count(DISTINCT date_trunc(unit, at)) FROM demo.hit WHERE at <= now() + interval '1 day') <= 100

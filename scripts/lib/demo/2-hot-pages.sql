@@ -27,7 +27,7 @@ SELECT CASE WHEN length(url) > 56 THEN left(url, 55) || '…' ELSE url END AS pa
 FROM demo.page, page_heat ORDER BY exact DESC, url LIMIT 10;
 \set ECHO none
 
--- Half the last bits of a sum of floating-point numbers may be wrong, on the exact side too: 1e-12.
+-- Sums of floating-point numbers are rounded, also the exact ones. So a difference of 1e-12 of a count is allowed.
 SELECT demo.number(count(*)) AS pages, to_char(max(counted - exact), 'FM999990.00') AS worst,
 	demo.number(count(*) FILTER (WHERE counted <= exact * 1.001 + unit)) AS good,
 	to_char(max(unit), 'FM0.0999') AS unit, demo.number(sum(hits)) AS hits,

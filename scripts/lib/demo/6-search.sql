@@ -7,7 +7,8 @@ SET max_parallel_maintenance_workers = 0;
 SET max_parallel_workers_per_gather = 0;
 VACUUM ANALYZE log_line;
 
--- Which of these stands in the fewest lines, but in some? Break-in attempts and crawlers leave such lines in all logs.
+-- The first of these words that stands in 1 to 500 lines; the first word if none does. Break-in attempts and crawlers
+-- leave such lines in all logs.
 SELECT word FROM unnest(ARRAY['phpmyadmin', 'sqlmap', 'wp-config', '.env', 'curl/7', 'favicon', 'robots.txt']) WITH ORDINALITY w (word, n)
 ORDER BY (SELECT count(*) FROM log_line WHERE line LIKE '%' || word || '%') BETWEEN 1 AND 500 DESC, n LIMIT 1 \gset
 -- An address with few hits; of IPv4, if there is one.
@@ -42,7 +43,8 @@ DROP INDEX log_line_bf;
 	CREATE EXTENSION IF NOT EXISTS pg_trgm;
 	SELECT clock_timestamp() AS start \gset
 	CREATE INDEX log_line_gin ON log_line USING gin (line gin_trgm_ops);
-	-- The planner guesses for GIN from the characters of LIKE alone. What is compared is what the index reads.
+	-- The planner estimates by the pattern of LIKE alone, and might read the whole table. What the index reads is
+	-- compared.
 	SET enable_seqscan = off;
 	INSERT INTO demo.searched SELECT 3, 'USING gin (line gin_trgm_ops)', extract(epoch FROM clock_timestamp() - :'start'), pg_relation_size('log_line_gin'), c.pages, a.pages, a.ms
 		FROM demo.cost(:'word_query') c, demo.cost(:'address_query') a;
