@@ -86,9 +86,9 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 -- both pseudo-types the parser refuses a parameter without a type, such as the $1 of f @> $1 that drivers send.
 
 -- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored
--- as text. When the function runs, it reads the text as the type of the filter's items; so it is STABLE, as input
--- functions are. No other type is converted to it. It is in the category of strings, because if an argument has no
--- type the parser prefers the function that takes a string.
+-- as text. When a function with such an argument runs, it reads the text as the type of the filter's items; so it is
+-- STABLE, as input functions are. No other type is converted to bf_untyped_item. The type is in the category of
+-- strings, because if an argument has no type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_untyped_item_in(cstring) IS 'I/O';
@@ -113,8 +113,8 @@ COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query als
 
 -- For bf || text the parser finds PostgreSQL's operator anynonarray || text as good a match as bf || "any", and
 -- raises an error. An operator bf || text would also take every type with a cast to text (citext, char(n)), whose
--- items would become text. bf_text_item is text under another name. It is preferred among strings, and only text has
--- a cast to it, so its operator takes text and untyped literals only.
+-- items would become text. bf_text_item is text under another name. It is a preferred type among strings, and only
+-- text has a cast to it. So the operator of bf_text_item takes text and untyped literals only.
 CREATE TYPE bf_text_item;
 CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';

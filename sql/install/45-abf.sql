@@ -199,8 +199,8 @@ COMMENT ON FUNCTION abf_histogram(abf) IS 'the slices of the filter, the newest 
 CREATE FUNCTION abf_sketch(filter abf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_sketch(abf) IS 'the filter as a line of text: its window, number of items, fill, current false-positive rate, and how many bits the slices have, the oldest first';
 
--- Aggregates. If the window is a number of items, the result depends on the order of the rows, so these aggregates
--- have no combine function. With a window of time it does not depend on the order, and there is one.
+-- Aggregates. If the window is a number of items, the result depends on the order of the rows, so there is no combine
+-- function. With a window of time the result does not depend on the order, and there is one.
 
 CREATE FUNCTION abf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION abf_agg_add(internal, "any") IS 'transition function of abf_agg';

@@ -190,7 +190,8 @@ COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint, integer) IS 'removes 
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarizes all ranges of all bf indexes of a table, its partitions and children, or of an index and those of its partitions; commits after each index, which suits pg_cron';
 
--- functions that look into an index (PARALLEL RESTRICTED, because workers cannot read temporary tables)
+-- Functions that look into an index. bf_index_stats() and bf_of() are PARALLEL RESTRICTED, because workers cannot read
+-- temporary tables.
 
 CREATE FUNCTION bf_index_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
