@@ -32,10 +32,10 @@ typedef enum ChunkReason
 	 */
 	CHUNK_IS_NOT_ASKED,
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
-	CHUNK_SUMMARY_SAYS_MAYBE,	/* and no index was asked */
+	CHUNK_SUMMARY_SAYS_MAYBE,	/* the summary says maybe, and no index was asked */
 	CHUNK_INDEX_SAYS_MAYBE,
 	CHUNK_NOT_SUMMARIZED,		/* some ranges of the index are not summarized; all others say no */
-	CHUNK_REASONS				/* how many there are */
+	CHUNK_REASONS				/* the number of reasons */
 } ChunkReason;
 
 /* Whether a chunk is read, and why. */
@@ -43,7 +43,7 @@ typedef struct ChunkVerdict
 {
 	ChunkReason reason;
 	Oid			index;			/* the index that was asked last, or InvalidOid */
-	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: the number of these ranges */
+	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: how many ranges are not summarized */
 } ChunkVerdict;
 
 static inline bool
@@ -73,7 +73,7 @@ extern char *chunk_reasons_text(const int64 *because);
 typedef struct ChunkAsker
 {
 	Snapshot	snapshot;		/* of the search */
-	BfSearch   *search;			/* the keys */
+	BfSearch   *search;			/* the search for the keys */
 	/* for a plain EXPLAIN and chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
 	bool		explain_only;
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */

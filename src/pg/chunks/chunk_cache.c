@@ -66,7 +66,7 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/* found[i]: the entry where chunk number i of the caller's list was found the last time. It is prefetched. */
+	/* found[i]: the entry where chunk number i of the caller's list was found the last time; for fetch_ahead() */
 	CachedChunk **found;		/* an element may be NULL, or the entry of another chunk if the list has changed */
 	int			found_count;
 };

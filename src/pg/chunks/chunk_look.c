@@ -19,7 +19,7 @@
 #include "index/heap.h"
 
 /*
- * Sets offsets[] to the row versions on a page that the snapshot sees, and returns how many they are. Their values
+ * Sets offsets[] to the offset numbers of the row versions that the snapshot sees, and returns how many. Their values
  * are looked at later, without the lock, because values that are stored out of line are read from other pages. The
  * pin keeps the row versions in their places.
  */

@@ -137,8 +137,8 @@ is_argument(Node *node)
 /*
  * Can this column of an index answer the operator under this collation? The operator must be in the column's operator
  * family, and the collation must be the column's, if the column has one. The operator's function must be immutable:
- * with another one the executor could find other rows than the index. And it must be strict: whoever asks takes it for
- * granted that no row matches a value that is NULL, and no NULL in the column matches any value.
+ * with any other function the executor could find other rows than the index. And it must be strict: the callers take
+ * it for granted that no row matches a value that is NULL, and no NULL in the column matches any value.
  */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)

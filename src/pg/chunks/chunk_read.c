@@ -35,8 +35,8 @@
 
 /*
  * From PostgreSQL 17 on the planner takes `column IS NULL` for false if the column is NOT NULL, whatever
- * constraint_exclusion says. While the query of a chunk is planned this is false, and the hooks below hide from the
- * planner which columns are NOT NULL.
+ * constraint_exclusion says. While the query of a chunk is planned this variable is false, and the hooks below hide
+ * from the planner which columns are NOT NULL.
  */
 static bool concludes_from_not_null = true;
 
@@ -124,7 +124,7 @@ chunk_all_columns(Relation parent)
 	return columns;
 }
 
-/* A column of the parent. For a column that was dropped this is NULL, of the type that RowExpr wants. */
+/* Returns a Var for a column of the parent; for a column that was dropped, a NULL of the type that RowExpr wants. */
 static Expr *
 make_column(TupleDesc columns, int number)
 {
@@ -164,8 +164,8 @@ make_whole_row(Relation parent)
  *
  * For chunk_scan(), if there are conditions, the clause becomes a security qual. So a condition that is not leakproof
  * is tested only for rows that satisfy the clause. Without this, a condition could raise an error for a row that
- * chunk_scan() does not return. The node PartitionScan stands for a plain query. There all conditions are alike, and
- * PostgreSQL chooses in which order they are tested.
+ * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query all conditions are
+ * alike, and PostgreSQL chooses in which order they are tested.
  */
 static Query *
 make_query(ChunkReader *reader)
@@ -343,7 +343,7 @@ begin_chunk(ChunkReader *reader)
 
 /*
  * Returns the next row of the chunk's query, or NULL. The plan is called directly, because ExecutorRun() would have
- * to be called for every row, and does much before and after it.
+ * to be called for every row, and each call does much besides.
  */
 static TupleTableSlot *
 next_row(QueryDesc *running)

@@ -66,10 +66,10 @@ typedef struct ChunkScan
 	 */
 	bool		locked_before;
 
-	/* Nothing is known that could be asked about: all chunks are read. */
+	/* There is no comparison that could be asked about, so all chunks are read. */
 	bool		unasked;
 
-	/* chunk_judge.c */
+	/* for chunk_judge.c */
 	MemoryContext context;		/* in which the scan lives */
 	MemoryContext query_context;	/* emptied when the reading begins again */
 	MemoryContext chunk_context;	/* emptied after each chunk */
@@ -100,7 +100,7 @@ extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comp
 									const Oid *chunks, int count);
 
 /*
- * Closes the parent, which stays locked, unless the scan was begun by chunk_scan_begin_locked(). Deletes
+ * Closes the parent, unless the scan was begun by chunk_scan_begin_locked(). The parent stays locked. Deletes
  * query_context and chunk_context. The other memory of the scan is freed with the context in which it was begun.
  */
 extern void chunk_scan_end(ChunkScan *scan);
@@ -152,7 +152,7 @@ typedef struct ChunkReader
 	 * tableoid.
 	 */
 	List	   *columns;
-	Oid			user;			/* whose user mapping foreign chunks are read with; InvalidOid: the current user's */
+	Oid			user;			/* foreign chunks are read with this user's mapping; InvalidOid: the current user's */
 
 	/*
 	 * A function that returns more conditions which the rows must satisfy: a list of expressions. Their Vars have

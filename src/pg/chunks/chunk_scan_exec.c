@@ -47,7 +47,7 @@ typedef struct ChunkScanState
 	Bitmapset  *parameters;		/* the parameters on which the arguments depend */
 	bool		has_subplan;	/* an argument has a sub-plan */
 	ExprState  *recheck;		/* the conditions, for EvalPlanQual */
-	Index		rti;			/* of the function's range table entry */
+	Index		rti;			/* the number of the function's range table entry */
 	TupleTableSlot *whole_row;	/* for EvalPlanQual: a row of the function */
 
 	MemoryContext context;		/* of the scan */

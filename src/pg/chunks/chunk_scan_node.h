@@ -1,6 +1,6 @@
 /*
- * chunk_scan_node.h: the node ChunkScan. It stands in a plan for a call of chunk_scan() or chunk_scan_any() in FROM. It
- * returns the rows as they are found, and tests other conditions of the query where the chunks are read.
+ * chunk_scan_node.h: the node ChunkScan. In a plan it takes the place of a call of chunk_scan() or chunk_scan_any()
+ * in FROM. It returns the rows as they are found, and tests other conditions of the query where the chunks are read.
  *
  *   chunk_scan_rows.c  estimates how many rows the functions return
  *   chunk_scan_plan.c  puts the node into plans

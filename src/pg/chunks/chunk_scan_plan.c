@@ -82,9 +82,9 @@ is_call(const Node *node, bool *any)
 
 /*
  * Can the condition be tested where the chunks are read? It must not be volatile, because it may be evaluated more
- * often or less often there. It must not have sub-plans, because it becomes a part of another query. It must not come
- * before a security qual that has to be tested first. It must not use the whole row, because a row of the function's
- * row type does not exist there yet.
+ * often or less often there. It must not have sub-plans, because it becomes a part of another query. It must not be
+ * one that has to be tested after a security qual. It must not use the whole row, because a row of the function's row
+ * type does not exist there yet.
  */
 static bool
 is_tested_in_chunks(RestrictInfo *condition, RelOptInfo *rel)
@@ -225,7 +225,7 @@ has_star(const PlannerInfo *root, Index relid, int columns)
  *
  * Returns INT_MAX for other queries. This includes those of views and of SQL functions whose body is kept as a parse
  * tree: there a * stands for the columns that the parent had when the view or function was made, as it does for a
- * table. They are recognized because kept parse trees have no locations in a text.
+ * table. Such queries are recognized because kept parse trees have no locations in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)

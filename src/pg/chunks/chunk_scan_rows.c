@@ -4,7 +4,7 @@
  *
  * The estimate is that of column = value on the parent. It uses the statistics that ANALYZE has made for the parent
  * with its partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be
- * missing. Then the estimate is the one that the functions are declared with.
+ * missing. Then the estimate is the number of rows that the functions are declared with (ROWS).
  *
  * Nobody may learn from an estimate what he may not read. So there is no estimate if the user may not read the
  * compared column, or if row-level security applies.

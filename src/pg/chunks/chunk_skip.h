@@ -60,8 +60,8 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_NO_PARTITION_SCAN,
 
 	/*
-	 * If a Limit takes no more than the first rows of each scan: the expressions of its LIMIT and its OFFSET (which may
-	 * be NULL). Otherwise empty.
+	 * If a Limit above the node takes only the first rows of each scan: two expressions, its LIMIT and its OFFSET
+	 * (NULL if there is none). Otherwise empty.
 	 */
 	CHUNK_SKIP_LIMIT,
 
@@ -115,9 +115,9 @@ extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *c
 
 /*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
- * plan is parallel safe. Without partial paths, or with a path that is not parallel safe, the plan would not be. Then
- * the outer query, which may be the larger one, could no longer be parallel. An outer query does not show which of its
- * subqueries are in FROM. So if the outer query has a subquery anywhere else, all its subqueries count.
+ * plan is parallel safe. It would not be if partial paths were removed, or a path were added that is not parallel
+ * safe. Then the outer query, which may be the larger one, could no longer be parallel. A query does not show which
+ * of its subqueries are in FROM. So if the outer query has a subquery anywhere else, all its subqueries count.
  */
 extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 

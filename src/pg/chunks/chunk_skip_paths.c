@@ -1,9 +1,9 @@
 /*
  * chunk_skip_paths.c: keeps parallel plans away from tables where ChunkSkip is expected to leave most partitions out.
  *
- * The node is put into finished plans, and never below a Gather. The planner knows nothing of it: over a thousand
- * small partitions it reckons that each has to be read, and takes a Parallel Append of sequential scans. That takes
- * 25 times as long as asking the indexes and reading the few partitions that are left.
+ * The node is put into finished plans, and never below a Gather. The planner knows nothing of the node. For a
+ * thousand small partitions it reckons that each has to be read, and chooses a Parallel Append of sequential scans.
+ * Such a plan takes 25 times as long as asking the indexes and reading the few partitions that are left.
  *
  * So where bf indexes answer a condition of the query, the costs of both plans are estimated here. If ChunkSkip is
  * expected to win, the table's partial paths are removed. In a join the table's other paths get the lower costs
@@ -165,8 +165,8 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 
 /*
  * Returns the share of the children that are expected to have rows which satisfy the conditions that indexes answer.
- * Returns -1 if one of the children that are looked at has no index that answers a condition. Then nothing may be
- * changed for the node's sake.
+ * Returns -1 if one of the children that are looked at has no index that answers a condition. Then the paths must
+ * stay as they are.
  */
 static double
 share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)

@@ -425,7 +425,10 @@ is_below_barrier(PlannerInfo *root)
 	return planning->below_barrier;
 }
 
-/* Must other conditions be tested before the query's own may see a row of this relation? */
+/*
+ * Must security quals, or the conditions of a security-barrier view, be tested before the query's own conditions may
+ * see a row of this relation?
+ */
 static bool
 is_guarded(PlannerInfo *root, Index relid)
 {
@@ -492,7 +495,8 @@ note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 }
 
 /*
- * The hook that is called for each table. PostgreSQL 19 has another hook, which is called for whatever stands in FROM.
+ * The hook that is called for each table. From PostgreSQL 19 on this is another hook, which is called for everything
+ * that stands in FROM.
  */
 #if PG_VERSION_NUM >= 190000
 static build_simple_rel_hook_type previous_build_simple_rel;

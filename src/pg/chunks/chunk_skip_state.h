@@ -50,7 +50,7 @@ typedef struct ChildIndex
 typedef struct ChunkSkipState
 {
 	CustomScanState css;
-	bool		stands_aside;	/* it asks nothing, and passes on the rows of the whole Append */
+	bool		stands_aside;	/* the node asks nothing, and passes on the rows of the whole Append */
 	bool		asks_nothing;	/* a plain EXPLAIN that has no parameter values, or must not tell of hidden rows */
 	int			argument_count;
 	Argument   *arguments;
@@ -68,9 +68,9 @@ typedef struct ChunkSkipState
 	/* arrays will be tested by hash from the next row on; false once they are, or after their values have changed */
 	bool		may_hash;
 	List	   *hashed;			/* what chunk_skip_hash_arrays() has done */
-	ExprState  *limit;			/* the LIMIT above the node, if its Sorts are told of it; otherwise NULL */
+	ExprState  *limit;			/* the LIMIT above the node, if the Sorts below are told of it; otherwise NULL */
 	ExprState  *offset;			/* the OFFSET, or NULL */
-	bool		knows_limit;	/* the Sorts were told of it for the current scan */
+	bool		knows_limit;	/* the Sorts below were told of the limit for the current scan */
 	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 
 	/* for EXPLAIN */

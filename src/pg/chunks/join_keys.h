@@ -1,7 +1,7 @@
 /*
- * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. In their plans all three
- * nodes have the number of an execution parameter (es_param_exec_vals). Its value is a pointer to a struct JoinKeys, or
- * NULL if the node JoinKeys stands aside, which means that it only passes rows on.
+ * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. The plans of all three
+ * nodes have the number of the same execution parameter (es_param_exec_vals). The parameter's value is a pointer to a
+ * struct JoinKeys, or NULL if the node JoinKeys stands aside, which means that it only passes rows on.
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
@@ -15,7 +15,7 @@
 /* Counts for EXPLAIN how many scans asked an index about a set, and how many did not, by the reason. */
 typedef struct JoinUse
 {
-	int64		asked;			/* asked (for a PartitionScan: took this set) */
+	int64		asked;			/* asked; for a PartitionScan: chose this set */
 	int64		passed_over;	/* did not ask, because asking was in vain before */
 	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
 	int64		missing;		/* did not ask, because the set was not complete, or was given up */

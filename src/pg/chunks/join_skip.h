@@ -25,7 +25,7 @@ extern bool join_skip_enabled;
 
 /*
  * A set with more than JOIN_MOST_KEYS different keys is given up while it is collected. A join gets no nodes if its
- * inner side is expected to have more than JOIN_MOST_TIMES_EXPECTED times as many rows.
+ * inner side is expected to have more than JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED rows.
  */
 #define JOIN_MOST_KEYS 65536
 #define JOIN_MOST_TIMES_EXPECTED 10

@@ -1,9 +1,9 @@
 /*
  * join_skip_exec.c: executes the node JoinSkip, which stands above the scan of a table.
  *
- * Before the first row of each scan it takes the sets of keys that are complete, and asks the table's indexes about
- * them. A sequential scan then reads only the spans of pages that are left, one after the other. Any other scan is
- * read as it is, unless no page is left.
+ * Before the first row of each scan the node takes the sets of keys that are complete, and asks the table's indexes
+ * about them. A sequential scan then reads only the spans of pages that are left, one after the other. Any other scan
+ * is read as it is, unless no page is left.
  */
 #include "chunks/join_skip.h"
 
@@ -190,7 +190,7 @@ cut_off(BfSpans *spans, BlockNumber pages)
 	}
 }
 
-/* Returns the collection of the keys that a question can be answered for; 0 if there are none. */
+/* Returns the number of the collection whose keys an index can be asked about now; 0 if there are no such keys. */
 static uint64
 usable_collection(const JoinSkipState *state, const KeyQuestion *question)
 {
@@ -211,7 +211,7 @@ is_as_before(const JoinSkipState *state, BlockNumber pages)
 	return true;
 }
 
-/* Finds the spans of a table with this number of pages that are left. */
+/* Finds the spans that are left of a table with this number of pages. */
 static void
 find_spans(JoinSkipState *state, BlockNumber pages)
 {

@@ -614,7 +614,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 			{
 				SubqueryScan *scan = (SubqueryScan *) plan;
 
-				/* In its target list the columns of the subquery have the scan's number, like those of a table. */
+				/* In a SubqueryScan's target list the Vars of the subquery's columns have the scan's number. */
 				below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 				if (below == NULL)
 					return false;

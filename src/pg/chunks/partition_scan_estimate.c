@@ -327,7 +327,7 @@ partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanP
 
 /*
  * Returns how many different values a column has in one partition, by the partition's own statistics. Returns a
- * negative number if it has none.
+ * negative number if there are no statistics.
  */
 static double
 distinct_in_partition(Oid partition, const char *column)

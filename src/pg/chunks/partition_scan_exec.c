@@ -42,7 +42,7 @@ typedef struct PartitionScanState
 	List	   *keys;			/* where the keys come from, as in PARTITION_SCAN_KEYS */
 	List	   *pruning;		/* conditions by which partitions are pruned */
 	List	   *pruning_values; /* ExprStates of their right sides */
-	Bitmapset  *late;			/* the numbers of those whose values are known only when a scan begins */
+	Bitmapset  *late;			/* numbers of those in `pruning` whose values are known only when a scan begins */
 	Bitmapset  *parameters;		/* the parameters on which the argument and the values depend */
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */

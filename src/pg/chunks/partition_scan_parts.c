@@ -41,7 +41,7 @@ typedef struct Finding
 	Bitmapset  *prunable;		/* positions of the clauses that can prune once their values are known */
 	PartitionScanValue value_of;	/* an argument of partition_scan_ruled_out(); NULL in partition_scan_find() */
 	void	   *argument;		/* for value_of */
-	const List *in_plan;		/* the partitioned tables that the plan has: also an argument */
+	const List *in_plan;		/* the partitioned tables that the plan has; from partition_scan_ruled_out() */
 	/*
 	 * OIDs of the partitions that are pruned. In partition_scan_find() a partitioned table that is pruned stands for
 	 * its partitions. In partition_scan_ruled_out() there are only partitions with rows.

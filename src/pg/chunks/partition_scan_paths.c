@@ -74,8 +74,8 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
- * Is this the query that PostgreSQL makes of min() or max(), with ORDER BY and LIMIT 1? It is planned from a copy of
- * the query, so the relation has the same number in both. PostgreSQL then compares the two plans.
+ * Is this the query that PostgreSQL makes of a query with min() or max(), with ORDER BY and LIMIT 1 instead? It is a
+ * copy of that query, so the relation has the same number in both. PostgreSQL then compares the two plans.
  */
 static bool
 is_of_min_or_max(const PlannerInfo *root, const RelOptInfo *rel)

@@ -115,8 +115,8 @@ partition_scan_prunable(Relation table, Index relid, const List *clauses)
 			has_other |= !is_equality;
 		}
 		/*
-		 * Hash partitions can be pruned only with an equality for each column of the key. For range partitions a column
-		 * is of use only if all columns before it have equalities, and no other comparisons.
+		 * Hash partitions can be pruned only with an equality for each column of the key. For range partitions a
+		 * column is of use only if all columns before it have equalities, and no other comparisons.
 		 */
 		if (key->strategy == PARTITION_STRATEGY_HASH && !has_equality)
 			return NIL;
