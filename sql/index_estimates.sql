@@ -24,6 +24,15 @@ BEGIN
 	guessed := scans(query);
 	SET LOCAL streambloom.enable_index_estimates = on;
 END $$;
+-- Where reading a page costs 1 and all else nothing, the cost is the number of pages: here as a share of the table's pages, with or without those of the index.
+CREATE FUNCTION pages_costed(query text, relation regclass, of_index boolean DEFAULT true) RETURNS float8 LANGUAGE plpgsql
+	SET enable_seqscan = off SET seq_page_cost = 1 SET random_page_cost = 1 SET cpu_tuple_cost = 0 SET cpu_index_tuple_cost = 0 SET cpu_operator_cost = 0 AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN ((plan #>> '{0,Plan,Total Cost}')::float8 - CASE WHEN of_index THEN 0 ELSE (plan #>> '{0,Plan,Plans,0,Total Cost}')::float8 END) * current_setting('block_size')::float8 / pg_relation_size(relation);
+END $$;
 
 -- Keys of which each is in one row, lines, and values that lie together: the statistics do not know how few pages have them.
 CREATE TABLE event (id integer, tags text[], doc jsonb, run integer, line text);
@@ -115,6 +124,14 @@ SELECT scans('EXECUTE by_late(3)');
 RESET plan_cache_mode;
 -- Where the NULLs are, the order of the values does not tell.
 SELECT (plans('SELECT * FROM mostly WHERE v IS NULL')).*;
+
+-- A table with fewer rows than pages: all pages are read, and all of them have a cost.
+CREATE TABLE sparse (id integer, v integer, pad text) WITH (autovacuum_enabled = off);
+INSERT INTO sparse SELECT i, 1, repeat('x', 500) FROM generate_series(0, 15000) i;
+DELETE FROM sparse WHERE id % 150 > 0;
+CREATE INDEX sparse_v ON sparse USING bf (v) WITH (pages_per_range = 16);
+VACUUM ANALYZE sparse;
+SELECT pages_costed('SELECT * FROM sparse WHERE v = 1', 'sparse') BETWEEN 0.99 AND 1.2 AS all_pages, pages_costed('SELECT * FROM sparse WHERE v = 2', 'sparse') < 0.1 AS few_pages;
 
 -- Partitions: of many some are asked, and stand for the others.
 CREATE TABLE part (p integer, tags text[]) PARTITION BY LIST (p);

@@ -536,6 +536,16 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 	pfree(clauses);
 }
 
+/*
+ * What the planner reckons for reading so many pages of a table of `heap_pages` pages in their order, if reading all of
+ * them one after the other costs `seq` a page, and reading one alone costs `random`.
+ */
+static double
+cost_of_pages(double pages, double heap_pages, double random, double seq)
+{
+	return pages * (random - (random - seq) * sqrt(pages / heap_pages));
+}
+
 void
 bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
 			  Selectivity *selectivity, double *correlation, double *pages)
@@ -547,8 +557,12 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	double		rows = Max(info->rel->tuples, 1);
 	double		heap_pages = Max(info->rel->pages, 1);
 	double		rechecked,
-				wanted;
+				wanted,
+				rows_counted,
+				pages_counted;
 	double		random_page_cost;
+	double		heap_random,	/* what a page of the heap costs: if it is read alone, */
+				heap_seq;		/* and if all are read one after the other */
 	QualCost	qual_cost;
 
 	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
@@ -586,6 +600,16 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	 */
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
+	/*
+	 * With fewer than two rows on a page no selectivity leads the planner to all pages: it reckons with no more pages
+	 * than rows. The cost of the other pages is added here. (In a nested loop they stay in the cache.)
+	 */
+	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
+	rows_counted = *selectivity * rows;
+	pages_counted = 2 * heap_pages * rows_counted / (2 * heap_pages + rows_counted);
+	if (loop_count <= 1 && pages_counted < wanted)
+		*total += Max(0, cost_of_pages(wanted, heap_pages, heap_random, heap_seq) -
+					  cost_of_pages(pages_counted, heap_pages, heap_random, heap_seq));
 	*startup = qual_cost.startup;
 	*total += *startup;
 }
