@@ -34,6 +34,20 @@ SELECT q, reads_little(q) FROM unnest(ARRAY['line LIKE ''%phpMyAdmin%''', 'line 
 SELECT n, reads_little(format('line ~ %L', string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|'))) FROM unnest('{20,200}'::int[]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
 SELECT n, reads_little(format('line ~ %L', string_agg('(optional)?' || translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|'))) FROM unnest('{20,200}'::int[]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
 
+-- Of thousands of grams, those that every match must have are looked for: where they are not, no other is looked for.
+CREATE FUNCTION index_blocks(query text) RETURNS int LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, FORMAT JSON) SELECT * FROM lines WHERE ' || query INTO plan;
+	RETURN (plan #>> '{0,Plan,Plans,0,Shared Hit Blocks}')::int + (plan #>> '{0,Plan,Plans,0,Shared Read Blocks}')::int;
+END
+$$;
+SELECT n, index_blocks(format('line ~ %L', 'is nowhere in these lines.*(' || words || ')')) <= index_blocks('line ~ ''nowhere in''') + 4 AS few,
+	answers(format('SELECT * FROM lines WHERE line ~ %L', 'abc.*(' || words || '|def)'))
+	FROM (SELECT n, string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|') AS words FROM unnest('{10,1000}'::int[]) n, generate_series(1, n) i GROUP BY n) w ORDER BY n;
+DROP FUNCTION index_blocks;
+
 -- expressions, and a part of the table; the rows that come later
 CREATE INDEX lines_lower ON lines USING bf (lower(line) gram_ops) WITH (pages_per_range = 1) WHERE id > 500;
 DROP INDEX lines_grams;

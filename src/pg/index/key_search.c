@@ -17,6 +17,7 @@
 #include "access/gin.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 /* ------------------------------------------------------------------------ one query */
 
@@ -171,9 +172,6 @@ struct Remembered
 	bool		can_match;
 };
 
-/* If a search has more keys than this, it is not found out which of them are required. */
-#define MOST_KEYS_TRIED 1024
-
 static bool
 any_can_match(BfKeySearch *search, const bool *present)
 {
@@ -259,47 +257,94 @@ sort_hashes(BfKeySearch *search)
 }
 
 /*
- * Sets required[] to the numbers of the hashes without which no value matches. Returns how many they are. REQUIRES:
- * present[] is true for all hashes.
+ * To find the required keys of a search, queries are asked what they make of sets of keys. The numbers of the keys that
+ * they look at may add up to this many.
  */
-static uint32
-find_required(BfKeySearch *search, bool *present, uint32 *required)
-{
-	uint32		count = 0;
+#define MOST_KEYS_TRIED (UINT64_C(1) << 26)
 
-	for (uint32 i = 0; i < search->count; i++)
+/* How required hashes are looked for. */
+typedef struct Requirement
+{
+	BfKeySearch *search;
+	bool	   *present;		/* true for all hashes, except while a set of them is tried */
+	uint64		tries;			/* how many sets may still be tried */
+	uint32		count;			/* how many required hashes were found: BF_FEW_KEYS at most */
+	uint32		hashes[BF_FEW_KEYS];	/* their numbers, ascending */
+} Requirement;
+
+/*
+ * Finds those of the hashes from `first` to `end` (exclusive) without which no value matches. If a value can match that
+ * lacks all of them, none is required. Otherwise the two halves are tried. So a few required hashes among thousands of
+ * others are found soon.
+ */
+static void
+find_required(Requirement *required, uint32 first, uint32 end)
+{
+	const uint32 middle = first + (end - first) / 2;
+	bool		can_match;
+
+	if (required->count == BF_FEW_KEYS || required->tries == 0)
+		return;
+	required->tries--;
+	memset(required->present + first, false, end - first);
+	can_match = any_can_match(required->search, required->present);
+	memset(required->present + first, true, end - first);
+	if (can_match)
+		return;
+	if (end - first == 1)
 	{
-		present[i] = false;
-		if (!any_can_match(search, present))
-			required[count++] = i;
-		present[i] = true;
+		required->hashes[required->count++] = first;
+		return;
 	}
-	return count;
+	find_required(required, first, middle);
+	find_required(required, middle, end);
 }
 
 /*
- * Leaves at most BF_FEW_KEYS of the `count` required hashes in the search, evenly chosen. From then on every other
- * key counts as one that may be there. So a search for many keys reads fewer pages, and its answers can be
- * remembered.
+ * Leaves these required hashes in the search, which has more than BF_FEW_KEYS. From then on every other key counts as
+ * one that may be there. So a search for many keys reads fewer pages, and its answers can be remembered.
  */
 static void
-leave_some(BfKeySearch *search, const uint32 *required, uint32 count)
+leave_some(BfKeySearch *search, const Requirement *required)
 {
-	uint32	   *place = palloc(search->count * sizeof(uint32));
-	uint32		left = Min(count, BF_FEW_KEYS);
+	uint32	   *place = palloc_extended(search->count * sizeof(uint32), MCXT_ALLOC_HUGE);
 
 	for (uint32 i = 0; i < search->count; i++)
 		place[i] = NO_HASH;
-	for (uint32 i = 0; i < left; i++)
+	for (uint32 i = 0; i < required->count; i++)
 	{
-		uint32		chosen = required[(uint64) i * count / left];
-
-		place[chosen] = i;
-		search->hashes[i] = search->hashes[chosen];
+		place[required->hashes[i]] = i;
+		search->hashes[i] = search->hashes[required->hashes[i]];
 	}
 	renumber(search, place);
-	search->count = left;
+	search->count = required->count;
 	pfree(place);
+}
+
+/* Finds the keys that a search with one query requires, and sets search->required. */
+static void
+set_required(BfKeySearch *search, bool *present)
+{
+	Requirement required = {
+		.search = search,
+		.present = present,
+		.tries = MOST_KEYS_TRIED / Max(search->queries[0].count, 1)
+	};
+
+	if (search->count > BF_FEW_KEYS)
+	{
+		find_required(&required, 0, search->count);
+		if (required.count > 0)
+			leave_some(search, &required);
+		for (uint32 i = 0; i < required.count; i++)
+			search->required |= UINT64_C(1) << i;
+		return;
+	}
+	/* most of a few keys are required as a rule */
+	for (uint32 i = 0; i < search->count; i++)
+		find_required(&required, i, i + 1);
+	for (uint32 i = 0; i < required.count; i++)
+		search->required |= UINT64_C(1) << required.hashes[i];
 }
 
 /* Finds out what kind of search this is, and what it requires. */
@@ -307,8 +352,6 @@ static void
 examine(BfKeySearch *search)
 {
 	bool	   *present = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE);
-	uint32	   *required;
-	uint32		count;
 
 	memset(present, false, search->count);
 	if (any_can_match(search, present))
@@ -323,21 +366,8 @@ examine(BfKeySearch *search)
 		return;
 	}
 	search->kind = BF_FINDS_BY_KEYS;
-	if (search->query_count == 1 && search->count <= MOST_KEYS_TRIED)
-	{
-		required = palloc(Max(search->count, 1) * sizeof(uint32));
-		count = find_required(search, present, required);
-		if (search->count > BF_FEW_KEYS && count > 0)
-		{
-			leave_some(search, required, count);
-			count = search->count;
-			search->required = count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
-		}
-		else
-			for (uint32 i = 0; i < count && required[i] < 64; i++)
-				search->required |= UINT64_C(1) << required[i];
-		pfree(required);
-	}
+	if (search->query_count == 1)
+		set_required(search, present);
 	if (search->count <= BF_FEW_KEYS)
 		search->remembered = palloc0(MOST_REMEMBERED * sizeof(struct Remembered));
 	pfree(present);
@@ -395,16 +425,24 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 #define NEGLIGIBLE 1e-6
 
 /*
- * Sets is_required[] for the hashes without which no value matches the query; of many keys only some are looked at.
- * Returns how many hashes these are. *all becomes true if no other key of the query is looked for. REQUIRES:
- * present[] is true for all hashes, is_required[] is false.
+ * Sets is_required[] for the hashes without which no value matches the query. With several queries, of many keys only
+ * some are looked at. Returns how many hashes these are. *all becomes true if no other key of the query is looked for.
+ * REQUIRES: present[] is true for all hashes, is_required[] is false.
  */
 static uint32
-find_required_of(KeyQuery *query, bool *present, bool *is_required, bool *all)
+find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool *is_required, bool *all)
 {
 	const int32 tried = Min(query->count, REQUIRED_TRIED);
 	uint32		count = 0;
 
+	if (search->query_count == 1)
+	{
+		for (uint32 i = 0; i < Min(search->count, 64); i++)
+			is_required[i] = (search->required >> i & 1) != 0;
+		count = pg_popcount64(search->required);
+		*all = count == search->count;
+		return count;
+	}
 	*all = true;
 	for (int32 i = 0; i < tried; i++)
 	{
@@ -464,7 +502,7 @@ bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
 		double		required;
 
 		CHECK_FOR_INTERRUPTS();
-		required = pow(rate, find_required_of(query, present, is_required, &all));
+		required = pow(rate, find_required_of(search, query, present, is_required, &all));
 		if (all || required < NEGLIGIBLE)
 			certain += required;
 		else

@@ -28,7 +28,7 @@ typedef struct BfKeySearch
 	BfKeySearchKind kind;
 	uint32		count;			/* number of hashes */
 	uint64	   *hashes;			/* hashes of the keys to be looked for; ascending, each one once */
-	/* bit i (0 to 63) is set if a value without hash i cannot match; hashes from 64 on may be required too */
+	/* bit i (0 to 63) is set if a value without hash i cannot match; found only for a search with one query */
 	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;
@@ -36,8 +36,8 @@ typedef struct BfKeySearch
 } BfKeySearch;
 
 /*
- * If a search has one query and more keys than this (but at most 1,024), and some of them are required, only required
- * keys are looked for, at most this many. All other keys count as ones that may be there.
+ * If a search has one query and more keys than this, and some of them are required, only required keys are looked for,
+ * at most this many. All other keys count as ones that may be there.
  */
 #define BF_FEW_KEYS 64
 
