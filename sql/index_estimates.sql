@@ -125,6 +125,21 @@ RESET plan_cache_mode;
 -- Where the NULLs are, the order of the values does not tell.
 SELECT (plans('SELECT * FROM mostly WHERE v IS NULL')).*;
 
+-- Of a long list of values or patterns a few are looked for, and stand for the others. What is common by the statistics stands for itself alone, wherever it is in
+-- the list: a value of 99 % of the rows, one of 20 % that lie together, a pattern.
+CREATE TABLE listed (most integer, apart integer, strewn integer, line text, pad text);
+INSERT INTO listed SELECT CASE WHEN hashint4(i) % 100 = 0 THEN i ELSE 0 END, CASE WHEN i BETWEEN 20000 AND 31999 THEN 7 ELSE -i END, hashint4(i) % 200, format('GET /page/%s', i % 50), repeat('x', 50) FROM generate_series(1, 60000) i;
+CREATE INDEX listed_bf ON listed USING bf (strewn, most, apart) WITH (pages_per_range = 16, false_positive_rate = 0.00001);
+CREATE INDEX listed_line ON listed USING bf (line gram_ops) WITH (pages_per_range = 4);
+VACUUM ANALYZE listed;
+SELECT condition, contains, min(round(pages::numeric, 1)) AS min_pages, max(round(pages::numeric, 1)) AS max_pages FROM (
+	SELECT condition, contains, pages_costed(format('SELECT * FROM listed WHERE ' || condition, (SELECT array_agg(CASE WHEN n = place AND contains IS NOT NULL THEN contains
+			WHEN condition LIKE '%LIKE%' THEN '%' || translate(substr(md5((place * 1000 + n)::text), 1, 8), '0123456789', 'ghijklmnop') || '%' ELSE (place * 1000000 + n * 997)::text END ORDER BY n) FROM generate_series(1, 200) n)), 'listed', false) AS pages
+		FROM (VALUES ('most = ANY (%L)', '0'), ('apart = ANY (%L)', '7'), ('apart = ANY (%L)', NULL), ('apart = 7 AND most = ANY (%L)', '0'), ('line LIKE ANY (%L)', '%GET /pa%'), ('line LIKE ANY (%L)', NULL)) c(condition, contains), unnest('{3,30,77,111,158,199}'::int[]) place) p
+	GROUP BY condition, contains ORDER BY condition, contains;
+-- A condition beside the list leaves no more pages than without it.
+SELECT round(pages_costed(format('SELECT * FROM listed WHERE apart = 7 AND strewn = ANY (%L)', array_agg(i)), 'listed', false)::numeric, 1) AS pages FROM generate_series(-199, 199) i;
+
 -- A table with fewer rows than pages: all pages are read, and all of them have a cost.
 CREATE TABLE sparse (id integer, v integer, pad text) WITH (autovacuum_enabled = off);
 INSERT INTO sparse SELECT i, 1, repeat('x', 500) FROM generate_series(0, 15000) i;

@@ -522,40 +522,45 @@ bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
 	return queries == 0 ? 0 : Min(1, (certain + Max(tried, least)) * search->query_count / queries);
 }
 
-double
-bf_index_sample_queries(BfKeySearch *search, uint32 most)
-{
-	const uint32 all = search->query_count;
-	const uint32 left = Min(all, most);
-	uint32	   *place;
-	uint32		count = 0;
+/* ------------------------------------------------------------------------ some of the queries */
 
-	if (left == all)
-		return 1;
-	place = palloc_extended(search->count * sizeof(uint32), MCXT_ALLOC_HUGE);
+bool
+bf_index_key_query_can_match(const BfKeySearch *search, uint32 number, const bool *present)
+{
+	return can_match_with(&search->queries[number], present);
+}
+
+BfKeySearch *
+bf_index_choose_queries(const BfKeySearch *search, const uint32 *numbers, uint32 count)
+{
+	BfKeySearch *chosen = palloc0(sizeof(BfKeySearch));
+	uint32	   *place = palloc_extended(Max(search->count, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+
 	for (uint32 i = 0; i < search->count; i++)
 		place[i] = NO_HASH;
-	for (uint32 i = 0; i < left; i++)
+	chosen->query_count = count;
+	chosen->queries = palloc(count * sizeof(KeyQuery));
+	for (uint32 i = 0; i < count; i++)
 	{
-		KeyQuery   *query = &search->queries[i];
+		const KeyQuery *from = &search->queries[numbers[i]];
+		const Size	size = from->count * sizeof(uint32);
+		KeyQuery   *query = &chosen->queries[i];
 
-		*query = search->queries[(uint64) i * all / left];
+		*query = *from;
+		query->place = memcpy(palloc_extended(size, MCXT_ALLOC_HUGE), from->place, size);
 		for (int32 k = 0; k < query->count; k++)
 			if (query->place[k] != NO_HASH)
 				place[query->place[k]] = 0;
 	}
-	search->query_count = left;
+	chosen->hashes = palloc_extended(Max(search->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < search->count; i++)
 		if (place[i] != NO_HASH)
 		{
-			place[i] = count;
-			search->hashes[count++] = search->hashes[i];
+			place[i] = chosen->count;
+			chosen->hashes[chosen->count++] = search->hashes[i];
 		}
-	search->count = count;
-	renumber(search, place);
+	renumber(chosen, place);
 	pfree(place);
-	search->required = 0;
-	search->remembered = NULL;
-	examine(search);
-	return (double) all / left;
+	examine(chosen);
+	return chosen;
 }

@@ -60,10 +60,10 @@ extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *prese
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 
-/*
- * If the search has more than `most` queries, keeps a sample of `most` of them. Returns the number of queries before,
- * divided by the number that it has now; 1 if it keeps all.
- */
-extern double bf_index_sample_queries(BfKeySearch *search, uint32 most);
+/* Can a value match this query alone if it has at most the hashes for which present[] is true? */
+extern bool bf_index_key_query_can_match(const BfKeySearch *search, uint32 number, const bool *present);
+
+/* Makes a search for those queries that have these numbers. It shares memory with the search for all of them. */
+extern BfKeySearch *bf_index_choose_queries(const BfKeySearch *search, const uint32 *numbers, uint32 count);
 
 #endif

@@ -14,36 +14,12 @@
 
 #include "index/geometry.h"
 #include "index/layout.h"
+#include "index/sample.h"
 #include "index/scan.h"
 #include "index/search.h"
 
-/* The most pages of an index that are read, and the most values or queries of a condition that are looked for. */
+/* The most pages of an index that are read, and the most groups of a level that are looked at. */
 #define MOST_PAGES 16
-#define MOST_ITEMS 16
-
-/*
- * If a condition has more than MOST_ITEMS items, leaves a sample in it: of its values, or of its queries, each with
- * all its keys. Returns how many times as many values or queries there were before; 1 if all are left.
- */
-static double
-sample_items(Condition *condition)
-{
-	const uint32 all = condition->count;
-	double		more;
-
-	if (all <= MOST_ITEMS)
-		return 1;
-	if (condition->by_keys != NULL)
-	{
-		more = bf_index_sample_queries(condition->by_keys, MOST_ITEMS);
-		condition->count = condition->by_keys->count;
-		return more;
-	}
-	for (uint32 i = 0; i < MOST_ITEMS; i++)
-		condition->hashes[i] = condition->hashes[(uint64) i * all / MOST_ITEMS];
-	condition->count = MOST_ITEMS;
-	return (double) all / MOST_ITEMS;
-}
 
 /* Pages of the heap that are left when a level was looked at. */
 typedef struct Part
@@ -63,6 +39,7 @@ typedef struct Walk
 	int			room;
 	Part	   *parts;
 	double		index_pages;	/* pages of the index that a search reads */
+	uint32		most_pages;		/* so many of them are read at most */
 } Walk;
 
 static void
@@ -214,7 +191,7 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 		double		before = left;
 		double		expected = level == top ? priors[level] : Min(1, priors[level] / Max(priors[level + 1], 1e-9));
 
-		descent->most_opened = descent->opened + (MOST_PAGES - descent->opened) / (level + 1);
+		descent->most_opened = Max(1, descent->opened + (walk->most_pages - descent->opened) / (level + 1));
 		left = walk_level(walk, level, expected);
 		if (descent->failed)
 			return false;
@@ -233,35 +210,141 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 	return true;
 }
 
+/* What all walks for one estimate have in common. */
+typedef struct Estimation
+{
+	Relation	index;
+	const BfGeometry *geometry;
+	BfSearch   *search;
+	BlockNumber heap_blocks;
+	const double *priors;
+	uint32		most_pages;		/* for one walk */
+} Estimation;
+
+/*
+ * Walks for the search as it is now. If one of its conditions is a sample, there are `more` times as many alternatives.
+ * Returns false if a page is not what it should be.
+ */
+static bool
+walk_now(const Estimation *of, double more, BfEstimate *estimate)
+{
+	Walk		walk = {.descent = {.index = of->index, .search = of->search, .geometry = of->geometry},
+						.most_pages = of->most_pages};
+	double		priors[BF_INDEX_MAX_LEVELS];
+
+	walk.descent.index_blocks = RelationGetNumberOfBlocks(of->index);
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
+		priors[level] = more > 1 ? 1 - pow(1 - of->priors[level], 1 / more) : of->priors[level];
+	if (!walk_down(&walk, of->heap_blocks, priors, estimate))
+		return false;
+	if (walk.descent.unasked)
+		estimate->share = Min(estimate->share, priors[0]);
+	return true;
+}
+
+/* What the walks have found of a long condition, beside the conditions that are not long. */
+typedef struct Beside
+{
+	double		without;		/* the share of what those leave that has none of the alternatives */
+	double		index_pages;	/* pages of the index that are read for this condition */
+} Beside;
+
+/*
+ * Walks for a part of a long condition, which stands for `more` times as many alternatives, and adds the result to
+ * *beside. `others` is what the conditions leave that are not long.
+ */
+static bool
+walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *beside)
+{
+	BfEstimate	both;
+
+	if (!walk_now(of, more, &both))
+		return false;
+	beside->without *= pow(1 - Min(1, both.share / others->share), more);
+	beside->index_pages += Max(0, both.index_pages - others->index_pages) * more;
+	return true;
+}
+
+/* Takes a long condition out of the search. */
+static void
+leave_out(Condition *condition)
+{
+	condition->unknown = true;
+	condition->count = 0;
+}
+
+/*
+ * Estimates what a search leaves. First the conditions that are not long are looked for. Then parts of the long ones
+ * are, each together with them. What is left of such a condition is a share of what the others leave: the part that has
+ * the common alternatives, and the rest, in which a sample of the other alternatives tells how many have none of them.
+ */
+static bool
+estimate_search(Estimation *of, BfEstimate *estimate)
+{
+	BfSearch   *search = of->search;
+	BfSample   *samples = palloc(search->count * sizeof(BfSample));
+	int		   *number = palloc(search->count * sizeof(int));	/* of the condition that a sample is of */
+	int			count = 0;
+	int			walks = 0;
+	bool		any = false;	/* is there a condition that is not long? */
+	BfEstimate	others = {.share = 1};
+
+	for (int i = 0; i < search->count; i++)
+	{
+		Condition  *condition = &search->conditions[i];
+
+		if (!bf_index_is_long(condition))
+		{
+			any |= !condition->unknown;
+			continue;
+		}
+		bf_index_begin_sample(&samples[count], condition, of->index);
+		walks += samples[count].common_count > 0 ? 2 : 1;
+		number[count++] = i;
+		leave_out(condition);
+	}
+	any |= count == 0;
+	of->most_pages = Max(1, MOST_PAGES / (walks + (any ? 1 : 0)));
+	if (any && !walk_now(of, 1, &others))
+		return false;
+	*estimate = others;
+	for (int i = 0; i < count && others.share > 0; i++)
+	{
+		Condition  *condition = &search->conditions[number[i]];
+		Beside		beside = {.without = 1};
+		double		more;
+
+		if (samples[i].common_count > 0)
+		{
+			bf_index_take_common(&samples[i], condition);
+			if (!walk_part(of, 1, &others, &beside))
+				return false;
+		}
+		more = bf_index_take_others(&samples[i], Min(of->most_pages, BF_SAMPLE_MOST), condition);
+		if (!walk_part(of, more, &others, &beside))
+			return false;
+		leave_out(condition);
+		estimate->share *= 1 - beside.without;
+		estimate->index_pages += beside.index_pages;
+	}
+	return true;
+}
+
 bool
 bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
 			  BfEstimate *estimate)
 {
-	Walk		walk = {.descent = {.index = index}};
-	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
-	double		more = 1;
-	double		of_sample[BF_INDEX_MAX_LEVELS]; /* what the levels are expected to leave for the sample */
+	Estimation	of = {.index = index, .heap_blocks = heap_blocks, .priors = priors};
 
-	bf_index_hash_search(search, index);
-	for (int i = 0; i < count; i++)
-		more = Max(more, sample_items(&search->conditions[i]));
-	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
-		of_sample[level] = more > 1 ? 1 - pow(1 - priors[level], 1 / more) : priors[level];
-	walk.descent.search = search;
-	walk.descent.index_blocks = RelationGetNumberOfBlocks(index);
-	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	of.search = bf_index_begin_search(keys, count, GetActiveSnapshot());
+	bf_index_hash_search(of.search, index);
+	of.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	*estimate = (BfEstimate) {0};
-	if (bf_index_finds_nothing(search))
+	if (bf_index_finds_nothing(of.search))
 		return true;
-	if (!search->trusted || walk.descent.geometry->levels == 0 || !walk_down(&walk, heap_blocks, of_sample, estimate))
+	if (!of.search->trusted || of.geometry->levels == 0 || !estimate_search(&of, estimate))
 		return false;
-	if (walk.descent.unasked)
-		estimate->share = Min(estimate->share, of_sample[0]);
-	if (more > 1)
-	{
-		estimate->share = 1 - pow(1 - estimate->share, more);
-		estimate->index_pages = Min(estimate->index_pages * more, walk.descent.index_blocks);
-	}
+	estimate->index_pages = Min(estimate->index_pages, RelationGetNumberOfBlocks(index));
 	return true;
 }
 

@@ -1,0 +1,41 @@
+/*
+ * sample.h: which alternatives of a long condition an estimate looks for. The alternatives of a condition are the
+ * values of an = ANY or the queries of a LIKE ANY.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_SAMPLE_H
+#define STREAMBLOOM_PG_INDEX_SAMPLE_H
+
+#include "index/search.h"
+
+/* The most alternatives of a condition that are looked for. A long condition is one that has more. */
+#define BF_SAMPLE_MOST 16
+
+/* Of a long condition, so many alternatives are looked for in any case: those that the most rows have. */
+#define BF_SAMPLE_COMMON 4
+
+typedef struct BfSample
+{
+	Condition	whole;
+	uint32		common[BF_SAMPLE_COMMON];	/* the numbers of these alternatives, ascending */
+	uint32		common_count;	/* 0: statistics do not know any of the alternatives */
+} BfSample;
+
+/* Has the condition more alternatives than are looked for? */
+extern bool bf_index_is_long(const Condition *condition);
+
+/*
+ * Sets up a sample of a long condition, and finds the alternatives that are common by PostgreSQL's statistics. May raise
+ * errors of functions of an operator class.
+ */
+extern void bf_index_begin_sample(BfSample *sample, const Condition *condition, Relation index);
+
+/* Sets *condition to the common alternatives. REQUIRES: there are some. */
+extern void bf_index_take_common(const BfSample *sample, Condition *condition);
+
+/*
+ * Sets *condition to at most so many of the other alternatives, evenly chosen. Returns how many times as many others
+ * there are.
+ */
+extern double bf_index_take_others(const BfSample *sample, uint32 most, Condition *condition);
+
+#endif
