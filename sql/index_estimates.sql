@@ -226,6 +226,28 @@ SELECT q, (SELECT count(*) FROM generate_series(1, 3) a, generate_series(1, 4) b
 	FROM unnest(ARRAY['{1,2,3,4}', '{1,2}']) q;
 RESET plan_cache_mode;
 
+-- What a pattern requires is found out once in a statement, not for each partition and each path. A function in C that changes the user is counted.
+SELECT probin FROM pg_proc WHERE oid = 'bf_gram_triconsistent(internal, int2, text, int4, internal, internal, internal)'::regprocedure \gset
+CREATE FUNCTION counted(internal, int2, text, int4, internal, internal, internal) RETURNS "char" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER AS :'probin', 'bf_gram_triconsistent';
+CREATE OPERATOR CLASS counted_ops FOR TYPE text USING bf AS OPERATOR 5 ~, FUNCTION 2 bf_gram_extract_value(text, internal),
+	FUNCTION 3 bf_gram_extract_query(text, internal, int2, internal, internal, internal, internal), FUNCTION 6 counted(internal, int2, text, int4, internal, internal, internal),
+	FUNCTION 7 (text) bf_gram_class_options(internal), STORAGE int8;
+CREATE TABLE spread (p integer, line text) PARTITION BY LIST (p);
+SELECT format('CREATE TABLE spread_%s PARTITION OF spread FOR VALUES IN (%s)', p, p) FROM generate_series(1, 12) p \gexec
+INSERT INTO spread SELECT i % 12 + 1, format('GET /page/%s', i) FROM generate_series(1, 24000) i;
+CREATE INDEX ON spread USING bf (line counted_ops) WITH (pages_per_range = 1);
+VACUUM ANALYZE spread;
+CREATE FUNCTION counted_calls(query text) RETURNS bigint LANGUAGE plpgsql
+	SET track_functions = 'all' SET streambloom.enable_chunk_skip = off SET streambloom.enable_index_estimates = off AS $$
+DECLARE
+	before bigint := coalesce(pg_stat_get_xact_function_calls('counted'::regproc), 0);
+	line text;
+BEGIN
+	EXECUTE 'EXPLAIN ' || query INTO line;
+	RETURN pg_stat_get_xact_function_calls('counted'::regproc) - before;
+END $$;
+SELECT counted_calls('SELECT * FROM spread_7 WHERE line ~ ''sqlmap|nikto''') > 50 AS tried, counted_calls('SELECT * FROM spread WHERE line ~ ''sqlmap|nikto''') <= counted_calls('SELECT * FROM spread_7 WHERE line ~ ''sqlmap|nikto''') AS once;
+
 -- Costs tell nothing of rows that are hidden, nor of columns that may not be read.
 CREATE ROLE estimates_user;
 GRANT USAGE ON SCHEMA estimates TO estimates_user;

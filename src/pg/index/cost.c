@@ -320,32 +320,92 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 	return result;
 }
 
+/*
+ * What a condition on keys inside values looks for, taken apart. It is remembered as long as the statement is planned:
+ * the indexes of all partitions of a table are asked the same, and the cost of an index is estimated several times.
+ */
+typedef struct KnownQuery
+{
+	StrategyNumber strategy;
+	int			flags;			/* as in a ScanKey */
+	const Const *value;
+	const BfKeyClass *class;
+	const BfKeySearch *search;
+	double		rates[2];		/* the false-positive rates for which in_vain[] was estimated */
+	double		in_vain[2];		/* as in Clause */
+} KnownQuery;
+
+/* So many queries of a statement are remembered. */
+#define MOST_KNOWN 128
+
 /* For take_query_apart(). */
 typedef struct QueryOfKeys
 {
+	PlannerInfo *root;
 	Relation	index;
 	int			column;
-	StrategyNumber strategy;
-	const ScanKeyData *key;
-	const IndexFigures *figures;
-	const BfKeySearch *search;
-	double		in_vain[2];		/* as in Clause */
+	KnownQuery	wanted;			/* its strategy, flags and value */
+	double		rates[2];		/* the false-positive rates of the index; 0: on level 0, 1: on the levels above */
+	const KnownQuery *known;	/* the result */
 } QueryOfKeys;
+
+static KnownQuery *
+find_known_query(const QueryOfKeys *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, *bf_index_known_queries(query->root))
+	{
+		KnownQuery *known = lfirst(cell);
+
+		if (known->strategy == query->wanted.strategy && known->flags == query->wanted.flags &&
+			bf_index_is_key_class(known->class, query->index, query->column) &&
+			equal(known->value, query->wanted.value))
+			return known;
+	}
+	return NULL;
+}
+
+/* Takes a query apart, and remembers it. */
+static KnownQuery *
+add_known_query(const QueryOfKeys *query)
+{
+	KnownQuery *known = memcpy(palloc(sizeof(KnownQuery)), &query->wanted, sizeof(KnownQuery));
+	ScanKeyData key = {.sk_flags = known->flags};
+	BfKeyClass *class = bf_index_make_key_class(query->index, query->column, CurrentMemoryContext);
+	Datum	   *queries;
+	uint32		count;
+	List	  **all;
+
+	known->value = copyObject(known->value);
+	known->class = class;
+	key.sk_argument = known->value->constvalue;
+	count = bf_index_key_arguments(&key, &queries);
+	known->search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext), known->strategy,
+											  queries, count);
+	all = bf_index_known_queries(query->root);
+	if (list_length(*all) < MOST_KNOWN)
+		*all = lappend(*all, known);
+	return known;
+}
 
 static void
 take_query_apart(void *argument)
 {
 	QueryOfKeys *query = argument;
-	BfKeyClass *class = bf_index_make_key_class(query->index, query->column, CurrentMemoryContext);
-	Datum	   *queries;
-	uint32		count = bf_index_key_arguments(query->key, &queries);
+	MemoryContext caller = MemoryContextSwitchTo(query->root->planner_cxt);
+	KnownQuery *known = find_known_query(query);
 
-	query->search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext), query->strategy,
-											  queries, count);
-	if (query->search->kind != BF_FINDS_BY_KEYS)
-		return;
-	query->in_vain[0] = bf_index_key_search_in_vain(query->search, query->figures->rates[query->column]);
-	query->in_vain[1] = bf_index_key_search_in_vain(query->search, query->figures->upper_rate);
+	if (known == NULL)
+		known = add_known_query(query);
+	for (int level = 0; level < 2 && known->search->kind == BF_FINDS_BY_KEYS; level++)
+		if (known->rates[level] != query->rates[level])
+		{
+			known->in_vain[level] = bf_index_key_search_in_vain(known->search, query->rates[level]);
+			known->rates[level] = query->rates[level];
+		}
+	query->known = known;
+	MemoryContextSwitchTo(caller);
 }
 
 /*
@@ -360,8 +420,7 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 	bool		is_array = IsA(expression, ScalarArrayOpExpr);
 	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
 	Node	   *argument = is_array ? lsecond(((ScalarArrayOpExpr *) expression)->args) : get_rightop(expression);
-	ScanKeyData key = {.sk_flags = is_array ? SK_SEARCHARRAY : 0};
-	QueryOfKeys query = {.index = index, .column = clause->column, .key = &key, .figures = figures};
+	QueryOfKeys query = {.root = root, .index = index, .column = clause->column};
 	bool		is_known;
 
 	clause->by_keys = true;
@@ -381,14 +440,19 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
 		set_in_vain(clause, figures);
 		return true;
 	}
-	key.sk_argument = ((Const *) argument)->constvalue;
-	query.strategy = get_op_opfamily_strategy(operator, info->opfamily[clause->column]);
+	query.wanted = (KnownQuery) {
+		.strategy = get_op_opfamily_strategy(operator, info->opfamily[clause->column]),
+		.flags = is_array ? SK_SEARCHARRAY : 0,
+		.value = (Const *) argument
+	};
+	query.rates[0] = figures->rates[clause->column];
+	query.rates[1] = figures->upper_rate;
 	if (!bf_index_try(take_query_apart, &query))
 		return true;
-	clause->items = query.search->count;
-	clause->required = pg_popcount64(query.search->required);
-	memcpy(clause->in_vain, query.in_vain, sizeof clause->in_vain);
-	return query.search->kind != BF_FINDS_ANYTHING;
+	clause->items = query.known->search->count;
+	clause->required = pg_popcount64(query.known->search->required);
+	memcpy(clause->in_vain, query.known->in_vain, sizeof clause->in_vain);
+	return query.known->search->kind != BF_FINDS_ANYTHING;
 }
 
 /*

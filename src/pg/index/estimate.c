@@ -78,6 +78,7 @@ typedef struct Answers
 	MemoryContext context;
 	List	   *all;
 	List	   *common;
+	List	   *queries;		/* see bf_index_known_queries() */
 	Oid			readable;		/* a table that the user `reader` may read */
 	Oid			reader;
 	const PlannerInfo *counted_in;	/* the query in which the partitions of a table were counted; NULL: none were */
@@ -112,6 +113,12 @@ answers_of(PlannerInfo *root)
 		MemoryContextRegisterResetCallback(root->planner_cxt, &answers->forget);
 	}
 	return answers;
+}
+
+List	  **
+bf_index_known_queries(PlannerInfo *root)
+{
+	return &answers_of(root)->queries;
 }
 
 static bool

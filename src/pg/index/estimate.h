@@ -41,6 +41,12 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 
 /*
+ * A list for cost.c, empty at first, in which it keeps what it knows of the statement's queries. List and entries live
+ * in root->planner_cxt. The pointer is valid until a function of an operator class is called.
+ */
+extern List **bf_index_known_queries(PlannerInfo *root);
+
+/*
  * Calls work(). If work() raises an error, the error is dropped, and the result is false. But the error is raised as
  * usual if the statement was cancelled, if memory is short, or in parallel mode.
  */
