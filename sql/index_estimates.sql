@@ -229,8 +229,9 @@ RESET plan_cache_mode;
 -- What a pattern requires is found out once in a statement, not for each partition and each path. A function in C that changes the user is counted.
 SELECT probin FROM pg_proc WHERE oid = 'bf_gram_triconsistent(internal, int2, text, int4, internal, internal, internal)'::regprocedure \gset
 CREATE FUNCTION counted(internal, int2, text, int4, internal, internal, internal) RETURNS "char" LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER AS :'probin', 'bf_gram_triconsistent';
-CREATE OPERATOR CLASS counted_ops FOR TYPE text USING bf AS OPERATOR 5 ~, FUNCTION 2 bf_gram_extract_value(text, internal),
-	FUNCTION 3 bf_gram_extract_query(text, internal, int2, internal, internal, internal, internal), FUNCTION 6 counted(internal, int2, text, int4, internal, internal, internal),
+CREATE FUNCTION counted_query(text, internal, int2, internal, internal, internal, internal) RETURNS internal LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SECURITY DEFINER AS :'probin', 'bf_gram_extract_query';
+CREATE OPERATOR CLASS counted_ops FOR TYPE text USING bf AS OPERATOR 1 =, OPERATOR 5 ~, FUNCTION 2 bf_gram_extract_value(text, internal),
+	FUNCTION 3 counted_query(text, internal, int2, internal, internal, internal, internal), FUNCTION 6 counted(internal, int2, text, int4, internal, internal, internal),
 	FUNCTION 7 (text) bf_gram_class_options(internal), STORAGE int8;
 CREATE TABLE spread (p integer, line text) PARTITION BY LIST (p);
 SELECT format('CREATE TABLE spread_%s PARTITION OF spread FOR VALUES IN (%s)', p, p) FROM generate_series(1, 12) p \gexec
@@ -247,6 +248,18 @@ BEGIN
 	RETURN pg_stat_get_xact_function_calls('counted'::regproc) - before;
 END $$;
 SELECT counted_calls('SELECT * FROM spread_7 WHERE line ~ ''sqlmap|nikto''') > 50 AS tried, counted_calls('SELECT * FROM spread WHERE line ~ ''sqlmap|nikto''') <= counted_calls('SELECT * FROM spread_7 WHERE line ~ ''sqlmap|nikto''') AS once;
+-- Likewise if the partitions have indexes of two kinds, and both are asked, one after the other: the search is prepared once for each kind.
+CREATE INDEX ON spread USING bf (line) WITH (pages_per_range = 1);
+VACUUM ANALYZE spread;
+CREATE FUNCTION execution_calls(query text) RETURNS bigint LANGUAGE plpgsql SET track_functions = 'all' SET streambloom.enable_index_estimates = off AS $$
+DECLARE
+	before bigint := coalesce(pg_stat_get_xact_function_calls('counted_query'::regproc), 0);
+	found text;
+BEGIN
+	EXECUTE query INTO found;
+	RETURN pg_stat_get_xact_function_calls('counted_query'::regproc) - before;
+END $$;
+SELECT execution_calls('SELECT count(*) FROM spread WHERE line = ''GET /page/77''') BETWEEN 1 AND 4 AS prepared_once;
 
 -- Costs tell nothing of rows that are hidden, nor of columns that may not be read.
 CREATE ROLE estimates_user;

@@ -41,34 +41,51 @@ type_of_argument(Relation index, const ScanKeyData *key)
 	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_item_type(index, key->sk_attno - 1) : type;
 }
 
-/* Makes sure that the condition's hasher for values fits this index. If it changes, the hashes are forgotten. */
-static void
-find_hasher(BfSearch *search, Condition *condition, Relation index)
+/* Are the condition's items hashed as those of this index are? `has_keys`: the items are keys inside values. */
+static bool
+fits(const Condition *condition, Relation index, bool has_keys)
 {
-	Oid			type = type_of_argument(index, condition->key);
-	Oid			collation = index->rd_indcollation[condition->column];
-
-	if (condition->hasher != NULL && condition->class == NULL && condition->type == type &&
-		condition->collation == collation)
-		return;
-	condition->hasher = item_hasher_for_index(type, collation, search->context);
-	condition->class = NULL;
-	condition->type = type;
-	condition->collation = collation;
-	condition->is_hashed = false;
+	if (condition->hasher == NULL || has_keys != (condition->class != NULL))
+		return false;
+	if (has_keys)
+		return bf_index_is_key_class(condition->class, index, condition->column);
+	return condition->type == type_of_argument(index, condition->key) &&
+		condition->collation == index->rd_indcollation[condition->column];
 }
 
 /*
- * For a column whose items are keys inside values: makes sure that the condition's key class and its hasher fit this
- * index. If they change, the hashes are forgotten.
+ * Makes sure that the condition's items are hashed as those of this index are. If they were hashed otherwise, they are
+ * set aside: of the indexes of many partitions, some may have one operator class and some another.
  */
 static void
-find_key_class(BfSearch *search, Condition *condition, Relation index)
+fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)
 {
-	if (condition->class != NULL && bf_index_is_key_class(condition->class, index, condition->column))
+	if (fits(condition, index, has_keys))
 		return;
-	condition->class = bf_index_make_key_class(index, condition->column, search->context);
-	condition->hasher = bf_index_key_hasher(condition->class, search->context);
+	for (Condition *other = condition->aside; other != NULL; other = other->aside)
+		if (fits(other, index, has_keys))
+		{
+			const Condition was = *condition;
+			Condition  *next = other->aside;
+
+			*condition = *other;
+			condition->aside = was.aside;
+			*other = was;
+			other->aside = next;
+			return;
+		}
+	if (condition->hasher != NULL)
+	{
+		Condition  *other = MemoryContextAlloc(search->context, sizeof(Condition));
+
+		*other = *condition;
+		condition->aside = other;
+	}
+	condition->type = has_keys ? InvalidOid : type_of_argument(index, condition->key);
+	condition->collation = has_keys ? InvalidOid : index->rd_indcollation[condition->column];
+	condition->class = has_keys ? bf_index_make_key_class(index, condition->column, search->context) : NULL;
+	condition->hasher = has_keys ? bf_index_key_hasher(condition->class, search->context) :
+		item_hasher_for_index(condition->type, condition->collation, search->context);
 	condition->is_hashed = false;
 }
 
@@ -140,16 +157,13 @@ hash_items(BfSearch *search, Condition *condition, Relation index)
 	}
 	if (special == 0)
 	{
-		if (has_keys)
-			find_key_class(search, condition, index);
-		else if (key->sk_strategy != BF_EQUAL_STRATEGY)
+		if (!has_keys && key->sk_strategy != BF_EQUAL_STRATEGY)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 					 errmsg("the operator class of column %d of index \"%s\" has an operator with number %d, which it cannot have",
 							condition->column + 1, RelationGetRelationName(index), key->sk_strategy),
 					 errhint(BF_ONLY_EQUALITY)));
-		else
-			find_hasher(search, condition, index);
+		fit(search, condition, index, has_keys);
 	}
 	if (condition->is_hashed)
 		return;

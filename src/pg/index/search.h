@@ -52,6 +52,8 @@ typedef struct Condition
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
 	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
+
+	struct Condition *aside;	/* the condition as it is for indexes whose items are hashed otherwise; NULL: none */
 } Condition;
 
 /*
