@@ -124,7 +124,8 @@ typedef struct sb_bf_stats
 {
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
-	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
+	/* the estimated number of distinct items (after Swamidass, Baldi 2007), which may be infinite; exact: the number */
+	double		items;
 	/* the standard error of `items`, if hashes are random; infinite if `items` is; exact: 0 */
 	double		items_error;
 	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */

@@ -81,7 +81,7 @@ typedef struct sb_lookup
 	size_t		at;				/* the offset of `bytes` in the value */
 	size_t		have;			/* the number of `bytes` */
 	uint8_t		type;
-	bool		empty;			/* the filter has no items */
+	bool		empty;			/* the filter has no kind yet, and so no items */
 	uint8_t		step;			/* what the next bytes are for */
 	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;

@@ -180,8 +180,8 @@ SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_di
 } // namespace
 
 /*
- * Puts a count together from the k lower digits of the count less 1 and from its rest. SB_BAD_CELLS: the count is too
- * large.
+ * Makes a count from the two parts in which the count less 1 is stored: its lower digits, order_of_counts of them, and
+ * the rest, which is the digits above these. SB_BAD_CELLS: the count is too large.
  */
 static sb_status put_together(uint64_t low, uint64_t rest, int order_of_counts, uint64_t *units)
 {

@@ -79,7 +79,8 @@ typedef struct ChunkSkipState
 	int64		scans_asked;	/* how many scans of children the indexes were asked about at run time */
 	int64		scans_skipped;	/* how many of these scans were skipped */
 	int			scans_hashed;	/* how many children test an array by hash */
-	int64		because[CHUNK_REASONS]; /* why children were read; at run time: in how many scans */
+	/* for each reason, how many children are read; if they are asked at run time, how many scans of children */
+	int64		because[CHUNK_REASONS];
 } ChunkSkipState;
 
 /*

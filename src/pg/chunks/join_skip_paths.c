@@ -331,7 +331,10 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 {
 	const Path *outer = path->jpath.outerjoinpath;
 	const double skipped = 1 - expectation->left;
-	/* the cost to hash and look up each row, and to compare it with half a row of its bucket */
+	/*
+	 * The cost to hash each row, look it up, and compare it with the rows of its bucket. The bucket is taken to have
+	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): many end where the hashes differ.
+	 */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
 	Cost		questions = expectation->index_pages * seq_page_cost; /* the pages are read in ascending order */

@@ -247,7 +247,11 @@ extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTbl
 typedef struct PartitionScanChoice
 {
 	RestrictInfo *condition;	/* NULL: there is none */
-	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
+	/*
+	 * What indexes are asked: the condition, with the column on the left side. If a hash join gives keys, it is
+	 * column = ANY (these keys), with a CaseTestExpr in place of them. NULL if `condition` is NULL.
+	 */
+	Expr	   *comparison;
 	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */
 	double		read;			/* how many partitions are read */
 	double		looked_at;		/* in how many other partitions a few pages are looked at (chunk_look.h) */
@@ -300,7 +304,11 @@ typedef struct PartitionScanPath
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
 	RestrictInfo *condition;	/* the condition that is asked about; NULL: the path reads all partitions */
-	Expr	   *comparison;		/* the condition, with the column on the left side, or column = ANY (keys) */
+	/*
+	 * What indexes are asked: the condition, with the column on the left side. If a hash join gives keys, it is
+	 * column = ANY (these keys), with a CaseTestExpr in place of them. NULL if `condition` is NULL.
+	 */
+	Expr	   *comparison;
 } PartitionScanPath;
 
 /* Makes the plan of a path (the type is that of PlanCustomPath). */

@@ -267,7 +267,8 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 /* ------------------------------------------------------------------ the conditions */
 
 /*
- * If the value of a query is not known yet, the query is taken to have this many keys, all of which a row must have.
+ * If the argument of a condition cannot be taken apart into keys, mostly because its value is not known yet, it is
+ * taken to have this many keys, and a row must have all of them.
  */
 #define KEYS_EXPECTED 2
 

@@ -182,8 +182,9 @@ set_on_pages(Relation index, Pages *all)
 }
 
 /*
- * Sets *one to the bits of items that belong on one page. This is done before the page is locked, because there may
- * be millions of items. They set bits in few lines.
+ * Sets *one to the bits of these items, which all belong on one page. There may be millions of items, but their bits
+ * lie in the few lines of that page. So the bits are collected before the page is locked, and little is left to do
+ * under the lock. REQUIRES: the items are sorted by line.
  */
 static void
 find_bits(const Pages *all, const BfAddition *additions, uint32 count, BfPageBits *one)

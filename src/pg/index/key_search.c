@@ -21,7 +21,7 @@
 
 /* ------------------------------------------------------------------------ one query */
 
-/* Stands for a key whose hash is not known, or is not looked for. */
+/* In place of the number of a hash: the key's hash is not known, or no search looks for the key any more. */
 #define NO_HASH UINT32_MAX
 
 /* A query, with the arguments that the functions of the operator class get. */

@@ -9,7 +9,7 @@
 #include "index/layout.h"
 #include "index/wal.h"
 
-/* The memory of a statement for the lines of an index. */
+/* Where a statement keeps the lines that it has seen of one index, and how many bytes these take. */
 typedef struct BfSeenMemory
 {
 	MemoryContext context;
@@ -17,7 +17,7 @@ typedef struct BfSeenMemory
 	MemoryContextCallback end;
 } BfSeenMemory;
 
-/* Begins the memory of a statement. It ends with `context`, which must not outlive the statement. */
+/* Begins with no lines. What is kept ends with `context`, which must not outlive the statement. */
 extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 
 /* The lines that a statement has seen of some neighboring ranges, in one column of one group. */

@@ -31,10 +31,11 @@ typedef struct BfPageBits
 } BfPageBits;
 
 /*
- * Sets bits in lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs
- * the change in one record. Afterwards the bits in pages[].lines are those that the lines have on their pages. Takes
- * some memory in the current context. REQUIRES: the buffers are locked exclusively, and were checked; on each of the
- * pages the range is summarized or a placeholder.
+ * Sets bits in lines of one range on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs the change in one record.
+ * `range` is the range's number in its group. Bits that the pages have already stay set, and are added to
+ * pages[].lines, so that afterwards these are copies of the lines on the pages. Takes some memory in the current
+ * context. REQUIRES: the buffers are locked exclusively, and were checked; on each of the pages the range is
+ * summarized or a placeholder.
  */
 extern void bf_index_set_bits(Relation index, const BfPageBits *pages, int count, uint32 range);
 
