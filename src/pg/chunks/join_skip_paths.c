@@ -333,7 +333,7 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	const double skipped = 1 - expectation->left;
 	/*
 	 * The cost to hash each row, look it up, and compare it with the rows of its bucket. The bucket is taken to have
-	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): many end where the hashes differ.
+	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): most end when hashes differ.
 	 */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);

@@ -24,8 +24,8 @@ typedef struct BfSample
 extern bool bf_index_is_long(const Condition *condition);
 
 /*
- * Sets up a sample of a long condition, and finds the alternatives that are common by PostgreSQL's statistics. May raise
- * errors of functions of an operator class.
+ * Sets up a sample of a long condition, and finds the alternatives that are common by PostgreSQL's statistics. May
+ * raise errors of functions of an operator class.
  */
 extern void bf_index_begin_sample(BfSample *sample, const Condition *condition, Relation index);
 
