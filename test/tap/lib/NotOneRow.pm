@@ -196,7 +196,8 @@ sub difference { note_down($_[0], 'differences', $_[1]); }
 sub go_on
 {
 	my ($run, $least) = @_;
-	return (time() < $run->{deadline} || $run->{rounds}++ < $least) && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
+	my $done = $run->{rounds}++;
+	return (time() < $run->{deadline} || $done < $least) && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
 }
 
 # The ids that all parties prefer at this moment: a window within all ids.
