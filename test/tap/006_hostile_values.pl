@@ -484,6 +484,7 @@ SQL
 					"WHERE type = '$type' AND how = '$_' GROUP BY state) o") } ('text', 'bytea');
 		my $reasons = $db->sql("SELECT count(DISTINCT regexp_replace(reason, '[0-9]+', '0', 'g')) FROM outcomes WHERE type = '$type' AND state <> 'accepted'");
 		diag("$type as text: $text; as bytea: $bytea; $reasons reasons to refuse");
+		cmp_ok($reasons, '>=', 6, "they are refused for $reasons reasons");
 		cmp_ok($accepted, '>', $done / 20, 'many are accepted and used');
 		cmp_ok($accepted, '<', $done * 19 / 20, 'many are refused');
 		problems($type, 'mutations');
