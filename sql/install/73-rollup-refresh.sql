@@ -9,7 +9,8 @@
 -- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
 -- joins cost about the same for few groups. So tbf_rollup_step() and tbf_rollup_fold() set enable_nestloop off. They
 -- set jit off, too: up to PostgreSQL 17, a nested loop that the planner cannot avoid then adds so much to the cost of
--- the plan that each step would be JIT-compiled.
+-- the plan that each step would be JIT-compiled. tbf_rollup_step() sets enable_sort off: with an estimate of a few
+-- rows the planner would sort all hits of some hours by their items, which takes twice as long as hashing them.
 
 CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -34,7 +35,7 @@ COMMENT ON FUNCTION tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf
 -- holder of the lock has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET jit = off SET row_security = off AS $$
+	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -43,6 +44,7 @@ DECLARE
 	start_of text := '';
 	tier_of text := '';
 	end_of text := '';
+	many_tiers boolean := false;
 	columns text;
 	groups text;
 	counted double precision;
@@ -54,13 +56,16 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
-	-- SQL expressions for the tier of a time, and for the start and the end of its bucket.
+	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end before lo are
+	-- left out.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
+		CONTINUE WHEN lo >= def.folded[i - 1];
+		many_tiers := many_tiers OR i > 1;
 		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' AND def.tiers[i] IN ('minute', 'hour', 'day', 'week') THEN format('date_bin(interval ''1 %s'', at, %L::timestamptz)', def.tiers[i], origin) ELSE format('%s.tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
 		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
 		end_of := end_of || format(' WHEN %s THEN %s.tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
 	END LOOP;
-	IF cardinality(def.tiers) > 1 THEN
+	IF many_tiers THEN
 		start_of := 'CASE' || start_of || ' END';
 		tier_of := 'CASE' || tier_of || ' END';
 	ELSE
@@ -95,11 +100,11 @@ BEGIN
 		), latest AS MATERIALIZED (
 			SELECT max(newest) AS newest FROM stored
 		), bucket AS MATERIALIZED (
-			SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups
+			SELECT b.*, i.layout = 'exact' AS exact
+			FROM (SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups) b, %2$s.tbf_info(b.f) i
 		), filter AS MATERIALIZED (
-			SELECT b.tier, b.starts, b.groups, b.f, true AS exact FROM bucket b, %2$s.tbf_info(b.f) i WHERE i.layout = 'exact'
-			UNION ALL SELECT b.tier, b.starts, b.groups, s.f, j.layout = 'exact' FROM bucket b, %2$s.tbf_info(b.f) i, stored s, %2$s.tbf_info(s.f) j
-				WHERE i.layout <> 'exact' AND s.tier = b.tier AND s.starts = b.starts AND s.groups = b.groups
+			-- of buckets whose merged filter has counters
+			SELECT s.tier, s.starts, s.groups, s.f, i.layout = 'exact' AS exact FROM bucket b JOIN stored s USING (tier, starts, groups), %2$s.tbf_info(s.f) i WHERE NOT b.exact
 		), hit AS (
 			SELECT %3$s AS at, (%4$s
 				) AS item, coalesce((%5$s
@@ -115,26 +120,28 @@ BEGIN
 			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			-- certain: the hits that exact filters have; fresh: new hits
+			-- certain: the hits that exact filters have, where others have counters; fresh: new hits
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
-				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before,
-					coalesce(sum(%2$s.tbf_count(f.f, i.item)) FILTER (WHERE f.exact), 0) AS certain, coalesce(bool_and(f.exact), true) AS exact
-				FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
+				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
+				FROM item i LEFT JOIN bucket b USING (tier, starts, groups) WHERE b.exact IS NOT FALSE
+				UNION ALL
+				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, sum(%2$s.tbf_count(f.f, i.item)),
+					coalesce(sum(%2$s.tbf_count(f.f, i.item)) FILTER (WHERE f.exact), 0), bool_and(f.exact)
+				FROM item i JOIN filter f USING (tier, starts, groups)
 				GROUP BY i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest) s
+		), span AS MATERIALIZED (
+			SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(old, before)) AS covered, sum(fresh) AS new, max(newest) AS newest, sum(n - fresh) AS counted FROM compared GROUP BY tier, starts, groups
 		), verdict AS MATERIALIZED (
 			-- whole: the new row gets all hits of the bucket, and replaces its rows. So it is if there are no rows
 			-- yet; or if the bucket is to be closed, its counts are exact, and the source has all hits that they
 			-- count. Otherwise the new row gets the new hits only.
-			SELECT tier, starts, groups, ends, closing, exact, b.rows IS NULL OR closing AND exact AND covered >= b.hits AS whole
-			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing
-				FROM (SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(old, before)) AS covered, sum(fresh) AS new FROM compared GROUP BY tier, starts, groups) s) c
+			SELECT tier, starts, groups, ends, closing, c.exact, b.rows IS NULL OR closing AND c.exact AND covered >= b.hits AS whole
+			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing FROM span) c
 				LEFT JOIN bucket b USING (tier, starts, groups)
-			WHERE new > 0 OR closing AND exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
+			WHERE new > 0 OR closing AND c.exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
 		), gone AS (
-			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
+			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.starts >= $1 AND r.starts < $2 AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
 			RETURNING r.hits
-		), span AS MATERIALIZED (
-			SELECT tier, starts, groups, max(newest) AS newest, sum(n - fresh) AS counted FROM compared GROUP BY tier, starts, groups
 		),
 		-- A filter with counters may count an item too high, so that a new hit of it seems to be counted already. Then
 		-- the row of the filter stands for the hit. So its newest hit must not be older than that, its hits include
@@ -157,7 +164,7 @@ BEGIN
 			FROM rough r JOIN span n USING (tier, starts, groups) JOIN bucket b USING (tier, starts, groups) JOIN room m USING (tier, starts, groups)
 		), widened AS (
 			UPDATE %1$s r SET oldest = r.starts, newest = w.newest, hits = r.hits + w.hits, hot_over = r.hot_over + w.over, hot_rest = r.hot_rest + w.rest FROM wider w
-			WHERE r.ctid = w.id AND (w.newest > w.newest_before OR w.hits > 0 OR w.over > 0 OR w.rest > 0)
+			WHERE r.ctid = w.id AND r.starts >= $1 AND r.starts < $2 AND (w.newest > w.newest_before OR w.hits > 0 OR w.over > 0 OR w.rest > 0)
 		), difference AS (
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE fresh END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR fresh > 0
@@ -414,7 +421,7 @@ BEGIN
 		EXECUTE format('SELECT %s.tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3) WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3)', extension)
 			USING rollup, CASE WHEN ordinary THEN least(goal, hi) END, lo;
-		place := hi;
+		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
 		RETURN;
 	END IF;
 
