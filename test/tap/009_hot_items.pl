@@ -32,15 +32,15 @@ CREATE UNLOGGED TABLE hits AS
 CREATE FUNCTION microseconds(t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT ((extract(epoch FROM t) - 946684800) * 1000000)::bigint';
 -- Each stream as (n, item, at, part, weight). A part is a day; in the shop's requests it has 20,000 rows.
-CREATE UNLOGGED TABLE stream AS
-	SELECT 'url' AS stream, n, url AS item, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date AS part, 1 AS weight FROM hits
+CREATE TABLE stream (stream text, n bigint, item text, at timestamptz, part int, weight float8) PARTITION BY LIST (stream);
+CREATE TABLE shuffled (LIKE stream) PARTITION BY LIST (stream);
+SELECT format('CREATE UNLOGGED TABLE %1$s_%2$s PARTITION OF %1$s FOR VALUES IN (%2$L) WITH (parallel_workers = 2)', t, s) FROM unnest('{stream,shuffled}'::text[]) t, unnest('{url,host,kilobytes,shop}'::text[]) s \gexec
+INSERT INTO stream SELECT 'url', n, url, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date, 1 FROM hits
 	UNION ALL SELECT 'host', n, host, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date, 1 FROM hits
 	UNION ALL SELECT 'kilobytes', n, host, at, (at AT TIME ZONE 'UTC')::date - '2016-02-01'::date, bytes / 1024.0 FROM hits
 	UNION ALL SELECT 'shop', n, line, '2013-07-01', n / 20000, 1 FROM shop_lines;
-ALTER TABLE stream ALTER weight TYPE float8;
 SELECT setseed(0.2016) \g /dev/null
-CREATE UNLOGGED TABLE shuffled AS SELECT * FROM stream ORDER BY random();
-ALTER TABLE stream SET (parallel_workers = 2);
+INSERT INTO shuffled SELECT * FROM stream ORDER BY random();
 VACUUM ANALYZE stream;
 ANALYZE shuffled;
 
@@ -50,7 +50,8 @@ CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint L
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 WHEN epochs > 96 * 1000 THEN 0
 		ELSE 2::float8 ^ (-(epochs * (half_life / 96))::float8 / half_life) END';
-CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8);
+-- Exact counts at the time of the newest hit. place: 1 for the hottest item; w: the weight of all hits.
+CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8, place bigint, w float8);
 CREATE TABLE built (stream text, half_life bigint, c int, way text, f tbf);
 
 -- Tests the promise for one filter at one time. scale: how much a hit weighs at that time if it weighs 1 at the time
@@ -64,8 +65,9 @@ DECLARE
 BEGIN
 	RETURN QUERY
 	WITH t AS MATERIALIZED (SELECT item, hits_from, hits_to, row_number() OVER (ORDER BY hits_from DESC) AS place FROM tbf_top(f, c, at)),
-		e AS MATERIALIZED (SELECT item, hits * scale AS hits, row_number() OVER (ORDER BY hits DESC) AS place, sum(hits * scale) OVER () AS w FROM exact e
-			WHERE e.stream = promise.stream AND e.half_life = promise.half_life)
+		-- the items about which something is promised
+		e AS MATERIALIZED (SELECT item, hits * scale AS hits, place, w * scale AS w FROM exact e
+			WHERE e.stream = promise.stream AND e.half_life = promise.half_life AND (e.place <= 10 OR e.hits > e.w / (c + 1) OR e.item IN (SELECT item FROM t)))
 	SELECT count(t.item), count(*) FILTER (WHERE e.item IS NULL),
 		count(*) FILTER (WHERE NOT t.hits_from BETWEEN 0 AND e.hits * (1 + 1e-12)), count(*) FILTER (WHERE NOT t.hits_to BETWEEN e.hits * (1 - 1e-12) AND 1e300),
 		count(*) FILTER (WHERE t.item IS NULL AND e.hits > e.w / (c + 1) * (1 + 1e-6)),
@@ -95,9 +97,10 @@ foreach (['url', '7 days'], ['url', '6 hours'], ['url', 'none'], ['host', '60 da
 	my $microseconds = $half_lives{$half_life};
 
 	$db->sql(<<"SQL");
-INSERT INTO exact SELECT '$stream', $microseconds, item, sum(hits * kept(epoch_of(microseconds('$newest'), $microseconds) - epoch, $microseconds))
+INSERT INTO exact SELECT '$stream', $microseconds, item, hits, row_number() OVER (ORDER BY hits DESC), sum(hits) OVER () FROM (
+	SELECT item, sum(hits * kept(epoch_of(microseconds('$newest'), $microseconds) - epoch, $microseconds)) AS hits
 	FROM (SELECT item, epoch_of(microseconds(at), $microseconds) AS epoch, sum(weight) AS hits FROM stream WHERE stream = '$stream' GROUP BY 1, 2) e
-	GROUP BY item;
+	GROUP BY item) s;
 ANALYZE exact;
 SQL
 	foreach my $c ("$stream $half_life" eq 'url 7 days' ? (10, 100, 1000, 10000) : $stream eq 'url' ? 100 : (10, 1000))
