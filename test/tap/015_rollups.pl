@@ -1,9 +1,9 @@
 # The recipes for roll-ups that docs/tbf.md and docs/operations.md print, run hour by hour over a whole log. Jobs run
 # late, twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late. In the
-# middle of the log there is a gap of some weeks, so that old hours are deleted. After each run the last hours, and after
-# some runs the view over both tables, are compared with the log: no hit is lost or doubled. Now and then each count is
-# compared with the exact answer of SQL. A made-up log is always used, and the blog's log if it is there: a third of its
-# lines, or all of them if STREAMBLOOM_SECONDS is more than 60.
+# middle of the log there is a gap of some weeks, so that old hours are deleted. After each run the last hours are
+# compared with the log, and after some runs the view over both tables: no hit is lost or doubled. Now and then each
+# count is compared with the exact answer of SQL. A made-up log is always used, and the blog's log if it is there: a
+# third of its lines, or all of them if STREAMBLOOM_SECONDS is more than 60.
 #
 # The clock follows the log: there is a function now() in a schema that is searched before pg_catalog. cron.schedule()
 # is also such a function; it only notes jobs.
