@@ -207,9 +207,10 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
  * The condition may have several items: those of an = ANY, or the keys of a query. For each item one page is needed,
- * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. A
- * range stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
- * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
+ * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. (Of
+ * many keys the required ones come first, and then the others: a page may be read twice.) A range stays if it may have
+ * one of the items (`any`). But if the items are keys, a range goes at once if it lacks a required key, and in the end
+ * triConsistent decides from the keys that the range may have (condition->with).
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
  * heap. On levels above 0 the items that each range may have are noted for the level below. Ranges on whose bits the

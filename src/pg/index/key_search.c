@@ -301,24 +301,33 @@ find_required(Requirement *required, uint32 first, uint32 end)
 }
 
 /*
- * Leaves these required hashes in the search, which has more than BF_FEW_KEYS. From then on every other key counts as
- * one that may be there. So a search for many keys reads fewer pages, and its answers can be remembered.
+ * Puts these required hashes first, in a search that has more than BF_FEW_KEYS: a group is asked for them first, and
+ * for the others only if a range may have all of them. BF_FEW_KEYS of them are enough. Then the others are left out,
+ * and from then on their keys count as ones that may be there.
  */
 static void
-leave_some(BfKeySearch *search, const Requirement *required)
+put_first(BfKeySearch *search, const Requirement *required)
 {
+	const bool	enough = required->count == BF_FEW_KEYS;
+	uint64	   *hashes = palloc_extended(search->count * sizeof(uint64), MCXT_ALLOC_HUGE);
 	uint32	   *place = palloc_extended(search->count * sizeof(uint32), MCXT_ALLOC_HUGE);
+	uint32		firsts = 0;
+	uint32		count = required->count;
 
 	for (uint32 i = 0; i < search->count; i++)
-		place[i] = NO_HASH;
-	for (uint32 i = 0; i < required->count; i++)
 	{
-		place[required->hashes[i]] = i;
-		search->hashes[i] = search->hashes[required->hashes[i]];
+		if (firsts < required->count && required->hashes[firsts] == i)
+			place[i] = firsts++;
+		else
+			place[i] = enough ? NO_HASH : count++;
+		if (place[i] != NO_HASH)
+			hashes[place[i]] = search->hashes[i];
 	}
+	memcpy(search->hashes, hashes, count * sizeof(uint64));
+	search->count = count;
 	renumber(search, place);
-	search->count = required->count;
 	pfree(place);
+	pfree(hashes);
 }
 
 /* Finds the keys that a search with one query requires, and sets search->required. */
@@ -334,8 +343,7 @@ set_required(BfKeySearch *search, bool *present)
 	if (search->count > BF_FEW_KEYS)
 	{
 		find_required(&required, 0, search->count);
-		if (required.count > 0)
-			leave_some(search, &required);
+		put_first(search, &required);
 		for (uint32 i = 0; i < required.count; i++)
 			search->required |= UINT64_C(1) << i;
 		return;
