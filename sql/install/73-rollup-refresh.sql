@@ -56,6 +56,8 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row).
+	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
 	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end before lo are
 	-- left out.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
