@@ -52,15 +52,6 @@ get_statistics(Relation index, int column)
 }
 
 static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a,
-				y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int
 compare_numbers(const void *a, const void *b)
 {
 	uint32		x = *(const uint32 *) a,
@@ -80,7 +71,7 @@ find_common_values(BfSample *sample, Relation index, const AttStatsSlot *known)
 	for (int i = 0; i < known->nvalues && sample->common_count < BF_SAMPLE_COMMON; i++)
 	{
 		const uint64 hash = item_hash(hasher, known->values[i]);
-		const uint64 *found = bsearch(&hash, condition->hashes, condition->count, sizeof hash, compare_hashes);
+		const uint64 *found = bsearch(&hash, condition->hashes, condition->count, sizeof hash, bf_index_compare_hashes);
 
 		if (found != NULL)
 			sample->common[sample->common_count++] = found - condition->hashes;
@@ -100,9 +91,10 @@ score_queries(const Condition *condition, Datum value, double weight, double *sc
 	for (int32 i = 0; i < count; i++)
 		if (nulls == NULL || !nulls[i])
 			hashes[have++] = item_hash(condition->hasher, keys[i]);
-	qsort(hashes, have, sizeof(uint64), compare_hashes);
+	qsort(hashes, have, sizeof(uint64), bf_index_compare_hashes);
 	for (uint32 i = 0; i < condition->count; i++)
-		condition->present[i] = bsearch(&condition->hashes[i], hashes, have, sizeof(uint64), compare_hashes) != NULL;
+		condition->present[i] = bsearch(&condition->hashes[i], hashes, have, sizeof(uint64),
+										bf_index_compare_hashes) != NULL;
 	for (uint32 i = 0; i < condition->by_keys->query_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

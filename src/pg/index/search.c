@@ -16,8 +16,8 @@
 #include "index/layout.h"
 #include "index/scan.h"
 
-static int
-compare_hashes(const void *a, const void *b)
+int
+bf_index_compare_hashes(const void *a, const void *b)
 {
 	uint64		x = *(const uint64 *) a,
 				y = *(const uint64 *) b;
@@ -28,7 +28,7 @@ compare_hashes(const void *a, const void *b)
 static int
 compare_hashes_to_sort(const void *a, const void *b, void *argument)
 {
-	return compare_hashes(a, b);
+	return bf_index_compare_hashes(a, b);
 }
 
 /* The type as which the key's argument is hashed. It may differ from the column's: an integer of another size, say. */
@@ -286,5 +286,5 @@ bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value)
 	hash = item_hash(hasher, value);
 	if (condition->count == 1)
 		return hash == condition->hashes[0];
-	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, compare_hashes) != NULL;
+	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, bf_index_compare_hashes) != NULL;
 }
