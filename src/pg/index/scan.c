@@ -254,7 +254,11 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	}
 	MemoryContextReset(state->context);
 	for (int i = 0; i < state->search->count; i++)
-		state->search->conditions[i].is_hashed = false; /* the keys have other arguments now */
+	{
+		/* the keys have other arguments now, and the hashes were freed */
+		state->search->conditions[i].is_hashed = false;
+		state->search->conditions[i].aside = NULL;
+	}
 	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	bf_index_hash_search(state->search, scan->indexRelation);
