@@ -81,12 +81,14 @@ fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)
 		*other = *condition;
 		condition->aside = other;
 	}
+	/* an error below must not leave the old hasher with the new type */
+	condition->is_hashed = false;
+	condition->hasher = NULL;
 	condition->type = has_keys ? InvalidOid : type_of_argument(index, condition->key);
 	condition->collation = has_keys ? InvalidOid : index->rd_indcollation[condition->column];
 	condition->class = has_keys ? bf_index_make_key_class(index, condition->column, search->context) : NULL;
 	condition->hasher = has_keys ? bf_index_key_hasher(condition->class, search->context) :
 		item_hasher_for_index(condition->type, condition->collation, search->context);
-	condition->is_hashed = false;
 }
 
 static void
