@@ -137,6 +137,8 @@ SELECT condition, contains, min(round(pages::numeric, 1)) AS min_pages, max(roun
 			WHEN condition LIKE '%LIKE%' THEN '%' || translate(substr(md5((place * 1000 + n)::text), 1, 8), '0123456789', 'ghijklmnop') || '%' ELSE (place * 1000000 + n * 997)::text END ORDER BY n) FROM generate_series(1, 200) n)), 'listed', false) AS pages
 		FROM (VALUES ('most = ANY (%L)', '0'), ('apart = ANY (%L)', '7'), ('apart = ANY (%L)', NULL), ('apart = 7 AND most = ANY (%L)', '0'), ('line LIKE ANY (%L)', '%GET /pa%'), ('line LIKE ANY (%L)', NULL)) c(condition, contains), unnest('{3,30,77,111,158,199}'::int[]) place) p
 	GROUP BY condition, contains ORDER BY condition, contains;
+-- A value that stands in the list a thousand times is still one value.
+SELECT round(pages_costed('SELECT * FROM listed WHERE apart = ANY (array_fill(7, ARRAY[1000]) || -5)', 'listed', false)::numeric, 1) AS many_times, round(pages_costed('SELECT * FROM listed WHERE apart = ANY (''{7,-5}'')', 'listed', false)::numeric, 1) AS once;
 
 -- A table with fewer rows than pages: all pages are read, and all of them have a cost.
 CREATE TABLE sparse (id integer, v integer, pad text) WITH (autovacuum_enabled = off);

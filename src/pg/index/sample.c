@@ -60,6 +60,15 @@ compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool
+is_common(const BfSample *sample, uint32 number)
+{
+	for (uint32 i = 0; i < sample->common_count; i++)
+		if (sample->common[i] == number)
+			return true;
+	return false;
+}
+
 /* Finds the most common values (`known`, the most common first) among the condition's values. */
 static void
 find_common_values(BfSample *sample, Relation index, const AttStatsSlot *known)
@@ -73,7 +82,8 @@ find_common_values(BfSample *sample, Relation index, const AttStatsSlot *known)
 		const uint64 hash = item_hash(hasher, known->values[i]);
 		const uint64 *found = bsearch(&hash, condition->hashes, condition->count, sizeof hash, bf_index_compare_hashes);
 
-		if (found != NULL)
+		/* two known values may have one hash: the class may take for equal what the statistics tell apart */
+		if (found != NULL && !is_common(sample, found - condition->hashes))
 			sample->common[sample->common_count++] = found - condition->hashes;
 	}
 }

@@ -4,6 +4,7 @@
 #include "index/search.h"
 
 #include "catalog/pg_type.h"
+#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -118,6 +119,8 @@ hash_values(Condition *condition)
 			condition->hashes[i] = item_hash(condition->hasher, values[i]);
 		}
 		qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
+		/* a value that is in the list more than once is one alternative: an estimate counts them */
+		condition->count = qunique(condition->hashes, count, sizeof(uint64), bf_index_compare_hashes);
 	}
 }
 

@@ -42,7 +42,7 @@ typedef struct Condition
 	/* no range can be ruled out: IS NOT NULL, keys that say nothing, or given hashes that do not fit the index */
 	bool		unknown;
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
-	uint64	   *hashes;			/* ascending, so that pages are read in their order */
+	uint64	   *hashes;			/* ascending, so that pages are read in their order; each one once, unless `given` */
 	BfKeySearch *by_keys;		/* NULL: the items are values */
 	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
 	bool	   *present;		/* room for the items of one range, for bf_index_key_search_can_match() */
