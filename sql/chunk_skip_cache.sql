@@ -69,6 +69,24 @@ SELECT skipped(9999), index_scans() AS before \gset
 SELECT skipped(9998), index_scans() - :before AS scans;
 COMMIT;
 
+-- Partitions whose indexes have two operator classes, in turn. Those that hash values are asked from memory: all but the first one, which the search is hashed for.
+CREATE OPERATOR CLASS grams_or_all_ops FOR TYPE text USING bf AS OPERATOR 1 =, OPERATOR 5 ~, FUNCTION 2 bf_gram_extract_value(text, internal),
+	FUNCTION 3 bf_gram_extract_query(text, internal, int2, internal, internal, internal, internal), FUNCTION 6 bf_gram_triconsistent(internal, int2, text, int4, internal, internal, internal),
+	FUNCTION 7 (text) bf_gram_class_options(internal), STORAGE int8;
+CREATE TABLE mixed (k int, t text) PARTITION BY LIST (k);
+SELECT format('CREATE TABLE mixed_%s PARTITION OF mixed FOR VALUES IN (%s)', k, k), format('CREATE INDEX ON mixed_%s USING bf (t %s)', k, CASE k % 2 WHEN 0 THEN 'grams_or_all_ops' ELSE '' END) FROM generate_series(1, 6) k \gexec
+INSERT INTO mixed SELECT k, 'row ' || 1000 * (k - 1) + i FROM generate_series(1, 6) k, generate_series(0, 999) i;
+VACUUM mixed;
+PREPARE mixed_by_t AS SELECT * FROM mixed WHERE t = $1;
+BEGIN;
+EXECUTE mixed_by_t('another');
+SELECT index_scans() AS before \gset
+EXECUTE mixed_by_t('somewhere');
+SELECT index_scans() - :before AS scans;
+EXECUTE mixed_by_t('row 2007');
+EXECUTE mixed_by_t('row 3007');
+COMMIT;
+
 -- another table, about whose indexes the same is asked, beside this one
 CREATE TABLE other (k int, a int) PARTITION BY LIST (k);
 CREATE TABLE other_1 PARTITION OF other FOR VALUES IN (1);

@@ -54,6 +54,19 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
+/* Exchanges the condition for one of its forms that were set aside. The condition is set aside in that one's place. */
+static void
+exchange(Condition *condition, Condition *other)
+{
+	const Condition was = *condition;
+	Condition  *next = other->aside;
+
+	*condition = *other;
+	condition->aside = was.aside;
+	*other = was;
+	other->aside = next;
+}
+
 /*
  * Makes sure that the condition's items are hashed as those of this index are. If they were hashed otherwise, they are
  * set aside: of the indexes of many partitions, some may have one operator class and some another.
@@ -66,13 +79,7 @@ fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)
 	for (Condition *other = condition->aside; other != NULL; other = other->aside)
 		if (fits(other, index, has_keys))
 		{
-			const Condition was = *condition;
-			Condition  *next = other->aside;
-
-			*condition = *other;
-			condition->aside = was.aside;
-			*other = was;
-			other->aside = next;
+			exchange(condition, other);
 			return;
 		}
 	if (condition->hasher != NULL)
@@ -258,6 +265,22 @@ bf_index_has_key_search(const BfSearch *search)
 		if (search->conditions[i].by_keys != NULL)
 			return true;
 	return false;
+}
+
+void
+bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation)
+{
+	Condition  *condition = &search->conditions[0];
+
+	if (search->count != 1)
+		return;
+	for (Condition *form = condition; form != NULL; form = form->aside)
+		if (form->hasher != NULL && form->class == NULL && form->type == type && form->collation == collation)
+		{
+			if (form != condition)
+				exchange(condition, form);
+			return;
+		}
 }
 
 bool

@@ -108,6 +108,12 @@ extern bool bf_index_finds_nothing(const BfSearch *search);
 /* May the search call functions of an operator class? */
 extern bool bf_index_has_key_search(const BfSearch *search);
 
+/*
+ * If the values of a search's only condition were hashed with this type and collation for an index that was asked
+ * before, the search is again as it was for that index.
+ */
+extern void bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation);
+
 /* Is this a search for the rows that have a value, or one of several values, in one column? */
 extern bool bf_index_is_for_values(const BfSearch *search);
 
