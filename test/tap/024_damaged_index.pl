@@ -65,6 +65,17 @@ sub damage
 	close($file) or die "cannot write $path: $!";
 }
 
+sub word_at
+{
+	my ($path, $offset) = @_;
+
+	open(my $file, '<:raw', "$data/$path") or die "cannot open $path: $!";
+	seek($file, $offset, 0);
+	read($file, my $word, 4);
+	close($file);
+	return unpack('L', $word);
+}
+
 subtest 'each word of a small index' => sub {
 	$db->sql(join '', map { DamagedIndex::make_table($_) } 0 .. $#cases);
 	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } 0 .. $#cases);
@@ -104,8 +115,8 @@ SQL
 };
 
 # 32 columns, so that 34 entries fill the meta page and the others are on a directory page. The groups, of 125 pages
-# each, have filters of alternating sizes, so each group needs an entry of its own. Four rows fill a page, so that the
-# many scans of the table and builds of the index have no more rows than that.
+# each, have filters of alternating sizes, so each group needs an entry of its own. For that, the values of a page must
+# need more than one line of a filter.
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
@@ -117,12 +128,13 @@ subtest 'a directory page' => sub {
 	$db->sql(<<"SQL");
 CREATE TABLE large (v integer, w text, filler text, $columns) WITH (autovacuum_enabled = off);
 ALTER TABLE large ALTER filler SET STORAGE plain;
-INSERT INTO large SELECT i, '', repeat('x', 1700) FROM generate_series(1, 200) i;
+INSERT INTO large SELECT i, '', repeat('x', 400) FROM generate_series(1, 200) i;
 SELECT count(*) AS a_page FROM large WHERE ctid < '(1,0)' \\gset
-INSERT INTO large SELECT CASE WHEN i / (125 * :a_page) % 2 = 0 THEN i ELSE 0 END, '', repeat('x', 1700) FROM generate_series(201, 40 * 125 * :a_page) i;
+INSERT INTO large SELECT CASE WHEN i / (125 * :a_page) % 2 = 0 THEN i ELSE 0 END, '', repeat('x', 400) FROM generate_series(201, 40 * 125 * :a_page) i;
 CREATE INDEX large_bf ON large USING bf ($names) WITH (pages_per_range = 1, false_positive_rate = 0.000001, levels = 1);
 SQL
-	is($db->sql("SELECT DISTINCT groups FROM bf_index_stats('large_bf')"), '40', 'there is one');
+	is($db->sql("SELECT DISTINCT groups FROM bf_index_stats('large_bf')"), '40', 'there are many groups');
+	cmp_ok(word_at(DamagedIndex::paths($db, 'large_bf'), $directory), '>', 0, 'and a directory page');
 	my $bad = 0;
 	foreach my $case (@large)
 	{
@@ -131,15 +143,11 @@ SQL
 		OwnCluster::stop();
 		if ($where eq 'directory')
 		{
-			open(my $file, '<:raw', "$data/$path") or die "cannot open $path: $!";
-			seek($file, $directory, 0);
-			read($file, my $word, 4);
-			close($file);
-			$offset += 8192 * unpack('L', $word);
+			$offset += 8192 * word_at($path, $directory);
 		}
 		damage($path, ['', $offset, 0, $value]);
 		OwnCluster::restart();
-		my ($errors, @wrong) = DamagedIndex::wrongs($db, 'large', 0, 1, 19000);
+		my ($errors, @wrong) = DamagedIndex::wrongs($db, 'large', 0, 1, 66500);
 		next if !@wrong;
 		$bad++;
 		my %seen;
