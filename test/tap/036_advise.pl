@@ -48,6 +48,7 @@ CREATE UNLOGGED TABLE blocks (id bigserial, block int);
 \\copy blocks (block) from program 'xz -dc "$quoted" | head -n 1000000'
 VACUUM ANALYZE;
 SQL
+is($db->sql('SELECT count(*) FROM blog; SELECT count(*) FROM example; SELECT count(*) FROM blocks'), "206860\n10000\n1000000", 'the logs are loaded');
 
 $db->sql(<<'SQL');
 CREATE FUNCTION pages_of(query text) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
@@ -121,6 +122,7 @@ CREATE UNLOGGED TABLE orders AS
 CREATE UNLOGGED TABLE agents AS SELECT to_tsvector('simple', agent) AS words, url FROM blog ORDER BY id;
 DROP TABLE edit_lines, order_lines;
 SQL
+is($db->sql('SELECT count(*) FROM edits; SELECT count(*) FROM orders; SELECT count(*) FROM agents'), "39244\n10204\n206860", 'and the tables of keys');
 foreach my $table ('edits', 'orders', 'agents')
 {
 	$db->sql("CREATE TABLE said AS SELECT * FROM bf_index_advise('$table')");
