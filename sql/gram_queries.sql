@@ -48,17 +48,8 @@ SELECT n, index_blocks(format('line ~ %L', 'is nowhere in these lines.*(' || wor
 	FROM (SELECT n, string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|') AS words FROM unnest('{10,1000}'::int[]) n, generate_series(1, n) i GROUP BY n) w ORDER BY n;
 DROP FUNCTION index_blocks;
 -- Where each line has them, the others decide.
-CREATE FUNCTION heap_share(query text) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT JSON) SELECT * FROM lines WHERE ' || query INTO plan;
-	RETURN ((plan #>> '{0,Plan,Lossy Heap Blocks}')::float8 + (plan #>> '{0,Plan,Exact Heap Blocks}')::float8) * current_setting('block_size')::int / pg_relation_size('lines');
-END
-$$;
-SELECT n, heap_share(format('line ~ %L', ' /list/.*(' || words || ')')) < 0.5 AS few
+SELECT n, reads_little(format('line ~ %L', ' /list/.*(' || words || ')')) AS few
 	FROM (SELECT n, string_agg(translate(substr(md5(i::text), 1, 8), '0123456789', 'ghijklmnop'), '|') AS words FROM unnest('{10,100,1000}'::int[]) n, generate_series(1, n) i GROUP BY n) w ORDER BY n;
-DROP FUNCTION heap_share;
 
 -- expressions, and a part of the table; the rows that come later
 CREATE INDEX lines_lower ON lines USING bf (lower(line) gram_ops) WITH (pages_per_range = 1) WHERE id > 500;

@@ -457,6 +457,15 @@ item_hash(ItemHasher *hasher, Datum item)
 	pg_unreachable();
 }
 
+int
+item_compare_hashes(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a,
+				y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
 ItemInteger
 item_integer(const ItemHasher *hasher)
 {

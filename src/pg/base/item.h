@@ -65,6 +65,9 @@ extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter
 /* The item's hash, without a check of its kind. */
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 
+/* Compares two hashes for qsort() and bsearch(). */
+extern int	item_compare_hashes(const void *a, const void *b);
+
 /*
  * Which integer type the items are, if any. The hash of such an item is sb_hash_int64() of the integer. So a caller
  * that collects items can collect the integers, and have many of them hashed at once.

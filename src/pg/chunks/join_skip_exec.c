@@ -343,15 +343,6 @@ begin_span(JoinSkipState *state)
 	return true;
 }
 
-static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a,
-				y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Has the row a key of each set by which the scan was limited? Called for EXPLAIN ANALYZE only. */
 static bool
 has_keys(JoinSkipState *state, TupleTableSlot *row)
@@ -377,7 +368,7 @@ has_keys(JoinSkipState *state, TupleTableSlot *row)
 		if (!isnull)
 			hash = item_hash(question->hasher, value);
 		result = !isnull && bsearch(&hash, question->tested->hashes, question->tested->count, sizeof hash,
-									compare_hashes) != NULL;
+									item_compare_hashes) != NULL;
 	}
 	MemoryContextSwitchTo(caller);
 	ResetExprContext(econtext);

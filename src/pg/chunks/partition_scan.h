@@ -304,11 +304,7 @@ typedef struct PartitionScanPath
 	PartitionScanTable *table;
 	PartitionScanParts *parts;
 	RestrictInfo *condition;	/* the condition that is asked about; NULL: the path reads all partitions */
-	/*
-	 * What indexes are asked: the condition, with the column on the left side. If a hash join gives keys, it is
-	 * column = ANY (these keys), with a CaseTestExpr in place of them. NULL if `condition` is NULL.
-	 */
-	Expr	   *comparison;
+	Expr	   *comparison;		/* as in PartitionScanChoice */
 } PartitionScanPath;
 
 /* Makes the plan of a path (the type is that of PlanCustomPath). */

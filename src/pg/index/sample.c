@@ -80,7 +80,7 @@ find_common_values(BfSample *sample, Relation index, const AttStatsSlot *known)
 	for (int i = 0; i < known->nvalues && sample->common_count < BF_SAMPLE_COMMON; i++)
 	{
 		const uint64 hash = item_hash(hasher, known->values[i]);
-		const uint64 *found = bsearch(&hash, condition->hashes, condition->count, sizeof hash, bf_index_compare_hashes);
+		const uint64 *found = bsearch(&hash, condition->hashes, condition->count, sizeof hash, item_compare_hashes);
 
 		/* two known values may have one hash: the class may take for equal what the statistics tell apart */
 		if (found != NULL && !is_common(sample, found - condition->hashes))
@@ -101,10 +101,10 @@ score_queries(const Condition *condition, Datum value, double weight, double *sc
 	for (int32 i = 0; i < count; i++)
 		if (nulls == NULL || !nulls[i])
 			hashes[have++] = item_hash(condition->hasher, keys[i]);
-	qsort(hashes, have, sizeof(uint64), bf_index_compare_hashes);
+	qsort(hashes, have, sizeof(uint64), item_compare_hashes);
 	for (uint32 i = 0; i < condition->count; i++)
 		condition->present[i] = bsearch(&condition->hashes[i], hashes, have, sizeof(uint64),
-										bf_index_compare_hashes) != NULL;
+										item_compare_hashes) != NULL;
 	for (uint32 i = 0; i < condition->by_keys->query_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -17,19 +17,10 @@
 #include "index/layout.h"
 #include "index/scan.h"
 
-int
-bf_index_compare_hashes(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a,
-				y = *(const uint64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int
 compare_hashes_to_sort(const void *a, const void *b, void *argument)
 {
-	return bf_index_compare_hashes(a, b);
+	return item_compare_hashes(a, b);
 }
 
 /* The type as which the key's argument is hashed. It may differ from the column's: an integer of another size, say. */
@@ -127,7 +118,7 @@ hash_values(Condition *condition)
 		}
 		qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
 		/* a value that is in the list more than once is one alternative: an estimate counts them */
-		condition->count = qunique(condition->hashes, count, sizeof(uint64), bf_index_compare_hashes);
+		condition->count = qunique(condition->hashes, count, sizeof(uint64), item_compare_hashes);
 	}
 }
 
@@ -314,5 +305,5 @@ bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value)
 	hash = item_hash(hasher, value);
 	if (condition->count == 1)
 		return hash == condition->hashes[0];
-	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, bf_index_compare_hashes) != NULL;
+	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, item_compare_hashes) != NULL;
 }

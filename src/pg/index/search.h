@@ -96,9 +96,6 @@ struct BfSearch
 	ItemHasher *value_hasher;	/* NULL: none was needed yet */
 };
 
-/* Compares two hashes for qsort() and bsearch(). */
-extern int	bf_index_compare_hashes(const void *a, const void *b);
-
 /* Hashes the items of all keys for this index. The memory is taken from the current context. */
 extern void bf_index_hash_search(BfSearch *search, Relation index);
 
