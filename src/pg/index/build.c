@@ -3,11 +3,11 @@
  * when its ranges have been read.
  *
  * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
- * In each column the filters get as many lines as keep the mean of the rates of these ranges at the rate that was
- * asked for (sizes.c). A group has all ranges that are left, up to what a page allows, so that the index on a small
- * partition has one group. These ranges become two groups if that takes at least an eighth less space. The items of
- * the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c). Parallel
- * workers may read ranges (build_workers.c); the groups are the same.
+ * In each column the filters get so many lines that the mean of these ranges' false-positive rates is the rate that
+ * was asked for (sizes.c). A group gets all ranges that have none yet, up to what a page allows, so that the index on
+ * a small partition has one group. These ranges become two groups if that takes at least an eighth less space. The
+ * items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c).
+ * Parallel workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
  * the index it passes all rows to the insert function, because ambulkdelete reports no row as present.
@@ -304,7 +304,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	/* not for an index of an earlier transaction that is only made anew, or emptied */
+	/* An index of an earlier transaction, which is rebuilt or emptied now, had its notices when it was made. */
 	if (index->rd_createSubid != InvalidSubTransactionId || indexInfo->ii_Concurrent)
 		bf_index_notice_unasked(index);
 	bf_index_check_table(heap);
@@ -328,7 +328,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 
 		bf_index_prepare_itemizer(index, &itemizer, context);
 	}
-	/* While an index is built concurrently, rows are written that are entered only when it is validated. */
+	/* Writers pass over an index that is built concurrently, so it would not learn of rows behind its ranges. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);
 	bf_index_become_caller(&who_calls);

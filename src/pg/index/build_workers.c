@@ -165,9 +165,9 @@ take_batch(Reading *reading)
 }
 
 /*
- * Takes this batch without reading it. The leader does this when temp_file_limit has no room for its files: it reads
- * the batch's ranges itself, one at a time. Returns false if somebody has taken the batch already. REQUIRES: all
- * batches before it are taken.
+ * Takes this batch without reading it. The leader does this once temp_file_limit has no room for more of its files;
+ * then it reads the batch's ranges one at a time, and keeps no file of them. Returns false if another process has
+ * taken the batch already. REQUIRES: all batches before it are taken.
  */
 static bool
 leave_batch(Shared *shared, uint32 batch)

@@ -5,7 +5,7 @@
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
  * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
  * order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in order,
- * from 0 to 1, which follows from the statistics (correlation_of()). It says nothing of NULLs. The smallest of the
+ * from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of the
  * three estimates is used.
  *
  * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
@@ -173,7 +173,7 @@ typedef struct Clause
 	int			column;
 	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* number of items that are searched for */
-	double		required;		/* how many of these items must be in a value together; 0: one is enough */
+	double		required;		/* how many of these items a value must have; 0: one is enough */
 	double		in_vain[2];		/* what share_in_vain() returns; 0: for level 0, 1: for the levels above */
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */
@@ -211,7 +211,10 @@ share_in_vain(const Clause *clause, int level)
 	return clause->in_vain[level == 0 ? 0 : 1];
 }
 
-/* Sets what share_in_vain() returns if the index does not know which items are enough. */
+/*
+ * Sets what share_in_vain() returns, from the number of items and of required ones. For a query whose keys are known,
+ * take_query_apart() finds a better estimate.
+ */
 static void
 set_in_vain(Clause *clause, const IndexFigures *figures)
 {
@@ -336,7 +339,7 @@ typedef struct KnownQuery
 	double		in_vain[2];		/* as in Clause */
 } KnownQuery;
 
-/* So many queries of a statement are remembered. */
+/* The most queries that are remembered for a statement. */
 #define MOST_KNOWN 128
 
 /* For take_query_apart(). */
@@ -461,8 +464,8 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
  * to 1.
  *
  * ANALYZE orders the rows of one value by their places. So the correlation is not 0 if the values are strewn over the
- * table: it is the sum of the squares of the shares that the values have. Only what is above that tells of an order. In
- * a column in which most rows have one value, the other rows are too few to tell of a weak order.
+ * table: it is the sum of the squares of the shares that the values have. Only a correlation above this sum tells of an
+ * order. In a column in which most rows have one value, the other rows are too few to tell of a weak order.
  */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
@@ -602,8 +605,8 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 }
 
 /*
- * What the planner reckons for reading so many pages of a table of `heap_pages` pages in their order, if reading all of
- * them one after the other costs `seq` a page, and reading one alone costs `random`.
+ * What it costs in a bitmap scan (cost_bitmap_heap_scan()) to read so many of a table's `heap_pages` pages: `seq` for
+ * each page if all are read, and nearly `random` if few are.
  */
 static double
 cost_of_pages(double pages, double heap_pages, double random, double seq)
@@ -626,8 +629,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 				rows_counted,
 				pages_counted;
 	double		random_page_cost;
-	double		heap_random,	/* what a page of the heap costs: if it is read alone, */
-				heap_seq;		/* and if all are read one after the other */
+	double		heap_random,	/* the cost of a page of the heap that is read alone */
+				heap_seq;		/* the cost of a page if all are read in their order */
 	QualCost	qual_cost;
 
 	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
@@ -666,8 +669,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
-	 * With fewer than two rows on a page no selectivity leads the planner to all pages: it reckons with no more pages
-	 * than rows. The cost of the other pages is added here. (In a nested loop they stay in the cache.)
+	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The cost
+	 * of the pages that it lacks is added here. (In a nested loop these stay in the cache.)
 	 */
 	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
 	rows_counted = *selectivity * rows;

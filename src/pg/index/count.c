@@ -128,8 +128,8 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 
 /*
  * Adds the hashes of sample `from` to sample `to`, and leaves `from` empty. The result has at least as many zeros as
- * each of the two. Nothing is lost by that: the sample with fewer zeros contains all its hashes that end with more
- * zeros. Fewer zeros would not do: before it was halved, the sample with more zeros had too many hashes by itself.
+ * each of the two: the sample with more zeros has dropped the hashes that end with fewer. The result is the same as if
+ * one sample had counted all: the hashes of the sample with more zeros alone would have halved it as often.
  */
 static void
 move_sample(Sample *from, Sample *to, const sb_memory *memory)

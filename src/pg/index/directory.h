@@ -47,9 +47,9 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
- * If the meta page says `from` of the pages behind the ranges of level 0 that have begun, writes `to` instead.
- * BF_BEYOND_UNKNOWN is written whatever the page says, and anyone may do that at any time. Returns whether the page
- * said `from`. Counts a publication in any case.
+ * Changes what the meta page says of the heap behind the ranges of level 0 that have begun: writes `to` if the page
+ * says `from`. BF_BEYOND_UNKNOWN is written whatever the page says, and anyone may do that at any time. Returns whether
+ * the page said `from`. Counts a publication in any case.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 

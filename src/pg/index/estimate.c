@@ -40,7 +40,7 @@
 /* The number of partitions of a table that are asked. The others are taken to be like the mean of these. */
 #define MOST_CHILDREN 8
 
-/* In one statement indexes are asked this many questions at most. Then the statistics decide. */
+/* The most questions that indexes are asked in one statement. After that the statistics decide. */
 #define MOST_QUESTIONS 128
 
 static bool enabled = true;
@@ -59,8 +59,8 @@ typedef struct Answer
 } Answer;
 
 /*
- * The share of the items of a range, in one column of an index, that other ranges have too. Negative: that is not
- * known.
+ * The share of the items in one column of an index that two ranges have in common (bf_index_estimate_common());
+ * negative: that is not known.
  */
 typedef struct Common
 {
@@ -265,8 +265,8 @@ find_answer(const List *all, const Answer *wanted)
  * Were enough other partitions of the table asked the same question, and was this one not? Then *mean becomes the
  * mean of their answers. mean->is_known is false if none of them had an answer.
  *
- * The mean does not hold for an index (`info`) of one page. It has nothing but its meta page, so all of its partition
- * is read: this is a partition that was made with the index, and not vacuumed since it was filled.
+ * The mean does not hold for an index (`info`) of one page. It has only its meta page, so its whole partition is read:
+ * the index was made with the empty partition, which was not vacuumed since it was filled.
  */
 static bool
 were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wanted, Answer *mean)
@@ -575,7 +575,8 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 
 /*
  * What was found for this column before; or the mean of other partitions, if at least MOST_CHILDREN of them were
- * looked at; or NULL. If the share is not known for any of these partitions, the mean is not known either.
+ * looked at; or NULL. Partitions for which the share is not known do not count in the mean. If there are only such
+ * partitions, the mean is not known either.
  */
 static const Common *
 find_common(List *all, const Common *wanted)

@@ -34,15 +34,15 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 										  BfEstimate *estimate);
 
 /*
- * What share of the items of a range of level 0 in this column does a range far from it have, too? 0: the ranges have
- * no item in common; 1: all ranges have the same items. Negative: that is not known, or must not be said. `index` is
- * NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
+ * The share of the items that two ranges of level 0 which lie far from each other have in common in this column. 0:
+ * they have no item in common; 1: all ranges have the same items. Negative: that is not known, or must not be said.
+ * `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 
 /*
- * A list for cost.c, empty at first, in which it keeps what it knows of the statement's queries. List and entries live
- * in root->planner_cxt. The pointer is valid until a function of an operator class is called.
+ * The list in which cost.c keeps the statement's conditions on keys that it has taken apart; empty at first. List and
+ * entries live in root->planner_cxt. The pointer is valid until a function of an operator class is called.
  */
 extern List **bf_index_known_queries(PlannerInfo *root);
 

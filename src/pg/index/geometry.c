@@ -357,8 +357,8 @@ bf_index_geometry(Relation index)
  * that begins this range later must find the row in the heap. It does: the barrier makes sure that the row was in the
  * heap before the number is read, and the summarizer locks the pages of the heap after it has raised the number.
  *
- * The number may be read while memcpy() copies the changed page over the old one. It lies at a multiple of eight bytes,
- * and x86-64 and ARM64 copy such a word at once, so the old number or the new one is read. The C standard does not
+ * The number may be read while memcpy() copies the changed page over the old one. The number is an aligned word of
+ * eight bytes, which x86-64 and ARM64 copy at once, so the old number or the new one is read. The C standard does not
  * promise that. If the bytes were copied one by one, the reader could see a mix of both: 0x0000 or 0x01FF between
  * 0x00FF and 0x0100. That would do harm only if the session's geometry had just this number, so if it were at least
  * 255 publications old. Any other mix differs from the geometry's number, and the page is read again under its lock.

@@ -193,8 +193,8 @@ bf_index_check_operators(Relation index)
 }
 
 /*
- * The type of a column's values, without domains. In the index the column has another type if its operator class
- * names one (STORAGE); those for keys do.
+ * The type of a column's values; of a domain, the base type. The column of the index itself may have another type,
+ * which its operator class names (STORAGE), as those for keys do.
  */
 static Oid
 type_of_values(Relation index, int column)

@@ -41,8 +41,8 @@ extern void bf_index_check_operators(Relation index);
 
 /*
  * Raises a notice for each column whose type has an = that does not use the index. An example is citext: it is
- * indexed as text, so the index knows only the = of text. If the items are keys, the notice is for a type that has an =
- * of its own, while the operator class is for another type: citext under gram_ops.
+ * indexed as text, so the index knows only the = of text. If the items are keys, the notice is raised if the operator
+ * class is for another type and the column's type has an = of its own: citext under gram_ops.
  */
 extern void bf_index_notice_unasked(Relation index);
 

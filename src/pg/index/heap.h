@@ -26,8 +26,8 @@ bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber off
 typedef struct BfHeapReader BfHeapReader;
 
 /*
- * How many pages of the heap a build or a summarizer reads at most before it writes to the index: 256 MB. The hashes
- * of these pages, or the lines of their ranges, are in memory meanwhile.
+ * The most pages of the heap that a build, or a summarizer of level 0, reads before it writes to the index: 256 MB; or
+ * one range, if that is longer. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
  */
 #define BF_MOST_PAGES_AT_ONCE 32768
 
@@ -46,9 +46,9 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	/* a rollback that brings back a row that this transaction has deleted takes the index back too */
+	/* if a rollback brings back a row that this transaction has deleted, it removes the index too */
 	BF_FOR_BUILD,
-	/* a rollback may bring back a row that this transaction has deleted, and the index stays */
+	/* if a rollback brings back a row that this transaction has deleted, the index stays */
 	BF_FOR_SUMMARY,
 	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
@@ -69,9 +69,9 @@ extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
  * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
- * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
- * left out. The horizons, of *items and of the reader, say which snapshots may see those. The memory of *items is
- * allocated in the current context.
+ * version that some snapshot may see, heap-only versions too. But some deleted versions are left out: see leave_out()
+ * in heap.c. The horizons of *items and of the reader say which snapshots may see the versions that were left out. The
+ * memory of *items is allocated in the current context.
  */
 extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
 								BlockNumber heap_blocks, BfRangeItems *items);

@@ -58,8 +58,8 @@ add_to_sets(const BfRowItems *items, void *argument)
 /*
  * bf_index_items_if_full() scales up the items of a range that lacks pages, in proportion to the space in use. But
  * documents of many kilobytes lie out of line: a few of them take little space in the range, and can have as many
- * keys as a whole range of other rows. So at most this many items are expected; but if a range can have more rows
- * than this, at most as many as it can have rows. What was counted is never reduced.
+ * keys as a whole range of other rows. So no more items are expected than this number, or than the range can have
+ * rows, whichever is greater. What was counted is never reduced.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

@@ -140,8 +140,8 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	}
 	UnlockReleaseBuffer(buffer);
 	/*
-	 * Which transaction has deleted the version may not be known any more. But it has committed, so its id is below
-	 * the next one.
+	 * The transaction that has deleted the version may not be known any more. But it has committed, so its id is less
+	 * than the next transaction id.
 	 */
 	if (gone)
 		bf_index_raise_horizons(reader, (BfHorizons) {.all = U64FromFullTransactionId(ReadNextFullTransactionId())});

@@ -6,8 +6,9 @@
  * of all transactions whose deleted rows were left out although a snapshot of this server might see them. A snapshot
  * whose xmin is the horizon or greater does not see these rows.
  *
- * Rows that are dead to all snapshots of this server raise a second horizon, which only snapshots of standbys obey. An
- * xmin does not tell that they are dead: it may be the id of an older transaction that runs in another database.
+ * Rows that are dead to all snapshots of this server raise a second horizon, which only snapshots of standbys obey. A
+ * snapshot of this server may be older than this horizon, although it sees none of these rows: its xmin may be the id
+ * of an old transaction that runs in another database.
  */
 #include "index/horizon.h"
 

@@ -9,9 +9,9 @@
 #include "utils/snapshot.h"
 
 /*
- * Which snapshots may see rows that were left out: those whose xmin is less than `all`, a full transaction id; 0: no
- * row was left out. `standby` is the same for snapshots that were taken during recovery, which obey both. Rows that
- * are dead to all snapshots of this server raise only `standby`.
+ * Which snapshots may see rows that were left out: those whose xmin is less than `all`, a full transaction id. 0 means
+ * that no snapshot may. `standby` is the same for snapshots that were taken during recovery, which obey both. Rows
+ * that are dead to all snapshots of this server raise only `standby`.
  */
 typedef struct BfHorizons
 {

@@ -10,8 +10,8 @@
  * is looked at for each row, too.
  *
  * A range that has not begun has no placeholder yet, so its page need not be looked at. This makes rows in new pages
- * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. That must
- * be looked at for each row, after the row is in the heap.
+ * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. Whether
+ * anything was published must be looked at for each row, after the row is in the heap.
  *
  * Each level is judged alone. What one level says proves nothing about another one: if an item's bits are set on
  * level 0, they may be missing on level 1, and a range that is unsummarized on level 0 may lie in one that is
@@ -128,12 +128,12 @@ is_still_wanted(const Pages *all, const BfPageBits *one)
 }
 
 /*
- * Locks pages exclusively, from page `first` on. Returns the end of those that are locked (exclusive): the first page
- * that another session has locked, but not before first + 1.
+ * Locks page `first` exclusively, and then the pages after it until it comes to one that another session has locked.
+ * Returns the place of that page in all->pages, or all->count.
  *
- * It waits for the first page only, while no other page is locked. The others may belong to the directory by now, and
- * a session that changes the directory locks its pages in another order. If both sessions waited, each could wait for
- * the other.
+ * It waits for page `first` only, while no other page is locked. The other pages may belong to the directory by now,
+ * and a session that changes the directory locks its pages in another order. If this session waited for them, there
+ * could be a deadlock.
  */
 static int
 lock_pages(const Pages *all, int first)
@@ -301,7 +301,7 @@ summarize_range_before(Relation index, Relation heap, BlockNumber block)
 
 	/*
 	 * Nothing is summarized here if this is called by an index expression of a summarizer, if the user lacks the
-	 * right, or if another session is summarizing.
+	 * right, or if the lock is not free: another session may be summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))

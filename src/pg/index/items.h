@@ -59,7 +59,7 @@ extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext c
  */
 extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
 
-/* Makes *items empty, and frees its memory, if the last row had very many items. */
+/* If a row has had very many items, frees their memory, and makes *items empty. To be called between rows. */
 extern void bf_index_give_back_room(BfRowItems *items);
 
 /*

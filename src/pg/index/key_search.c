@@ -257,8 +257,8 @@ sort_hashes(BfKeySearch *search)
 }
 
 /*
- * To find the required keys of a search, queries are asked what they make of sets of keys. The numbers of the keys that
- * they look at may add up to this many.
+ * To find the required keys of a search, its query is tried with some keys missing. Each try looks at all keys of the
+ * query. All tries together look at no more than this many.
  */
 #define MOST_KEYS_TRIED (UINT64_C(1) << 26)
 
@@ -302,8 +302,8 @@ find_required(Requirement *required, uint32 first, uint32 end)
 
 /*
  * Puts these required hashes first, in a search that has more than BF_FEW_KEYS: a group is asked for them first, and
- * for the others only if a range may have all of them. BF_FEW_KEYS of them are enough. Then the others are left out,
- * and from then on their keys count as ones that may be there.
+ * for the others only if a range may have all of them. If there are BF_FEW_KEYS required hashes, these are enough: the
+ * others are left out, and from then on their keys count as keys that may be there.
  */
 static void
 put_first(BfKeySearch *search, const Requirement *required)
@@ -348,7 +348,7 @@ set_required(BfKeySearch *search, bool *present)
 			search->required |= UINT64_C(1) << i;
 		return;
 	}
-	/* most of a few keys are required as a rule */
+	/* each one alone: if there are few keys, most of them are required as a rule */
 	for (uint32 i = 0; i < search->count; i++)
 		find_required(&required, i, i + 1);
 	for (uint32 i = 0; i < required.count; i++)
@@ -420,16 +420,16 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 /* ------------------------------------------------------------------------ an estimate */
 
 /*
- * An estimate of what is in vain tries this many random ranges; fewer if there are so many keys that the numbers of
- * the keys tried would add up to more than MOST_TRIED. Of a query this many keys are looked at to see whether they are
- * required, and of a search this many queries.
+ * bf_index_key_search_in_vain() tries RANGES_TRIED random ranges; fewer if all these tries together would look at more
+ * than MOST_TRIED keys. It takes at most QUERIES_TRIED queries of a search. If there are several, at most
+ * REQUIRED_TRIED keys of each are examined to find its required keys.
  */
 #define RANGES_TRIED 256
 #define MOST_TRIED 65536
 #define REQUIRED_TRIED 32
 #define QUERIES_TRIED 64
 
-/* No random ranges are tried if the required hashes alone leave no larger share. */
+/* No random ranges are tried for a query if its required hashes alone leave a smaller share than this. */
 #define NEGLIGIBLE 1e-6
 
 /*
@@ -495,9 +495,9 @@ bf_index_key_search_in_vain(const BfKeySearch *search, double rate)
 	bool	   *is_required = palloc_extended(Max(search->count, 1) * sizeof(bool), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	uint64		keys = 1;
 	uint32		ranges;
-	double		certain = 0,	/* of the queries for which no random ranges are tried */
-				tried = 0,		/* of the others, as random ranges say */
-				least = 0;		/* what `tried` would be if one range more could match in half of the cases */
+	double		certain = 0,	/* the shares of the queries that need no random ranges, added up */
+				tried = 0,		/* the shares of the other queries, from random ranges, added up */
+				least = 0;		/* the least value of `tried`: half of what one range that can match adds to it */
 
 	memset(present, true, search->count);
 	for (uint32 i = 0; i < queries; i++)

@@ -27,7 +27,7 @@ typedef struct BfKeySearch
 {
 	BfKeySearchKind kind;
 	uint32		count;			/* number of hashes */
-	/* hashes of the keys to be looked for, each one once; ascending, but for required ones that come first */
+	/* hashes of the keys to be looked for, each one once; ascending, except that required ones may come first */
 	uint64	   *hashes;
 	/* bit i (0 to 63) is set if a value without hash i cannot match; found only for a search with one query */
 	uint64		required;
@@ -37,8 +37,8 @@ typedef struct BfKeySearch
 } BfKeySearch;
 
 /*
- * If a search has one query and more keys than this, the required ones come first. At most this many are found. If
- * there are so many, no others are looked for: all other keys count as ones that may be there.
+ * If a search has one query and more keys than this, the required keys come first. At most this many required keys are
+ * found. If that many are found, a group is asked for no others: all other keys count as keys that may be there.
  */
 #define BF_FEW_KEYS 64
 

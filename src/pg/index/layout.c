@@ -106,9 +106,10 @@ keys_of_column(Relation index, int column)
 }
 
 /*
- * The false-positive rate on the levels above 0. It is higher if all columns are of classes whose queries have many
- * keys. A range must have all keys of such a query, so the filter may be wrong more often about each key. Then the
- * filters are half as large, and a new row changes fewer of their pages.
+ * The false-positive rate on the levels above 0. It is higher if all columns have keys inside values and a rate of at
+ * least BF_INDEX_MANY_KEY_FPR, which is meant for queries with many keys. A range must have all keys of such a query,
+ * so the filter may be wrong more often about each key. Then the filters are half as large, and a new row changes
+ * fewer of their pages.
  */
 static double
 upper_rate(const BfMetaPage *meta)
@@ -285,7 +286,10 @@ bf_index_lower_with_lines(const BfGroup *group)
 	return MAXALIGN(SizeOfPageHeaderData) + filter_page_size(group);
 }
 
-/* Are states and lines of the page in use; or, if all ranges are unsummarized, the states alone? */
+/*
+ * Does the page use as much space as it should? These are its states and lines; or its states alone, if all ranges are
+ * unsummarized.
+ */
 static bool
 has_filter_page_size(Page page, const BfGroup *group)
 {

@@ -47,7 +47,7 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-/* The most entries that are reserved before they are used. So the last directory page may have no entry yet. */
+/* Room is reserved for up to this many entries before they are written. So the last directory page may be empty. */
 #define BF_MOST_ENTRIES_RESERVED 2
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */

@@ -17,8 +17,8 @@
 /*
  * Sets lines[] to the sizes of a new group on level 0, from up to SAMPLED_RANGES ranges that are read. The first
  * `candidates` ranges of the group have all their pages, and the ranges that are read lie evenly among these. If
- * `candidates` is less than SAMPLED_RANGES, ranges before the group are candidates too, because one range says little
- * about those to come. They are at most as many as the new group has.
+ * `candidates` is less than SAMPLED_RANGES, the ranges before the group are candidates too (at most as many as the
+ * group has), because so few ranges say little about those to come.
  */
 static void
 size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

@@ -8,7 +8,7 @@
  * - If the caller may know nothing of an index, the result for it is NULL.
  *
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
- * have not begun are not summarized. Ranges begin in their order, some at a time, and are summarized at once. So all
+ * have not begun are not summarized. Ranges begin in their order, some at a time, and then are summarized. So all
  * ranges that have begun are summarized, unless a summarizer was interrupted, or somebody has called
  * bf_desummarize_range(). If a summarizer was interrupted, the ranges that began last are not summarized. So the
  * second page is the first page of their group, which has the states of up to 125 ranges. The number is too large
@@ -303,8 +303,8 @@ read_pages(void *argument)
 	overview->summarized = Min(begun, overview->ranges);
 	/*
 	 * The index is called too full if ranges above level 0 stayed too full when they were summarized anew
-	 * (least_in_vain). But the index is not called too full if all these ranges have rates as high as that of a range
-	 * with far more items than the others: an index that is built anew would have such ranges too.
+	 * (least_in_vain). But it is not if even the lowest of their rates is RATE_OF_EXCEPTIONS or more. Ranges with such
+	 * a rate have far more items than the others, and an index that is built anew would have them too.
 	 */
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)

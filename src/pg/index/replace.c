@@ -282,8 +282,8 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Replaces a group if a closer look says, too, that it is many times too large. Returns how many pages of the heap
- * were read for that.
+ * Replaces a group if a closer look confirms that it is many times too large. Returns how many pages of the heap were
+ * read for that.
  */
 static double
 replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)

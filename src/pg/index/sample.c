@@ -16,8 +16,8 @@
 #include "index/keys.h"
 
 /*
- * The queries of a condition are asked about so many values of the statistics at most; about fewer, if that would be
- * more than MOST_TRIED questions.
+ * To find out which queries of a condition are common, each query is tried with at most MOST_VALUES values of the
+ * statistics; with fewer, if that would be more than MOST_TRIED tries for all queries.
  */
 #define MOST_VALUES 32
 #define MOST_TRIED 65536
@@ -209,7 +209,7 @@ bf_index_take_others(const BfSample *sample, uint32 most, Condition *condition)
 
 	for (uint32 i = 0; i < count; i++)
 	{
-		/* the number among the others, and from it the one among all */
+		/* numbers[i] counts among the alternatives that are not common, and after the loop among all */
 		numbers[i] = (uint64) i * others / count;
 		for (uint32 k = 0; k < sample->common_count && sample->common[k] <= numbers[i]; k++)
 			numbers[i]++;

@@ -10,7 +10,7 @@
 /* The most alternatives of a condition that are looked for. A long condition is one that has more. */
 #define BF_SAMPLE_MOST 16
 
-/* Of a long condition, so many alternatives are looked for in any case: those that the most rows have. */
+/* At most this many alternatives are looked for because they are in the most rows, by the statistics. */
 #define BF_SAMPLE_COMMON 4
 
 typedef struct BfSample
@@ -33,8 +33,8 @@ extern void bf_index_begin_sample(BfSample *sample, const Condition *condition, 
 extern void bf_index_take_common(const BfSample *sample, Condition *condition);
 
 /*
- * Sets *condition to at most so many of the other alternatives, evenly chosen. Returns how many times as many others
- * there are.
+ * Sets *condition to at most `most` of the alternatives that are not common, spread evenly over these. Returns how many
+ * of them each one that is chosen stands for.
  */
 extern double bf_index_take_others(const BfSample *sample, uint32 most, Condition *condition);
 

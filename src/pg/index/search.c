@@ -45,7 +45,7 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
-/* Exchanges the condition for one of its forms that were set aside. The condition is set aside in that one's place. */
+/* Makes `other`, a form of the condition that was set aside, the current form, and sets aside the form so far. */
 static void
 exchange(Condition *condition, Condition *other)
 {
@@ -117,7 +117,7 @@ hash_values(Condition *condition)
 			condition->hashes[i] = item_hash(condition->hasher, values[i]);
 		}
 		qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
-		/* a value that is in the list more than once is one alternative: an estimate counts them */
+		/* equal values are one alternative: an estimate counts the alternatives */
 		condition->count = qunique(condition->hashes, count, sizeof(uint64), item_compare_hashes);
 	}
 }

@@ -152,7 +152,7 @@ typedef struct Descent
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
 	/* pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
 	int64		pages;
-	uint32		opened;			/* pages of the index */
+	uint32		opened;			/* pages of the index that were opened so far */
 	/* of the group searched last: the ranges on whose bits the snapshot may not rely, on at least one page */
 	Mask		untrusted;
 

@@ -150,8 +150,8 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 /* ------------------------------------------------------------------- filters */
 
 /*
- * Some ranges are far above the others if each of them has more than this many times the items of the largest of the
- * others. At most bf_index_most_full() ranges can be.
+ * Ranges are far above the others if each of them has more than this many times the items of every other range. At most
+ * bf_index_most_full() ranges can be.
  */
 #define FAR_ABOVE 4
 

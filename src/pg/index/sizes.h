@@ -108,7 +108,7 @@ typedef struct BfLevelToSearch
 	double		ranges;			/* ranges of the heap that the level's groups cover */
 	double		groups;
 	double		holding;		/* ranges that have what is searched for; they lie strewn over the heap */
-	double		rate;			/* the share of the ranges without it that say "maybe" in vain */
+	double		rate;			/* of the other ranges: the share that says "maybe" in vain */
 } BfLevelToSearch;
 
 /* What a search for one item reads, in the mean. */

@@ -172,7 +172,10 @@ find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGrou
 	pfree(counts);
 }
 
-/* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
+/*
+ * Summarizes those ranges of a group from `first` to `end` (exclusive) that are neither summarized nor full. Returns
+ * how many.
+ */
 static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
@@ -210,7 +213,7 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 
 /*
  * Makes groups for the ranges of a level up to `end` (exclusive). Summarizes those ranges from `first` to `end` that
- * are not summarized yet, and returns their number.
+ * are neither summarized nor full, and returns their number.
  */
 static int64
 summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)

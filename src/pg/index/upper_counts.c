@@ -49,7 +49,7 @@ bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
 	return counts;
 }
 
-/* Each range of level 0 lies in one range of this level. Is that one counted? It is if the heap fills it. */
+/* Is the range of this level that contains range `range` of level 0 counted? It is if the heap fills it. */
 static bool
 is_counted(const LevelCounts *of, uint32 range)
 {
@@ -68,7 +68,7 @@ bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 	if (is_counted(lowest, items->range))
 		for (int column = 0; column < counts->columns; column++)
 			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
-	/* A range that ends gives its items to the range of the next level that it lies in. */
+	/* A range that ends here passes its items to the range of the next level that contains it. */
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];

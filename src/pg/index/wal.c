@@ -19,7 +19,7 @@
  *   and after.
  *
  * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
- * it is known which bytes change: some of few lines of 64 bytes, or those of pd_lower.
+ * it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *

@@ -39,7 +39,7 @@ typedef struct Walk
 	int			room;
 	Part	   *parts;
 	double		index_pages;	/* pages of the index that a search reads */
-	uint32		most_pages;		/* so many of them are read at most */
+	uint32		most_pages;		/* the most of them that are read */
 } Walk;
 
 static void
@@ -58,8 +58,8 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 }
 
 /*
- * Returns the part that has the page at `place`, and sets *page to this page. Places are numbers for the pages below
- * `covered` of all parts, part after part. A page takes as many places as the weight of its part.
+ * The pages below `covered` of all parts form a line, part after part, on which each page is as long as the weight of
+ * its part. Returns the part that lies at the distance `place` from the beginning, and sets *page to the page there.
  */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
@@ -222,8 +222,9 @@ typedef struct Estimation
 } Estimation;
 
 /*
- * Walks for the search as it is now. If one of its conditions is a sample, there are `more` times as many alternatives.
- * Returns false if a page is not what it should be.
+ * Walks for the search as it is now. If one of its conditions is a sample, this stands for `more` times as many
+ * alternatives, and a smaller share is expected to be left than of->priors[]. Returns false if a page is not what it
+ * should be.
  */
 static bool
 walk_now(const Estimation *of, double more, BfEstimate *estimate)
@@ -242,16 +243,17 @@ walk_now(const Estimation *of, double more, BfEstimate *estimate)
 	return true;
 }
 
-/* What the walks have found of a long condition, beside the conditions that are not long. */
+/* What the walks have found for a long condition. */
 typedef struct Beside
 {
-	double		without;		/* the share of what those leave that has none of the alternatives */
-	double		index_pages;	/* pages of the index that are read for this condition */
+	/* the share without any of the alternatives, of the pages that the conditions that are not long leave */
+	double		without;
+	double		index_pages;	/* pages of the index that this condition needs in addition */
 } Beside;
 
 /*
  * Walks for a part of a long condition, which stands for `more` times as many alternatives, and adds the result to
- * *beside. `others` is what the conditions leave that are not long.
+ * *beside. `others` is what the conditions that are not long leave.
  */
 static bool
 walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *beside)
@@ -274,16 +276,17 @@ leave_out(Condition *condition)
 }
 
 /*
- * Estimates what a search leaves. First the conditions that are not long are looked for. Then parts of the long ones
- * are, each together with them. What is left of such a condition is a share of what the others leave: the part that has
- * the common alternatives, and the rest, in which a sample of the other alternatives tells how many have none of them.
+ * Estimates what a search leaves. The first walk is for all conditions that are not long. Then for each long condition
+ * there is a walk for its common alternatives and one for a sample of the others, both together with the conditions
+ * that are not long. So these walks tell which share of the pages that the first one leaves has an alternative of the
+ * long condition. What the first walk leaves is multiplied by these shares.
  */
 static bool
 estimate_search(Estimation *of, BfEstimate *estimate)
 {
 	BfSearch   *search = of->search;
 	BfSample   *samples = palloc(search->count * sizeof(BfSample));
-	int		   *number = palloc(search->count * sizeof(int));	/* of the condition that a sample is of */
+	int		   *number = palloc(search->count * sizeof(int));	/* the number of each sample's condition */
 	int			count = 0;
 	int			walks = 0;
 	bool		any = false;	/* is there a condition that is not long? */

@@ -21,9 +21,9 @@ extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *
 						  BfEstimate *estimate);
 
 /*
- * What share of the items of a range of level 0 in this column does a range far from it have, too? 0: the ranges have
- * no item in common; 1: all ranges have the same items. Negative: this is not known. Compares ranges on one page of a
- * group in the middle. May raise errors of pages that cannot be read.
+ * The share of the items that two ranges of level 0 which lie far from each other have in common in this column. 0:
+ * they have no item in common; 1: all ranges have the same items. Negative: this is not known. Compares the ranges of a
+ * group in the middle, on one page. May raise errors of pages that cannot be read.
  */
 extern double bf_index_common_items(Relation index, const BfGeometry *geometry, int column);
 
