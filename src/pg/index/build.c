@@ -182,8 +182,9 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 }
 
 /*
- * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
- * maintenance_work_mem, or if more would have over BF_MOST_PAGES_AT_ONCE pages.
+ * Makes groups of all ranges of the heap, on level 0. For each group it reads ranges until their items take more than
+ * maintenance_work_mem, or until one range more would make more than BF_MOST_PAGES_AT_ONCE pages. So a group may have
+ * fewer ranges than a page allows.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task)

@@ -54,7 +54,7 @@ typedef enum BatchState
 typedef struct Shared
 {
 	BfBuildTask task;
-	TransactionId oldest_xmin;	/* the one of the leader's reader */
+	TransactionId oldest_xmin;	/* that of the leader's reader */
 	uint32		batch_size;		/* how many ranges a batch has; the last one may have fewer */
 	uint32		batches;
 	pg_atomic_uint32 taken;		/* how many batches were taken; may be larger than `batches` */
@@ -156,7 +156,7 @@ take_batch(Reading *reading)
 	else
 	{
 		reading->writer = NULL;
-		/* whoever reads the batch again counts its rows */
+		/* the leader will read the batch again, and count its rows then */
 		bf_index_forget_rows(reading->reader);
 		bf_index_add_rows(reading->reader, live_rows, rows);
 		change_state(shared, batch, BATCH_LEFT);
@@ -261,7 +261,7 @@ batch_size_for(uint32 ranges, int processes)
 	return Max(Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_BATCH), ranges / MOST_BATCHES);
 }
 
-/* Makes the shared memory. Returns false if there is none. */
+/* Creates the shared memory. Returns false if PostgreSQL has none to give. */
 static bool
 share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 {

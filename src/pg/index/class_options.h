@@ -26,7 +26,7 @@ typedef struct BfClassOptions
 #define BF_INDEX_GRAM_FPR 0.1
 
 /*
- * Declares the options of BfClassOptions. `rate` holds where neither the column nor the index gives one. `size` is
+ * Declares the options of BfClassOptions. `rate` is the rate if neither the column nor the index has one. `size` is
  * the size of the class's struct of options, which begins with BfClassOptions. Errors about options get the hint.
  */
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);

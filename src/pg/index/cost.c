@@ -295,7 +295,7 @@ count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const 
 
 		return top->distinct[column] * pow(ranges, Min(1, Max(0, growth)));
 	}
-	/* A single range has nothing in common with others. Many small partitions have one each. */
+	/* A single range cannot be compared with others. Many small partitions have only one. */
 	common = top->covered < 2 ? -1 : bf_index_estimate_common(root, info, index, column);
 	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
 }

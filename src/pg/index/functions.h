@@ -26,7 +26,7 @@ typedef enum BfRight
 } BfRight;
 
 /*
- * Locks and opens a bf index and its heap, the heap first. Raises an error if this is not a bf index, and if the user
+ * Locks and opens a bf index and its heap, the heap first. Raises an error if this is not a bf index, or if the user
  * lacks the right.
  */
 extern Relation bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);

@@ -21,7 +21,7 @@
 
 /* ------------------------------------------------------------------------ one query */
 
-/* In place of the number of a hash: the key's hash is not known, or no search looks for the key any more. */
+/* KeyQuery.place[] of a key that has no hash, or that is not looked for any more. */
 #define NO_HASH UINT32_MAX
 
 /* A query, with the arguments that the functions of the operator class get. */
@@ -433,9 +433,9 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 #define NEGLIGIBLE 1e-6
 
 /*
- * Sets is_required[] for the hashes without which no value matches the query. With several queries, of many keys only
- * some are looked at. Returns how many hashes these are. *all becomes true if no other key of the query is looked for.
- * REQUIRES: present[] is true for all hashes, is_required[] is false.
+ * Sets is_required[] for the hashes without which no value matches the query, and returns their number. If the search
+ * has several queries, only some keys of a long query are examined. *all becomes true if all hashes of the query are
+ * required. REQUIRES: present[] is true for all hashes, is_required[] is false.
  */
 static uint32
 find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool *is_required, bool *all)
@@ -468,7 +468,10 @@ find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool
 	return count;
 }
 
-/* In how many of `ranges` random ranges can a value match that has the required hashes? */
+/*
+ * Returns in how many of `ranges` random ranges a value can match. Each of them has the required hashes, and any other
+ * hash with the probability `rate`.
+ */
 static uint32
 count_random(KeyQuery *query, bool *present, const bool *is_required, uint32 ranges, double rate)
 {

@@ -287,8 +287,8 @@ bf_index_lower_with_lines(const BfGroup *group)
 }
 
 /*
- * Does the page use as much space as it should? These are its states and lines; or its states alone, if all ranges are
- * unsummarized.
+ * Does the page use the right amount of space: that of its states and lines; or, if all ranges are unsummarized, that
+ * of its states alone?
  */
 static bool
 has_filter_page_size(Page page, const BfGroup *group)

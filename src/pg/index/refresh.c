@@ -42,7 +42,7 @@ refresh_fullest_range(const BfSummarizer *work)
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
 	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
-	/* No rate is above 1. So if `above` is at least 1, ranges below the lowest rate in vain are looked for instead. */
+	/* No rate is above 1. So if `above` is at least 1, ranges below the lowest noted rate are looked for instead. */
 	const bool	is_below = above >= 1;
 	const double end = is_below ? LESS_THAN_IN_VAIN * geometry->least_in_vain : 2;
 	double		worst = is_below ? too_full : Max(too_full, above);

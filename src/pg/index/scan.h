@@ -32,7 +32,7 @@ typedef struct BfVerdict
 	int64		unsummarized;	/* number of other ranges: this snapshot may not rely on a summary of them */
 } BfVerdict;
 
-/* More pages than this are not few. */
+/* Up to this many pages are few (BfPages). */
 #define BF_FEW_PAGES 64
 
 /*

@@ -106,8 +106,8 @@ extern bool bf_index_finds_nothing(const BfSearch *search);
 extern bool bf_index_has_key_search(const BfSearch *search);
 
 /*
- * If the values of a search's only condition were hashed with this type and collation for an index that was asked
- * before, the search is again as it was for that index.
+ * If a search has only one condition, and its values were hashed with this type and collation for an earlier index,
+ * makes these hashes the current ones again.
  */
 extern void bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation);
 

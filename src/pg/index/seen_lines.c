@@ -29,7 +29,7 @@
  */
 static Size kept_by_session = 0;
 
-/* Ends the memory of a statement. PostgreSQL calls this before it frees what the context has, `memory` included. */
+/* Takes a statement off kept_by_session. PostgreSQL calls this before it frees the context, with `memory` in it. */
 static void
 end_seen(void *argument)
 {

@@ -440,7 +440,7 @@ size_of_group_to_grow(int level, uint32_t first, uint32_t available)
 	/* A group that begins at a multiple of 125, except at 0, has 125 ranges. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
-	/* Pages of another size are filled well by other numbers. */
+	/* ends[] is for pages of 8 kB. With others a group has as many ranges as the level has so far, if they fit. */
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*

@@ -148,8 +148,8 @@ extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint3
 extern double bf_index_most_items(double *items, uint32_t count);
 
 /*
- * The number of items from which on one of these ranges is far above the others; infinity if none is. REQUIRES: count
- * is at most BF_INDEX_MAX_RANGES.
+ * The number of items from which on a range is far above the others; infinity if no range is. REQUIRES: count is at
+ * most BF_INDEX_MAX_RANGES.
  */
 extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
 

@@ -11,11 +11,11 @@
 #include "index/estimate.h"
 
 /*
- * Estimates which share of the heap's pages a search for all of these keys leaves. Reads at most 16 filter pages.
- * priors[l] is the share of the heap that level l is expected to leave. It is used for the parts of the index that
- * are not looked at. Returns false if the index has no groups, if the active snapshot is not an MVCC snapshot, or if
- * a page is not what it should be. May raise errors: of pages that cannot be read, and of functions of an operator
- * class.
+ * Estimates which share of the heap's pages a search for all of these keys leaves. Reads at most 16 filter pages, or a
+ * few more if many keys are long conditions (sample.h). priors[l] is the share of the heap that level l is expected to
+ * leave. It is used for the parts of the index that are not looked at. Returns false if the index has no groups, if the
+ * active snapshot is not an MVCC snapshot, or if a page is not what it should be. May raise errors: of pages that
+ * cannot be read, and of functions of an operator class.
  */
 extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
 						  BfEstimate *estimate);
