@@ -16,7 +16,7 @@
 
 /*
  * A filter in memory: its decoded header, and its slices. The slices are inside the detoasted value and must not be
- * written. A filter in which no bit is set has none.
+ * written. A filter in which no bit is set has no slices.
  */
 typedef struct AbfValue
 {
@@ -51,7 +51,7 @@ typedef struct AbfState
 
 typedef struct AbfParameters
 {
-	int64		items;			/* the window; by time the number of items expected in it */
+	int64		items;			/* the window in items; by time: the items expected within the window */
 	double		fpr;
 	int64		within;			/* microseconds; 0: by items */
 	int64		hash_count;
@@ -81,8 +81,8 @@ extern void abf_must_be_by_time(const sb_abf *header);
 
 /*
  * abf_check_time() raises an error unless the time is finite and in range. abf_check_not_after() raises an error if
- * the time lies after not_after, the latest time that an item may have. abf_default_not_after() is the default for
- * this: the start of the transaction plus one window, but plus at least a minute and at most a day.
+ * the time lies after not_after, the latest time that an item may have. abf_default_not_after() returns the default
+ * of not_after: the start of the transaction plus one window, but plus at least a minute and at most a day.
  */
 extern void abf_check_time(TimestampTz at);
 extern void abf_check_not_after(TimestampTz at, TimestampTz not_after);

@@ -233,7 +233,7 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 	status = value.header.by_time ? sb_abf_check_slices(&value.header, value.slices) : SB_BAD_HEADER;
 	if (status != SB_OK)
 		value_refuse("abf", status);
-	/* The state is only combined with another one, and is freed with the row. */
+	/* The state is only combined with another one, and is freed with the per-tuple context. */
 	state = begin(CurrentMemoryContext, &value.header);
 	abf_state_copy(state, CurrentMemoryContext, &value);
 	PG_RETURN_POINTER(state);

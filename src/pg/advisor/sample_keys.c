@@ -340,8 +340,8 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 			return NULL;
 		}
 		/*
-		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. They must not end
-		 * the advice on other columns.
+		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. But the errors must
+		 * not end the advice on other columns.
 		 */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)

@@ -17,7 +17,7 @@
 
 /*
  * A filter in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
- * written. A filter without items has none.
+ * written. A filter without items has no cells.
  */
 typedef struct StableValue
 {
@@ -121,7 +121,8 @@ extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
 /*
  * Sets the range of importances from two arguments. If only `high` is given, the range begins at 0. If both are null,
- * there is no range, and *parameters is not changed. Raises an error if only `low` is given, or if one is not finite.
+ * there is no range, and *parameters is not changed. Raises an error if only `low` is given, or if an end is infinite
+ * or NaN.
  */
 extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
