@@ -64,7 +64,10 @@ typedef struct AbfParameters
 /* Returns a window of time in microseconds. Raises an error if it is out of range. */
 extern int64 abf_within(const Interval *interval);
 
-/* Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, as in stable_plan(). */
+/*
+ * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, because abf_empty() with a
+ * column among its arguments is called for every row.
+ */
 extern void abf_plan(const AbfParameters *parameters, sb_abf *out);
 
 extern void abf_open(Datum value, AbfValue *abf);

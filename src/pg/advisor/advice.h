@@ -15,7 +15,7 @@ typedef struct Figures
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 
-/* The models of the indexes on a table, or on a partition that was sampled. */
+/* The models of an index on a table or on a sampled partition, one for each rate. */
 typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */

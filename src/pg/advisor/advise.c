@@ -319,8 +319,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	add_figures(&lower, frequent, weight, &advice->bf_lower);
 	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
 	/*
-	 * With another rate, an index would choose ranges of another length, so the length is named. For a partition it is
-	 * not, since the same length may not suit all partitions.
+	 * With another rate, an index would choose ranges of another length. So the options give the length, but not for
+	 * a partition, since the same length may not suit all partitions.
 	 */
 	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
 		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
@@ -626,7 +626,7 @@ choose_leaves(Leaf *leaves, int count, double pages, const Leaf **chosen, Weight
 	return sampled;
 }
 
-/* Samples some of the partitions, or the table itself, and adds up what follows for each column. */
+/* Samples some of the partitions, or the table itself, and adds up the advice for each column. */
 static void
 sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
 {

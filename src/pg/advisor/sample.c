@@ -236,9 +236,9 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Sets *hash to the next item of a row, and moves *next on. If the column's items are keys, these are the keys of the
- * row's value that are not NULL. Else there is one item, the value. In both cases, if the value is NULL, NULL is the
- * only item. Returns false after the last one.
+ * Sets *hash to the hash of the next item of a row, and increments *next. Returns false if there is no further item.
+ * If the column's items are keys, the items of a row are the keys that are not NULL. Otherwise the only item is the
+ * value. If the value is NULL, the only item is NULL in both cases.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
@@ -298,8 +298,8 @@ share_of_page_read(TupleTableSlot *slot)
 }
 
 /*
- * Reads the rows of the pages from `first` to `end` (exclusive). The sample ends early, with the row after which
- * bytes_fetched has reached most_fetched.
+ * Reads the rows of the pages from `first` to `end` (exclusive). If bytes_fetched reaches most_fetched with a row,
+ * the sample ends with this row.
  */
 static void
 read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,

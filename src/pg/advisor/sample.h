@@ -89,7 +89,7 @@ typedef struct SampleColumn
 {
 	AttrNumber	attnum;
 	const char *name;
-	const char *refused;		/* why no bf index can be made, or none can be estimated; NULL: one can */
+	const char *refused;		/* why a bf index cannot be made, or cannot be estimated; NULL: it can */
 	double		rate;			/* the false-positive rate that an index has by default */
 	const char *opclass;		/* the operator class to name in CREATE INDEX; NULL: the default one */
 	const char *uses;			/* a remark on what the operator classes are for; NULL: none */
@@ -104,12 +104,12 @@ typedef struct SampleColumn
 	BlockNumber pages_per_range;	/* of an index on this column alone */
 	sb_hash_set set;			/* the items of the range that is being read */
 	double		added;			/* how many items were added to the set; equal ones count each time */
-	uint32		range;			/* the number of that range */
+	uint32		range;			/* the number of the range that is being read */
 	uint32		first_unit;		/* the number of the first unit of the table */
 	SampledRange *ranges;
 	uint32		range_count;
 	struct kept_hash *kept;		/* the values that were kept */
-	int			zeros;			/* the zero bits with which their hashes end */
+	int			zeros;			/* how many zero bits the hashes of these values end with */
 	FrequentValue frequent[FREQUENT_SLOTS];
 	/* number of distinct values in the first range of each level; 0: not known */
 	double		items_from_start[BF_INDEX_MAX_LEVELS];

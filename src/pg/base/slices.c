@@ -97,7 +97,7 @@ make_cache(MemoryContext context)
 	return cache;
 }
 
-/* Reads the chunks from first to last into the cache. `whole` is the size of the value. */
+/* Reads the chunks from `first` to `last` into the cache, and sets chunks[] to them. `whole` is the value's size. */
 static void
 read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, uint32 last, size_t whole,
 			char *chunks[MOST_TOAST_CHUNKS])

@@ -41,8 +41,8 @@ extern const void *value_open(Datum value, size_t *size);
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
 /*
- * Make a value from its text or binary form, or from bytea. `check` is run on every value that comes in. To write
- * values, value_out and value_send serve all types.
+ * Make a value from its text or binary form, or from bytea. `check` is run on every value that comes in. value_out()
+ * and value_send() write the values of all types.
  */
 extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
 extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);

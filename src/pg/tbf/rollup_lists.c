@@ -64,7 +64,7 @@ static inline bool items_equal(const RollupLists *lists, Datum left, Datum right
 
 struct RollupLists
 {
-	MemoryContext context;		/* context of this struct, the table and the items */
+	MemoryContext context;		/* of this struct, the hash table and the items */
 	listed_hash *items;
 	TypeCacheEntry *type;
 	Oid			collation;

@@ -79,7 +79,7 @@ extern double tbf_sample_rate(const TbfValue *tbf);
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
-/* Warns if a filter that hits were added to has more than twice the rate asked for. */
+/* Warns if a filter to which hits were added has more than twice the rate asked for. */
 extern void tbf_warn_if_full(Datum filter);
 
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
