@@ -16,7 +16,7 @@
 
 /*
  * A filter in memory: its decoded header, and its slices. The slices are inside the detoasted value and must not be
- * written. A filter in which no bit is set has none.
+ * written. A filter in which no bit is set has no slices.
  */
 typedef struct AbfValue
 {
@@ -51,7 +51,7 @@ typedef struct AbfState
 
 typedef struct AbfParameters
 {
-	int64		items;			/* the window; by time the number of items expected in it */
+	int64		items;			/* the window in items; by time: the items expected within the window */
 	double		fpr;
 	int64		within;			/* microseconds; 0: by items */
 	int64		hash_count;
@@ -64,7 +64,10 @@ typedef struct AbfParameters
 /* Returns a window of time in microseconds. Raises an error if it is out of range. */
 extern int64 abf_within(const Interval *interval);
 
-/* Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, as in stable_plan(). */
+/*
+ * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, because abf_empty() with a
+ * column among its arguments is called for every row.
+ */
 extern void abf_plan(const AbfParameters *parameters, sb_abf *out);
 
 extern void abf_open(Datum value, AbfValue *abf);
@@ -81,8 +84,8 @@ extern void abf_must_be_by_time(const sb_abf *header);
 
 /*
  * abf_check_time() raises an error unless the time is finite and in range. abf_check_not_after() raises an error if
- * the time lies after not_after, the latest time that an item may have. abf_default_not_after() is the default for
- * this: the start of the transaction plus one window, but plus at least a minute and at most a day.
+ * the time lies after not_after, the latest time that an item may have. abf_default_not_after() returns the default
+ * of not_after: the start of the transaction plus one window, but plus at least a minute and at most a day.
  */
 extern void abf_check_time(TimestampTz at);
 extern void abf_check_not_after(TimestampTz at, TimestampTz not_after);

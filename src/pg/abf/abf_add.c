@@ -26,8 +26,8 @@ typedef enum Times
 } Times;
 
 /*
- * Checks the times of a call: raises an error if the filter is by time and no times are given, or the other way
- * round. Sets state->not_after. Returns the time of all items, or 0.
+ * Checks the times of a call. Raises an error if the filter is by time and no times are given, or if it is by items
+ * and times are given. Sets state->not_after. Returns the time of all items, or 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
@@ -234,8 +234,8 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_each)
 }
 
 /*
- * abf_check_add(), abf_check_add_each(): the same, but they return a record of the changed filter and an array of
- * flags
+ * abf_check_add() and abf_check_add_each() add as abf_add_all() and abf_add_each() do, but return a record of the
+ * changed filter and an array of flags.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_check_add)
 {

@@ -1,7 +1,8 @@
 /*
- * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. By time the result does not depend on the order
- * of the rows. So the forms by time can run in parallel: the states of the workers are combined to the same bytes. By
- * items the result depends on the order; these forms are used with ORDER BY and have no combine function.
+ * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. For a window of time the result does not depend
+ * on the order of the rows. So these forms can run in parallel: the states of the workers are combined to the same
+ * bytes. For a window of items the result depends on the order. These forms are used with ORDER BY, and have no
+ * combine function.
  */
 #include "abf/abf.h"
 
@@ -233,7 +234,7 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 	status = value.header.by_time ? sb_abf_check_slices(&value.header, value.slices) : SB_BAD_HEADER;
 	if (status != SB_OK)
 		value_refuse("abf", status);
-	/* The state is only combined with another one, and is freed with the row. */
+	/* The state is only combined with another one, and is freed with the per-tuple context. */
 	state = begin(CurrentMemoryContext, &value.header);
 	abf_state_copy(state, CurrentMemoryContext, &value);
 	PG_RETURN_POINTER(state);

@@ -15,12 +15,12 @@ typedef struct Figures
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 
-/* The models of the indexes on a table, or on a partition that was sampled. */
+/* The models of an index on a table or on a sampled partition, one for each rate. */
 typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */
 	BfModel		bf_lower;		/* with the lower rate */
-	double		pages;			/* pages of the partitions that it stands for, for each of its own pages */
+	double		pages;			/* as in Weight (advise.c): pages that each page of the partition stands for */
 } PartModels;
 
 /* What is known of a column, summed up over the partitions that were sampled. */
@@ -32,7 +32,7 @@ typedef struct Advice
 	double		rows;
 	double		items;			/* the sum of all rows' items: 1 for each row, or its number of keys */
 	double		distinct;
-	double		value_pages;	/* the sum over all values of the pages that each is on */
+	double		value_pages;	/* the sum, over all values, of the number of pages that each is on */
 	Figures		bf;				/* with the default rate */
 	Figures		bf_lower;		/* with the lower rate (LOWER_RATE in advise.c) */
 	PartModels *parts;

@@ -206,9 +206,9 @@ compare_ranges(const void *a, const void *b)
 }
 
 /*
- * If the estimated share of units that have a rare value is smaller than this, the value is taken to be in no ranges
- * but those of the sample. A small share also results from values that come again in the next ranges only, as the
- * numbers of blocks do in a log of a disk.
+ * If the estimated share of units that have a rare value is smaller than this, the value is taken to be only in the
+ * ranges of the sample. Values that come again only in neighboring ranges also give a small share: for example, block
+ * numbers in the log of a disk.
  */
 #define LEAST_SHARE 0.1
 
@@ -217,9 +217,9 @@ compare_ranges(const void *a, const void *b)
  * rare here if it belongs to the tenth of all values that are in the fewest ranges of the sample. `units` is the
  * number of units of the sample. The table has `times` as many pages as the sample.
  *
- * A value that is in one range of the sample may be in others of the table. The values in two units of the sample tell
- * in how many: let each of n units have a value with the probability p. Then the values in two units and those in one
- * are as p (n - 1) / 2 and 1 - p.
+ * A value that is in one range of the sample may be in other ranges of the table. Their number is estimated from the
+ * values in two units of the sample: if each of n units has a value with the probability p, the number of values in
+ * two units is to the number of those in one unit as p (n - 1) / 2 is to 1 - p.
  */
 static double
 ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)
@@ -250,19 +250,19 @@ ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double 
 }
 
 /*
- * What a partition that was sampled stands for, with others that were not. What grows with the rows of a partition is
- * multiplied by `pages`. What any partition has, however small it is, is multiplied by `partitions`.
+ * A sampled partition also stands for partitions that are not sampled. Figures that grow with the rows of a partition
+ * are multiplied by `pages`. Figures that even the smallest partition has are multiplied by `partitions`.
  */
 typedef struct Weight
 {
-	double		partitions;		/* number of partitions */
-	double		pages;			/* pages of these partitions for each page of the one */
+	double		partitions;		/* number of partitions that it stands for, itself included */
+	double		pages;			/* pages that it stands for, for each of its own pages */
 } Weight;
 
 /* An index of any kind has this many pages at least, if its table is not empty: the meta page and another one. */
 #define LEAST_PAGES 2
 
-/* Returns the bytes of the indexes on all partitions for which one partition stands, given those of its own index. */
+/* Returns the bytes of the indexes on all partitions for which one stands. `bytes` is the size of its own index. */
 static double
 weighted_bytes(double bytes, const Weight *weight)
 {
@@ -319,8 +319,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	add_figures(&lower, frequent, weight, &advice->bf_lower);
 	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
 	/*
-	 * With another rate, an index would choose ranges of another length, so the length is named. For a partition it is
-	 * not, since the same length may not suit all partitions.
+	 * With another rate, an index would choose ranges of another length. So the options give the length, but not for
+	 * a partition, since the same length may not suit all partitions.
 	 */
 	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
 		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
@@ -343,8 +343,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 
 /*
  * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
- * last range may be short, which matters in an index with one level, since it has few ranges. There the result is a
- * share of what a value in all ranges costs: the share of the ranges that hold the value.
+ * last range may be short, which matters in an index with one level, since it has few ranges. There the result is the
+ * extra cost of a value that is in all ranges, multiplied by the share of the ranges that hold this value.
  */
 static double
 extra_of(const BfModel *model, double holding)
@@ -380,7 +380,7 @@ in_tenths(double estimate)
 	return rint(estimate * 10) / 10;
 }
 
-/* Returns the name of a bf index that the column already has and that does what is advised; NULL if there is none. */
+/* Returns the name of a bf index on the column that already does what is advised; NULL if there is none. */
 static const char *
 index_of_column(Relation table, const SampleColumn *column)
 {
@@ -408,7 +408,7 @@ index_of_column(Relation table, const SampleColumn *column)
 	return NULL;
 }
 
-/* Returns the CREATE INDEX, in words that mean the same with any search_path. */
+/* Returns the command CREATE INDEX, which means the same with any search_path. */
 static const char *
 create_index(Relation table, const SampleColumn *column, const char *options)
 {
@@ -464,8 +464,8 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 /* ------------------------------------------------------------------ partitions */
 
 /*
- * At most this many partitions are sampled, and at most half of them because they are large. The others are spread
- * evenly over those that are not.
+ * At most this many partitions are sampled, and at most half of them because they are large. The other sampled ones
+ * are spread evenly over the partitions that are not large.
  */
 #define MOST_PARTITIONS 16
 #define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
@@ -558,8 +558,8 @@ toast_blocks_of(Relation heap)
 }
 
 /*
- * Marks partitions that are so large that no other partition can stand for them: those with at least the pages that
- * each partition of the sample stands for on average. Returns how many they are.
+ * Marks partitions that are so large that no other partition can stand for them: those with at least as many pages as
+ * a sampled partition stands for on average. Returns the number of marked partitions.
  */
 static int
 mark_large_leaves(Leaf *leaves, int count, double pages)
@@ -595,7 +595,7 @@ choose_leaves(Leaf *leaves, int count, double pages, const Leaf **chosen, Weight
 	const int	others_sampled = sampled - large;
 	double		pages_of_others = 0,
 				pages_of_sampled = 0;
-	int			number = 0;		/* of the partition among those that are not large */
+	int			number = 0;		/* how many partitions that are not large were looked at */
 	int			next = 0;		/* how many of these were chosen */
 
 	*pages_chosen = 0;
@@ -626,7 +626,7 @@ choose_leaves(Leaf *leaves, int count, double pages, const Leaf **chosen, Weight
 	return sampled;
 }
 
-/* Samples some of the partitions, or the table itself, and adds up what follows for each column. */
+/* Samples some of the partitions, or the table itself, and adds up the advice for each column. */
 static void
 sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
 {
@@ -671,8 +671,8 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 		relation_close(heap, AccessShareLock);
 	}
 	/*
-	 * A value can be in several partitions. So the number of distinct values, and the places of a rare one, are
-	 * estimated from all of them together.
+	 * A value can be in several partitions. So the number of distinct values and the ranges of a rare value are
+	 * estimated from all partitions together.
 	 */
 	for (int c = 0; c < sample->column_count && count > 1; c++)
 		if (sample->columns[c].refused == NULL)

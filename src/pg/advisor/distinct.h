@@ -15,7 +15,7 @@ typedef struct ValueStats
 {
 	int			zeros;
 	uint64		values;			/* values that were kept */
-	uint64		pages;			/* the sum over these values of the pages that each is on */
+	uint64		pages;			/* the sum, over these values, of the number of pages that each is on */
 	/* Of these values, those that are in at most two units: */
 	uint64		rare;
 	uint64		rare_in_one_unit;
@@ -33,7 +33,7 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 	stats->values += weight;
 	/*
 	 * A value in more than two units is frequent, and all frequent values of the table are taken to be in the sample.
-	 * In the estimate of those that the sample lacks they would make the result too low (Haas and Stokes 1998, Duj2a).
+	 * They would make the estimate of the values that the sample lacks too low (Haas and Stokes 1998, Duj2a).
 	 */
 	if (units > 2)
 		return;
@@ -48,8 +48,8 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 }
 
 /*
- * Estimates how many distinct values there are, if the sample is this share of all pages. Unlike
- * bf_index_distinct_values(), it treats pages that were read in a row at the beginning as if they too were chosen at
+ * Estimates how many distinct values there are if the sample is this share of all pages. Unlike
+ * bf_index_distinct_values(), it treats the pages from the beginning of the table as if they too were chosen at
  * random.
  */
 extern double bf_index_distinct_in_share(const ValueStats *stats, double share);

@@ -62,9 +62,9 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 }
 
 /*
- * Adds groups of level 0 for these ranges to the model, in the way in which build.c makes them. The table may end
- * inside the last range: share_of_last is the share of that range's pages that exist. It matters if the range is
- * alone in its group.
+ * Adds groups of level 0 for these ranges to the model, as build.c would make them. The table may end inside the last
+ * range: share_of_last is the share of this range's pages that exist. The share matters if the last range is alone in
+ * its group.
  */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)

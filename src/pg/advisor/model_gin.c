@@ -74,7 +74,10 @@ posting_tree_pages(double bytes, double bytes_of_row)
 	return pages;
 }
 
-/* Adds `weight` keys of this size, with `rows` rows each, which take `bytes` in a list. */
+/*
+ * Adds `weight` keys to the model. The tuple of a key takes `size` bytes without its rows. Each key has `rows` rows,
+ * which take `bytes` bytes in a compressed list.
+ */
 static void
 add_keys(GinModel *model, double weight, double size, double rows, double bytes, double bytes_of_row)
 {

@@ -157,8 +157,8 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 }
 
 /*
- * Returns how many distinct items `times` as many pages would have as those whose items are in the set. The number is
- * taken to grow by a power law (Heaps 1978): if all items are different, in proportion to the pages.
+ * The set holds the items of some pages. Returns how many distinct items `times` as many pages would have. The number
+ * is taken to grow by a power law (Heaps 1978): in proportion to the pages if all items are different.
  */
 static double
 items_in_more(const SampleColumn *column, double times)
@@ -169,8 +169,8 @@ items_in_more(const SampleColumn *column, double times)
 }
 
 /*
- * Ends a range of which only the pages before `end` were read, since the sample ends there. The part stands for a whole
- * range if there is no other one. Else it is left out.
+ * Ends a range of which only the pages before `end` were read, since the sample ends there. If no whole range was
+ * read, this part is scaled up to a whole one. Otherwise it is left out.
  */
 static void
 end_part_of_range(SampleColumn *column, double end)
@@ -236,16 +236,16 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Sets *hash to the next item of a row, and moves *next on. If the column's items are keys, these are the keys of the
- * row's value that are not NULL. Else there is one item, the value. In both cases, if the value is NULL, NULL is the
- * only item. Returns false after the last one.
+ * Sets *hash to the hash of the next item of a row, and increments *next. Returns false if there is no further item.
+ * If the column's items are keys, the items of a row are the keys that are not NULL. Otherwise the only item is the
+ * value. If the value is NULL, the only item is NULL in both cases.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
 {
 	if (!column->items_are_keys || row->isnull)
 	{
-		/* a value that is stored out of line is fetched to be hashed */
+		/* hashing fetches a value that is stored out of line */
 		if ((*next)++ > 0)
 			return false;
 		*hash = row->isnull ? BF_NULL_HASH : item_hash(column->hasher, row->value);
@@ -298,8 +298,8 @@ share_of_page_read(TupleTableSlot *slot)
 }
 
 /*
- * Reads the rows of the pages from `first` to `end` (exclusive). The sample ends early, with the row after which
- * bytes_fetched has reached most_fetched.
+ * Reads the rows of the pages from `first` to `end` (exclusive). If bytes_fetched reaches most_fetched with a row,
+ * the sample ends with this row.
  */
 static void
 read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
@@ -448,15 +448,15 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 			break;
 		}
 	}
-	/* The same pages will be read again, and their bytes counted then. */
+	/* These pages will be read again for the sample, and then their bytes are counted. */
 	sample->fetched_for_lengths += sample->bytes_fetched - fetched_before;
 	sample->bytes_fetched = fetched_before;
 	return pages;
 }
 
 /*
- * Returns how many lines of a filter the items collected in `pages` pages fill, scaled up to `length` pages. `whole` is
- * how many pages there are.
+ * Returns how many lines of a filter the items of a range of `length` pages fill. The table has `whole` pages of the
+ * range, of which `pages` were read. The number of their items is scaled up to `length` pages.
  */
 static double
 lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumber length)
@@ -478,8 +478,8 @@ lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumb
  * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
  * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
  *
- * Of the bytes that are left to choose lengths (bytes_for_lengths()) at most 1/shares are fetched. Each range may use
- * an equal share of what earlier ranges have left of these. When nothing is left, the ranges read so far have to do.
+ * It may fetch bytes_for_lengths() / shares bytes of out-of-line values. Each range may use an equal share of what
+ * the earlier ranges have left. When nothing is left, no further ranges are read.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
@@ -532,8 +532,8 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 
 /*
  * Chooses the number of pages of a range for each column whose items are keys. Half as many pages may have far more
- * than half as many distinct keys. So ranges of each length are read, from the longest to the shortest, until they are
- * too short.
+ * than half as many distinct keys. So ranges of each length are read, beginning with SAMPLE_UNIT / 2 pages and
+ * halving the length, until they are too short.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

@@ -17,7 +17,10 @@
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 
-/* The items of a range of the sample, and whether all its pages are in the sample. */
+/*
+ * The number of distinct items of a range that was read, and whether the range is of full length. The last range of a
+ * table may be shorter.
+ */
 typedef struct SampledRange
 {
 	uint32		items;
@@ -35,14 +38,14 @@ typedef struct KeptValue
 	uint32		last_page;
 	uint32		last_unit;
 	uint32		last_range;
-	uint16		key_size;		/* size of its tuple in a B-tree; 0: it does not fit, or is a key inside values */
+	uint16		key_size;		/* size of its tuple in a B-tree; 0: it does not fit, or the items are keys */
 	bool		is_new;			/* it is not in the beginning of the table */
 	char		status;
 } KeptValue;
 
 /*
- * Returns whether a hash ends with `zeros` zero bits. Only values and keys with such a hash are kept, and besides them
- * keys that have many rows (sample_keys.c). One more zero bit halves the number of the former.
+ * Returns whether a hash ends with `zeros` zero bits. Only values and keys with such a hash are kept. One more zero
+ * bit halves their number. Keys that have many rows are kept whatever their hashes are (sample_keys.c).
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)
@@ -53,8 +56,8 @@ bf_index_ends_with_zeros(uint64 hash, int zeros)
 struct kept_hash;
 
 /*
- * A value that seems to be the most frequent one of its slot. There are FREQUENT_SLOTS slots, and the hash of a value
- * says to which of them the value belongs.
+ * A value that seems to be the most frequent one of its slot. There are FREQUENT_SLOTS slots; the hash of a value
+ * chooses the slot.
  */
 typedef struct FrequentValue
 {
@@ -86,7 +89,7 @@ typedef struct SampleColumn
 {
 	AttrNumber	attnum;
 	const char *name;
-	const char *refused;		/* why no bf index can be made, or none can be estimated; NULL: one can */
+	const char *refused;		/* why a bf index cannot be made, or cannot be estimated; NULL: it can */
 	double		rate;			/* the false-positive rate that an index has by default */
 	const char *opclass;		/* the operator class to name in CREATE INDEX; NULL: the default one */
 	const char *uses;			/* a remark on what the operator classes are for; NULL: none */
@@ -101,12 +104,12 @@ typedef struct SampleColumn
 	BlockNumber pages_per_range;	/* of an index on this column alone */
 	sb_hash_set set;			/* the items of the range that is being read */
 	double		added;			/* how many items were added to the set; equal ones count each time */
-	uint32		range;			/* the number of that range */
+	uint32		range;			/* the number of the range that is being read */
 	uint32		first_unit;		/* the number of the first unit of the table */
 	SampledRange *ranges;
 	uint32		range_count;
 	struct kept_hash *kept;		/* the values that were kept */
-	int			zeros;			/* the zero bits with which their hashes end */
+	int			zeros;			/* how many zero bits the hashes of these values end with */
 	FrequentValue frequent[FREQUENT_SLOTS];
 	/* number of distinct values in the first range of each level; 0: not known */
 	double		items_from_start[BF_INDEX_MAX_LEVELS];
@@ -135,7 +138,7 @@ typedef struct Sample
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
 	/* units of a table or partition are read as long as bytes_fetched is less than this */
 	uint64		most_fetched;
-	/* bytes of out-of-line values of one table or partition read to choose the length of ranges, and their limit */
+	/* bytes of out-of-line values that were read to choose the length of ranges of this table, and their limit */
 	uint64		fetched_for_lengths;
 	uint64		most_for_lengths;
 } Sample;
@@ -180,8 +183,8 @@ typedef struct Place
 } Place;
 
 /*
- * Counts a row of the value with this hash. If the column's items are keys, this is a key inside the row's value. If
- * they are not, `attribute`, `value` and `isnull` are needed to find out the value's size in an index.
+ * Counts a row of the value with this hash. If the column's items are keys, the hash is that of a key inside the
+ * row's value. Otherwise the size of the value in an index is found from `attribute`, `value` and `isnull`.
  */
 extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
 								 Form_pg_attribute attribute, Datum value, bool isnull);
@@ -230,7 +233,7 @@ extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyO
 /* Ends a unit of `pages` pages in which keys were looked at. */
 extern void bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, double pages, bool at_beginning);
 
-/* Returns whether the keys of some values were not extracted because these values are too long. */
+/* Returns whether some values were too long for their keys to be extracted. */
 extern bool bf_index_has_left_out_keys(const SampleColumn *column);
 
 /* A key that was counted. */

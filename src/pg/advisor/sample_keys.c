@@ -89,7 +89,7 @@ struct SampleKeys
 	struct kept_key_hash *kept;
 	int			zeros;
 	double		postings;		/* the sum of all rows' numbers of keys */
-	uint32		every;			/* one in so many units is looked at */
+	uint32		every;			/* one of `every` units is looked at */
 	uint32		first_unit;
 	double		pages;			/* pages that were looked at; see Sample */
 	double		contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
@@ -208,7 +208,7 @@ is_answer(int sqlerrcode)
 		sqlerrcode != ERRCODE_DATA_CORRUPTED && sqlerrcode != ERRCODE_INDEX_CORRUPTED;
 }
 
-/* Returns what the operator classes for this type are for. */
+/* Returns a remark on what each operator class for this type is used for. */
 static const char *
 uses_of_classes(Oid type)
 {
@@ -340,8 +340,8 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 			return NULL;
 		}
 		/*
-		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. They must not end
-		 * the advice on other columns.
+		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. But the errors must
+		 * not end the advice on other columns.
 		 */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)

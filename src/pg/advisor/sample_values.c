@@ -106,8 +106,8 @@ halve(struct kept_hash **table, int *zeros, MemoryContext context)
 }
 
 /*
- * Counts a row of a value, unless values with this hash are not kept. Returns the value if it is new in the hash
- * table, so that its size is still to be found; else NULL.
+ * Counts a row of a value if values with this hash are kept. Returns the value if it was not yet in the hash table,
+ * so that the caller can set its size; otherwise NULL.
  */
 static KeptValue *
 count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
@@ -131,7 +131,7 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->rows++;
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
-	/* A range is in one unit. The ranges of each partition are counted from 0, but units run on over all partitions. */
+	/* A range lies in one unit. In each partition the numbers of ranges begin at 0, but those of units go on. */
 	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;
 	value->last_unit = place->unit;
@@ -140,8 +140,8 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 }
 
 /*
- * Lets a value compete for its slot with the other values of the slot. A value that has more than half of the slot's
- * rows ends up in it (Boyer and Moore 1991).
+ * Lets a value compete with the other values of its slot. A value that has more than half of the slot's rows is in
+ * the slot at the end (Boyer and Moore 1991).
  */
 static void
 count_frequent(SampleColumn *column, uint64 hash, uint32 range)
@@ -227,7 +227,7 @@ void
 bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 {
 	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
-	/* Of values that are all in one unit, units tell nothing, but rows do. (The sample ended there.) */
+	/* If all values are in one unit, as the sample ended there, units tell nothing about them, but rows do. */
 	const bool	by_rows = table == column->kept && are_in_one_unit(column);
 	kept_iterator iterator;
 	KeptValue  *value;

@@ -55,7 +55,7 @@ extern int	compare_in_pieces(const void *left, const void *right, size_t size);
  */
 extern Datum call_in_own_memory(PGFunction function, FunctionCallInfo fcinfo);
 
-/* The context for a result: inside such a call it is the caller's context, elsewhere the current one. */
+/* The context for a result: inside call_in_own_memory() it is the caller's context, elsewhere the current one. */
 extern MemoryContext result_memory(void);
 
 /* Defines an SQL function that runs in a memory context of its own; its body follows. */

@@ -46,7 +46,7 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 	return true;
 }
 
-/* Returns how many of the elements that are still to come are not NULL. The next element stays the same. */
+/* Returns how many of the remaining elements are not NULL. Does not move on to the next element. */
 extern int items_left(const Elements *elements);
 
 /* Gets the next element that is not NULL. Returns false if there is none. */

@@ -8,7 +8,7 @@
  * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only,
- * and an expanded object would be copied for each row. So before 18 the functions copy flat values instead.
+ * and an expanded object would be copied in each call. So before 18 the functions copy flat values instead.
  *
  * Aggregates whose state is a bytea, not an internal (bf_union_agg, tbf_merge_agg), hold a builder in the state. It
  * becomes bytes only when it travels to another process.
@@ -45,9 +45,9 @@ extern ExpandedFilter *expanded_filter(Datum value);
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
 /*
- * Is argument 0 a variable of PL/pgSQL, or another parameter? Only then is a new expanded object worth its memory (a
- * tbf's sums take 8 bytes for each counter), because the next call finds it in the variable. In a column of a query it
- * would only stay in memory until the row ends.
+ * Is argument 0 an external parameter (PARAM_EXTERN), such as a variable of PL/pgSQL? Only then is a new expanded
+ * object worth its memory (a tbf's sums take 8 bytes for each counter), because the next call finds it in the
+ * variable. Elsewhere in a query the object would be used once, and stay in memory until the row ends.
  */
 extern bool adds_to_variable(FunctionCallInfo fcinfo);
 

@@ -61,7 +61,7 @@ struct ItemHasher
 	FmgrInfo	array_input;	/* likewise, that of arrays of `type` */
 	Oid			input_parameter;
 	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
-	struct ItemHasher *read_by; /* the reader of the last item; NULL if that item was taken as text */
+	struct ItemHasher *read_by; /* the reader of the last item; NULL if that was taken as text or char(n) */
 	Datum		read_item;
 	struct SliceCache *slices;
 

@@ -57,8 +57,8 @@ extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter
 
 /*
  * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
- * False for all named kinds, because rows are of such kinds, and the next row may be of another one. False for
- * untyped items too, unless the filter's kind is text. REQUIRES: item_hash_for() was called for one such item.
+ * False for all named kinds, because the items may be rows, and the next row may have another kind. False for untyped
+ * items too, unless the filter's kind is text. REQUIRES: item_hash_for() was called for an item of this hasher.
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 
@@ -69,8 +69,8 @@ extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 extern int	item_compare_hashes(const void *a, const void *b);
 
 /*
- * Which integer type the items are, if any. The hash of such an item is sb_hash_int64() of the integer. So a caller
- * that collects items can collect the integers, and have many of them hashed at once.
+ * The integer type as which the items are stored, if any (dates and times are such items, too). The hash of such an
+ * item is sb_hash_int64() of the integer. So a caller can collect the integers, and have many of them hashed at once.
  */
 typedef enum ItemInteger
 {

@@ -288,9 +288,9 @@ owner_of_equality(Oid type)
 
 /*
  * Appends the name that stands for a type in the kind. The name has no schema, because an extension may be moved to
- * another schema, and no object numbers. A composite type is named by its columns, because = compares them; so is a
- * range that contains rows. ALTER TYPE changes the columns and with them the hashes. Then the kind changes as well,
- * and an older filter refuses to be asked.
+ * another schema, and no object numbers. A composite type is named by its columns, because = compares them. A range
+ * of rows is named by its own name and these columns. ALTER TYPE changes the columns and with them the hashes. Then
+ * the kind changes as well, so asking a filter that was built before is an error.
  */
 static void
 append_type_name(StringInfo name, Oid type)

@@ -14,9 +14,9 @@
 extern void refuse_nondeterministic(Oid collation, Oid type);
 
 /*
- * Raises an error if values of `type`, or parts of them, are filters, or have hashes that depend on object numbers
- * (which a dump and restore changes) or on a nondeterministic collation. `within` is the type of the item, of which
- * `type` is a part, or `type` itself; the error names it.
+ * Raises an error if values of `type`, or parts of them, are filters or have unstable hashes. A hash is unstable if
+ * it depends on object numbers, which a dump and restore changes, or on a nondeterministic collation. The error names
+ * `within`, the type of the whole item; `type` is that type or the type of a part.
  */
 extern void refuse_unstable(Oid type, Oid within);
 

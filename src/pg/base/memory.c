@@ -16,7 +16,7 @@ memory_init(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR),
 				 errmsg("could not generate random numbers")));
-	sb_set_secret(secret[0] | 1, secret[1]);	/* the first is not 0 */
+	sb_set_secret(secret[0] | 1, secret[1]);	/* the core requires that the first is not 0 */
 }
 
 /* Returns NULL if there is no memory: an error (without MCXT_ALLOC_NO_OOM) would jump out of the core. */

@@ -8,8 +8,8 @@
 #include "base/compat.h"
 
 /*
- * Gives the core its secret: random numbers with which a set of hashes stays fast even if somebody has chosen the
- * items so that it would be slow (sb_set_secret()). It is called once, when the library is loaded.
+ * Gives the core its secret (sb_set_secret()): random numbers that keep sets of hashes fast even if somebody has
+ * chosen items whose hashes collide. It is called once, when the library is loaded.
  */
 extern void memory_init(void);
 

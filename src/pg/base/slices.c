@@ -75,7 +75,7 @@ struct SliceCache
 {
 	MemoryContext context;		/* of the table and the TOAST chunks */
 	chunks_hash *chunks;
-	/* start time of the statement that filled the cache; in a later one a key may mean another value */
+	/* start time of the statement that filled the cache; in a later statement a key may belong to another value */
 	TimestampTz statement;
 };
 
@@ -97,7 +97,7 @@ make_cache(MemoryContext context)
 	return cache;
 }
 
-/* Reads the chunks from first to last into the cache. `whole` is the size of the value. */
+/* Reads the chunks from `first` to `last` into the cache, and sets chunks[] to them. `whole` is the value's size. */
 static void
 read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, uint32 last, size_t whole,
 			char *chunks[MOST_TOAST_CHUNKS])
@@ -130,10 +130,9 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form through the cache, as value_slice() does without it. *have
- * becomes the number of bytes returned: if the first chunk has at least `enough` of these bytes, only those in the
- * first chunk are returned, without a copy; otherwise all `size` bytes are. The result is valid until the next call
- * with this hasher.
+ * Reads `size` bytes from `offset` of a stored form, like value_slice(), but through the cache. If the first chunk
+ * has at least `enough` of these bytes, returns only the bytes in that chunk, without a copy. Otherwise returns all
+ * `size` bytes. *have becomes the number of bytes returned. The result is valid until the next call with this hasher.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)
@@ -228,7 +227,7 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 		else
 		{
 			/*
-			 * Reads the header and the rest of its chunk. In a tbf this chunk mostly has the whole directory of
+			 * Reads the header and the rest of its chunk. In a tbf this chunk mostly contains the whole directory of
 			 * blocks.
 			 */
 			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE),

@@ -9,7 +9,7 @@
 
 #include "datatype/timestamp.h"
 
-/* The longest interval: 36,500 years. Times, too, may be at most so far before or after 2000. */
+/* The longest interval, about 36,500 years. A time may be at most this far before or after 2000-01-01, too. */
 #define MOST_MICROSECONDS (INT64CONST(1) << 60)
 
 /*

@@ -41,8 +41,8 @@ extern const void *value_open(Datum value, size_t *size);
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
 /*
- * Make a value from its text or binary form, or from bytea. `check` is run on every value that comes in. To write
- * values, value_out and value_send serve all types.
+ * Make a value from its text or binary form, or from bytea. `check` is run on every value that comes in. value_out()
+ * and value_send() write the values of all types.
  */
 extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
 extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
@@ -75,7 +75,7 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 typedef struct ComparedBytes
 {
 	const void *header;
-	size_t		header_size;	/* the same for all values of a type, or 0 */
+	size_t		header_size;	/* the same for all values of a type; 0 if `rest` is the whole stored form */
 	const void *rest;
 	size_t		rest_size;
 } ComparedBytes;
@@ -86,7 +86,7 @@ extern int	compared_bytes_order(const ComparedBytes *left, const ComparedBytes *
 /* A hash that is the same for equal bytes, on every architecture. Hash indexes store it: it must never change. */
 extern uint64_t compared_bytes_hash(const ComparedBytes *bytes);
 
-/* Returns the 64-bit hash for this seed. The seed 0 returns `hash` unchanged, as hash operator classes require. */
+/* Returns the 64-bit hash for this seed. For the seed 0 it is `hash` itself, as hash operator classes require. */
 extern Datum seeded_hash(uint64_t hash, Datum seed);
 
 /*
@@ -127,7 +127,7 @@ extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 /* The first 64 bytes of a text that a user gave, for a message. If the text is longer, "..." is appended. */
 extern char *short_text(const char *text);
 
-/* Raises the error for two filters of which a parameter differs; `action` completes "cannot ... ". */
+/* Raises the error for two filters that differ in a parameter; `action` completes "cannot ... ". */
 extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
 
 /* The memory context of an aggregate's state. Raises an error outside an aggregate. */
@@ -140,8 +140,8 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 extern bool is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data);
 
 /*
- * Draws `count` non-negative values, scaled to the largest, as one line of bars. The bars are UTF-8 blocks if the
- * database's encoding has them.
+ * Draws `count` non-negative values, scaled to the largest, as one line of bars. The bars are block characters if the
+ * database's encoding is UTF-8, and ASCII characters otherwise.
  */
 extern char *sketch_bars(const double *values, int count);
 

@@ -1,5 +1,5 @@
 /*
- * bf.c: the functions and operators of type bf that make filters, add items, ask for them and look inside.
+ * bf.c: the functions and operators of type bf that make filters, add items, look items up and show what is inside.
  * bf_union.c unites filters, and bf_agg.c has the aggregate that builds them.
  */
 #include "bf/bf.h"

@@ -10,7 +10,7 @@
 #define BF_DEFAULT_FPR 0.01
 
 /*
- * A bf in memory: its decoded header, and its lines (or the stored items, if it is exact). These are inside the
+ * A bf in memory: its decoded header, and its lines (or its stored items, if it is exact). The lines are inside the
  * detoasted value and must not be written.
  */
 typedef struct BfValue

@@ -27,7 +27,7 @@ typedef struct BfState
 {
 	sb_bf_builder builder;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
-	ItemInteger integer;		/* the size of this hasher's items if they are integers */
+	ItemInteger integer;		/* item_integer() of this hasher */
 } BfState;
 
 static BfState *
@@ -123,7 +123,7 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 	return lend_filter(value);
 }
 
-/* Does not change the state, so that a moving window can add more rows to it. A lent result then changes too. */
+/* The state is not changed, so that a moving window can add more rows. These rows also change a lent result. */
 SB_FUNCTION(bf_agg_final);
 Datum
 bf_agg_final(PG_FUNCTION_ARGS)

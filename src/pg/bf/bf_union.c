@@ -294,8 +294,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 /* -------------------------------------------------------------- smaller filters */
 
 /*
- * Returns a copy of a filter with lines whose size is halved as often as possible, as long as the rate for the
- * estimated number of items is at most fpr.
+ * Returns a copy of the filter. Its size is halved as long as the rate for the estimated number of items stays at most
+ * fpr. REQUIRES: the filter has lines.
  */
 static Datum
 fold(const BfValue *bf, double fpr)
@@ -312,7 +312,7 @@ fold(const BfValue *bf, double fpr)
 		folded.line_count /= 2;
 	if (halvings > 0)
 	{
-		/* It is no longer the filter that was planned. */
+		/* The parameters that were asked for no longer describe the folded filter. */
 		folded.widened = Max(folded.widened - halvings, 0);
 		folded.expected_items = 0;
 		folded.fpr = Max(folded.fpr, fpr);

@@ -310,7 +310,7 @@ write_character(uint32 character, unsigned char *to)
 		character = character == SB_GRAM_BEGINNING ? '^' : '$';
 	if (GetDatabaseEncoding() != PG_UTF8)
 	{
-		/* With folding there is no byte beyond ASCII: it has become the letter i. */
+		/* With folding, all bytes beyond ASCII have become the letter i. */
 		*to = character < 0x80 ? (unsigned char) character : '?';
 		return 1;
 	}

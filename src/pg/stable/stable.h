@@ -17,7 +17,7 @@
 
 /*
  * A filter in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
- * written. A filter without items has none.
+ * written. A filter without items has no cells.
  */
 typedef struct StableValue
 {
@@ -121,7 +121,8 @@ extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
 /*
  * Sets the range of importances from two arguments. If only `high` is given, the range begins at 0. If both are null,
- * there is no range, and *parameters is not changed. Raises an error if only `low` is given, or if one is not finite.
+ * there is no range, and *parameters is not changed. Raises an error if only `low` is given, or if an end is infinite
+ * or NaN.
  */
 extern void ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters);
 
@@ -158,9 +159,9 @@ stable_hash(StableState *state, ItemHasher *hasher, Datum item)
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
- * Makes a step for each element of an array that is not null, in batches. `importances` has an importance for each
- * element; it is NULL for an sbf. If `flags` is not NULL, flags[i] says whether element i is a duplicate, and
- * nulls[i] whether it is null.
+ * Makes a step for each non-null element of an array, in batches. `importances` has an importance for each element;
+ * it is NULL for an sbf. If `flags` is not NULL, flags[i] says whether element i is a duplicate, and nulls[i] whether
+ * it is null.
  */
 extern void stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls);
 
@@ -180,7 +181,7 @@ stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t va
 		stable_settle(state);
 }
 
-/* Raises the error for an importance that is null, or else NaN. */
+/* Raises the error for an importance that is null (if is_null is true) or NaN. */
 extern SB_NORETURN void stable_refuse_importance(bool is_null);
 
 static inline void

@@ -170,7 +170,10 @@ ibf_evictions(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(check_needed(sb_stable_fitting_evictions(&chain, fpr), chain.cell_count, fpr));
 }
 
-/* The rate of false negatives with a filter's own parameters, if its importances are uniform. */
+/*
+ * Returns how likely a filter with these parameters misses an item that set its cells to `value`, after `gap` other
+ * items whose importances are uniform.
+ */
 static Datum
 missed(const sb_stable *header, uint8_t value, int64 gap)
 {

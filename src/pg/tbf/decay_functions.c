@@ -45,8 +45,9 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 }
 
 /*
- * Returns the age, which is the first argument, in microseconds. Infinity is SB_DECAY_FOREVER; other ages are at most
- * SB_DECAY_FOREVER - 1. -infinity, and negative ages that do not fit into 64 bits, are 0. Raises an error for months.
+ * Returns the age, which is the first argument, in microseconds. The age 'infinity' becomes SB_DECAY_FOREVER; any
+ * other age becomes at most SB_DECAY_FOREVER - 1. The age '-infinity', and a negative age that does not fit into 64
+ * bits, become 0. Raises an error for months.
  */
 static int64
 age_argument(FunctionCallInfo fcinfo)

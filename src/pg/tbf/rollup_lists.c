@@ -7,10 +7,10 @@
  * be part of the answer leave the aggregate.
  *
  * The aggregates have the same transition function and the same arguments, so PostgreSQL adds up the lists once for
- * all of them. Each row has a list (items and their hits) and three numbers. A hit of the row weighs at least low and
- * at most high. over is hot_over - hot_rest of the roll-up: what a listed item may have beyond its hits, less what an
- * item that is not listed may have. The results are arrays of the same length and in the same order: the items, their
- * sums of low * hits, and their sums of high * (hits + over).
+ * all of them. Each row has a list (items and their hits) and three numbers. A hit of the row weighs at least `low`
+ * and at most `high`. The number `over` is hot_over - hot_rest of the row: the hits that a listed item may have
+ * beyond its listed ones, minus the hits that an unlisted item may have. The results are arrays of the same length
+ * and in the same order: the items, their sums of low * hits, and their sums of high * (hits + over).
  */
 #include "tbf/tbf.h"
 
@@ -64,12 +64,12 @@ static inline bool items_equal(const RollupLists *lists, Datum left, Datum right
 
 struct RollupLists
 {
-	MemoryContext context;		/* context of this struct, the table and the items */
+	MemoryContext context;		/* of this struct, the hash table and the items */
 	listed_hash *items;
 	TypeCacheEntry *type;
 	Oid			collation;
 	int64		keep;			/* how many items with the largest sums are wanted, for each of the two sums */
-	ListedItem **kept;			/* these items; NULL if something was added since they were looked for */
+	ListedItem **kept;			/* these items; NULL: not found yet, or a list was added since */
 	int			kept_count;
 };
 
@@ -198,9 +198,9 @@ least_sum(double *sums, size_t count, int64 keep)
 }
 
 /*
- * Sets lists->kept to the items that are among the first `keep` by one of their two sums, and to all items whose sum
- * equals that of the last of these. tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest)
- * with a `rest` that is the same for all items. The first `keep` items of both orders are among those kept.
+ * Sets lists->kept to all items whose `from` is at least the keep-th largest `from`, or whose `over` is at least the
+ * keep-th largest `over`. tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest), where
+ * `rest` is the same for all items. In either order the first `keep` items are among the items kept.
  */
 static void
 find_kept(RollupLists *lists)

@@ -1,7 +1,7 @@
 /*
- * rollup_unlisted.c: the most hits of any item of a filter that is not in a given list of hot items. A row of a
- * roll-up that is made of other rows needs this number to bound the hits of the items that are not in its list
- * (docs/rollups.md).
+ * rollup_unlisted.c: the largest count in a filter among the items that a given list of hot items does not have. A
+ * row of a roll-up that is made of other rows needs this number to bound the hits of the items that are not in its
+ * list (docs/rollups.md).
  */
 #include "tbf/tbf.h"
 

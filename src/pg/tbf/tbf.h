@@ -34,14 +34,14 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
 /*
- * Cuts the block of a value to the size of the value, and sets the value's length. REQUIRES: the core has made the
- * value in PostgreSQL's memory, with VARHDRSZ bytes in front.
+ * Shrinks the memory of a value to the size of the value, and sets the varlena's length. REQUIRES: the core has made
+ * the value in PostgreSQL's memory, with VARHDRSZ bytes in front.
  */
 extern Datum tbf_fit(void *value, const sb_tbf *header);
 
 /*
- * Raises the error for a status of a core function that makes a value with this header; it may be SB_TOO_LARGE.
- * Returns if the status is SB_OK.
+ * Raises the error for a status of a core function that makes a value with this header. The status may be
+ * SB_TOO_LARGE. Returns if it is SB_OK.
  */
 extern void tbf_must(sb_status status, const sb_tbf *header);
 
@@ -74,12 +74,12 @@ extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *s
 extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
- * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above `rate_before`: the
+ * Warns if the rate of a merged filter is more than twice the rate asked for, and above `rate_before`. This is the
  * highest rate of the filters that were merged, or 0 if it is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
-/* Warns if a filter that hits were added to has more than twice the rate asked for. */
+/* Warns if a filter to which hits were added has more than twice the rate asked for. */
 extern void tbf_warn_if_full(Datum filter);
 
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
@@ -135,8 +135,8 @@ extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 /* ---------------------------------- the core's builder in PostgreSQL's memory (tbf_builder.c) */
 
 /*
- * Raises the error for a status of the core's builder. Returns if the status is SB_OK. REQUIRES: it is not
- * SB_DIFFERENT, SB_OUT_OF_RANGE or SB_TOO_LARGE, for which the callers have errors of their own.
+ * Raises the error for a status of the core's builder. Returns if the status is SB_OK. REQUIRES: the status is not
+ * SB_DIFFERENT, SB_OUT_OF_RANGE or SB_TOO_LARGE; the callers raise errors of their own for these.
  */
 extern void tbf_builder_must(sb_status status);
 

@@ -164,8 +164,8 @@ open_to_change(Datum value, TbfValue *tbf)
  * changed_filter(). If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's
  * expanded object, to which the builder belongs. Otherwise *target is NULL, and the builder is a new one.
  *
- * If a variable's total would overflow with these hits, the function raises the error before it changes the variable,
- * which could not be read afterwards.
+ * If the total of a variable's filter would overflow with these hits, the function raises the error before they are
+ * added. Otherwise the filter could not be stored, so the content of the variable would be lost.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit,
@@ -202,8 +202,8 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 	if (target != NULL)
 	{
 		/*
-		 * The hits are added now. So if a counter overflows, this statement raises the error, not a later one, and no
-		 * hit of an earlier statement is lost.
+		 * The hits are added now. So if a counter overflows, this call raises the error, not a later one, and the
+		 * hits of earlier calls are not lost.
 		 */
 		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);

@@ -280,7 +280,7 @@ tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
 
-	/* The state is read once, to be combined, and is freed with the row. */
+	/* The state is only combined with another one, and is freed with the per-tuple context. */
 	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext,
 																			   PG_GETARG_BYTEA_PP(0), 0)));
 }

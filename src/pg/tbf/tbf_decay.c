@@ -22,6 +22,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 		tbf_check_time(at);
 	tbf_must(sb_tbf_decay(&tbf.header, tbf.cells, at, &memory, VARHDRSZ, &decayed, &value), &decayed);
 	if (value == NULL)
-		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+		return PG_GETARG_DATUM(0);	/* unchanged: the same datum, so an UPDATE does not write the value again */
 	return tbf_fit(value, &decayed);
 }

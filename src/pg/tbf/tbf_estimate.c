@@ -26,8 +26,8 @@ total_at(const sb_tbf *header, TimestampTz at)
 }
 
 /*
- * Raises an error unless the counters are sums of hits, on which estimates rely. The counts of an exact filter always
- * are, even with minimum increase.
+ * Raises an error unless the counters are sums of hits, because estimates need sums. The counts of an exact filter
+ * are always sums, even with minimum increase.
  */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
@@ -52,7 +52,7 @@ SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 
 /*
  * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1. Counts and the total decay alike, so the
- * share is the same at all times: both are taken as they are stored, in 2^-12 hits at the base.
+ * share is the same at all times. It is computed from the count and the total at the base, in 2^-12 hits.
  */
 SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {

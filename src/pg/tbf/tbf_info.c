@@ -132,7 +132,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 	if (!tbf_is_exact(&tbf.header))
 		fill = psprintf("%.1f%% full", 100 * stats.fill);
 
-	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
+	/*
+	 * The fill shows how many counters are 0, so these have no bar. The other numbers span orders of magnitude, so
+	 * the bars show their logarithms.
+	 */
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) stats.widths[digits]);
 	return text_result(psprintf("tbf of %s: %.0f items, %s, %s below %g hits%s |%s|",

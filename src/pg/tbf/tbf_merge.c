@@ -252,8 +252,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	state = target->state;
 	tbf_builder_add_filter(state->builder, &tbf, weight);
 	/*
-	 * The leader decides on the warning for a worker's state. It may raise one although this worker has raised one
-	 * already; so a worker always notes the rate.
+	 * The leader decides whether to warn of the state that a worker sends. The leader may warn even if this worker
+	 * has already raised its warning, so a worker always notes the rate.
 	 */
 	if (rate_warning_is_due() || IsParallelWorker())
 		state->rate_before = Max(state->rate_before, tbf_sample_rate(&tbf));

@@ -92,9 +92,9 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 #define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
 /*
- * Raises a notice that a half-life is shorter than a minute, once in a statement and a process: a parallel worker may
- * be the only one that sees the half-life. A half-life that was written as '7' is 7 seconds, which the user hardly
- * wanted.
+ * Raises a notice that a half-life is shorter than a minute. Each process raises it once in a statement, because a
+ * parallel worker may be the only process that sees the half-life. A half-life that was written as '7' is 7 seconds,
+ * which the user hardly wanted.
  */
 static void
 notice_short_half_life(const Interval *interval)
