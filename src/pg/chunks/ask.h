@@ -104,10 +104,10 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 
 /*
- * Asks an index which pages of the heap may hold rows that have one of the searched values in this column of the
- * index, and sets *spans to them. `search` comes from bf_index_begin_hashed_search(). *patience lets groups of ranges
- * be passed over where asking is in vain (index/scan.h). Takes the predicate lock of an index scan, and counts as
- * one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
+ * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
+ * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). *patience lets groups of ranges be
+ * passed over where asking is in vain (index/scan.h). Takes the predicate lock of an index scan, and counts as one.
+ * REQUIRES: the heap is locked. Returns false if the index cannot tell:
  *
  * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
  * - there are too many values for its false-positive rate, or its column hashes items otherwise than the search (then
@@ -140,7 +140,7 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
  * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. If
- * there is a cache, it remembers under the table's OID how the last of them was asked. REQUIRES: the table is locked;
+ * there is a cache, it remembers under the table's OID how the last index was asked. REQUIRES: the table is locked;
  * its storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);

@@ -66,7 +66,10 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/* found[i]: the entry where chunk number i of the caller's list was found the last time; for fetch_ahead() */
+	/*
+	 * found[i]: the entry that chunk number i of the caller's list had the last time. It saves a look-up by OID, and
+	 * fetch_ahead() prefetches it.
+	 */
 	CachedChunk **found;		/* an element may be NULL, or the entry of another chunk if the list has changed */
 	int			found_count;
 };
@@ -234,8 +237,9 @@ let_in(Snapshot snapshot)
 		newest.command == snapshot->curcid && newest.in_recovery == snapshot->takenDuringRecovery &&
 		newest.count == count && known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
 		return newest.number;
+	/* If not all are known, a later snapshot is let in only if all transactions below this xmax have ended for it. */
 	if (!known)
-		count = 0;				/* later snapshots are let in if all transactions below this xmax have ended for them */
+		count = 0;
 	if (count > newest.room || newest.running == NULL)
 	{
 		newest.room = 0;
@@ -376,8 +380,8 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 
 /*
  * May the cache remember how this index is asked? The index must be valid, without indcheckxmin, and not partial. It
- * was valid when it was opened. This is tested again here, because a message that has come since then came before the
- * relations were marked, so it would not make the entry stale.
+ * was valid when it was opened, but a message may have come since then. The relations were not marked yet, so this
+ * message would not make the entry stale. So all this is tested here.
  */
 static bool
 is_lasting(Relation index)

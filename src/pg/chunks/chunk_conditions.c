@@ -73,7 +73,7 @@ chunk_conditions_begin(ChunkConditions *of_node, List *conditions, List *columns
 	(void) prepare_parameters((Node *) conditions, of_node);
 }
 
-/* Returns the number of a Param of the conditions in the chunks' queries. */
+/* Returns the number that a Param of the conditions has in the chunks' queries. */
 static int
 number_of_parameter(const ChunkConditions *of_node, const Param *param)
 {

@@ -30,8 +30,9 @@ typedef struct ChunkConditions
 extern void chunk_conditions_begin(ChunkConditions *of_node, List *conditions, List *columns, PlanState *node);
 
 /*
- * Returns an expression on the node's tuples as one on the parent, with varno 1. Params of the conditions become
- * parameters of the chunks' queries (PARAM_EXTERN); other expressions must have none.
+ * Translates an expression on the node's tuples into an expression on the parent, with varno 1. Params of the
+ * conditions become parameters of the chunks' queries (PARAM_EXTERN). An expression that is not part of the
+ * conditions must have no Params.
  */
 extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
 

@@ -123,7 +123,7 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 		TextDatumGetCString(value);
 }
 
-/* Adds the relations that the rows of a table name: by OID if schema_column is 0, otherwise by schema and name. */
+/* Adds the relations that are listed in the rows of a table: by OID if schema_column is 0, otherwise by their names. */
 static void
 read_columns(Relation table, AttrNumber schema_column, AttrNumber table_column, const EngineCatalog *catalog,
 			 HTAB *relations)
@@ -183,8 +183,8 @@ read_catalog(const EngineCatalog *catalog, HTAB *relations)
 }
 
 /*
- * Adds the relations that a table of an unknown version may name: by any column of OIDs, or by any two neighbouring
- * columns of names.
+ * Adds the relations that may be listed in a table of an extension whose version is unknown: in any column of OIDs,
+ * or in any two neighbouring columns of names.
  */
 static void
 read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)
@@ -205,7 +205,7 @@ read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)
 	relation_close(table, AccessShareLock);
 }
 
-/* Adds the relations that any table of the extension may name. */
+/* Adds the relations that may be listed in any table of the extension. */
 static void
 read_unknown_version(const EngineCatalog *catalog, HTAB *relations)
 {

@@ -2,8 +2,8 @@
  * chunk_judge.c: goes through the chunks of a relation, and judges each: may it hold a row that matches? A chunk is a
  * leaf partition, an inheritance child, or the relation itself.
  *
- * A chunk is left alone only if a summary table that the caller names, or one of the chunk's bf indexes, says for
- * certain that it has no such row. If an index names only a few pages of the chunk, these are looked at before the
+ * A chunk is left alone only if a summary table that the caller names, or one of the chunk's bf indexes, says that
+ * the chunk surely has no such row. If an index names only a few pages of the chunk, these are looked at before the
  * chunk's query is planned (chunk_look.h).
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
@@ -266,7 +266,8 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 }
 
 /*
- * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() leaves out.
+ * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
+ * return.
  */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)

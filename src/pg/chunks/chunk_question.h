@@ -68,8 +68,8 @@ typedef struct ChunkFinder
 extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
 
 /*
- * Adds to *parameters the numbers of the parameters in an expression that are set during the execution (PARAM_EXEC).
- * This is a tree walker: its result is always false.
+ * Adds to *parameters the numbers of an expression's PARAM_EXEC parameters, which are set during the execution. This
+ * is a tree walker: its result is always false.
  */
 extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
 

@@ -91,10 +91,10 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
- * parent, with varno 1; `value` takes the place of its right side. If `value` is NULL, no row matches. If `comparison`
- * is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and stays so until after
- * chunk_scan_end(), which does not close it. The OIDs are copied. All memory is taken from the current context, which
- * must live as long as the scan.
+ * parent, with varno 1; `value` takes the place of its right side. If `value` is the NULL of SQL, no row matches. If
+ * `comparison` is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and the caller
+ * closes it after chunk_scan_end(). The OIDs are copied. All memory is taken from the current context, which must
+ * live as long as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);
@@ -124,8 +124,8 @@ extern void chunk_require_readable(Relation relation);
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 
 /*
- * Lets chunk_next() ask indexes that are remembered from an earlier question (chunk_cache.h), and not return the
- * chunks whose index says no. Does nothing if the cache must not be used for this scan. Is called before the first
+ * Lets chunk_next() ask indexes from memory, if they were asked before (chunk_cache.h). A chunk whose index then says
+ * no is not returned. Does nothing if the cache must not be used for this scan. Is called before the first
  * chunk_next().
  */
 extern void chunk_use_cache(ChunkScan *scan);

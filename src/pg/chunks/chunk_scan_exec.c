@@ -1,9 +1,9 @@
 /*
  * chunk_scan_exec.c: executes the node ChunkScan.
  *
- * The arguments are evaluated when the first row is wanted, as a function scan evaluates them, and again only if one
- * of their parameters has changed (with a sub-plan in an argument: any parameter). Until then the node keeps its scan
- * over rescans, and does not ask again about chunks that were left alone.
+ * The arguments are evaluated when the first row is wanted, as a function scan evaluates them. They are evaluated
+ * again only if one of their parameters has changed (or any parameter, if an argument has a sub-plan). Until then the
+ * node keeps its scan over rescans, and does not ask again about chunks that were left alone.
  */
 #include "chunks/chunk_scan_node.h"
 
@@ -91,7 +91,7 @@ chunk_scan_create(CustomScan *plan)
 
 /* --------------------------------------------------------------------- beginning */
 
-/* Notes the parameters in an expression that are set during the execution, and whether there is a sub-plan. */
+/* Notes the PARAM_EXEC parameters of an expression, and whether it has a sub-plan. */
 static bool
 find_parameters(Node *node, ChunkScanState *state)
 {

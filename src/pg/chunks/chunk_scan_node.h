@@ -34,7 +34,7 @@ enum ChunkScanPrivate
 	CHUNK_SCAN_COLUMNS,			/* for each entry of custom_scan_tlist, the parent's column; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
 	CHUNK_SCAN_SELECTED,		/* those of CHUNK_SCAN_COLUMNS that the user must be allowed to read */
-	/* one integer: if the query has *, how many columns the parent had when it was parsed; otherwise INT_MAX */
+	/* one integer: if the query has *, how many columns the parent had when the query was parsed; otherwise INT_MAX */
 	CHUNK_SCAN_STAR,
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
@@ -63,11 +63,11 @@ extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeT
 /*
  * Does the parent have a column, not a dropped one, whose number is greater than `of_star`? `of_star` is the number
  * of columns that the parent had when a query with * was parsed. So the * in the query lacks such a column. For a
- * query without * it is INT_MAX, and the result is false.
+ * query without *, `of_star` is INT_MAX, and the result is false.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
-/* Adds the columns of relation number `relid` that an expression uses to a target list, and returns the list. */
+/* Adds to a target list those columns of relation number `relid` that an expression uses, and returns the list. */
 extern List *chunk_scan_add_columns(List *columns, Node *expression, Index relid);
 
 extern const CustomScanMethods chunk_scan_scan_methods;

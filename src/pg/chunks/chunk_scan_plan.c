@@ -116,7 +116,7 @@ chunk_scan_add_columns(List *columns, Node *expression, Index relid)
 		ListCell   *inner;
 		bool		found = false;
 
-		/* the others belong to outer relations, and become parameters */
+		/* Vars of outer relations are left out: they become parameters */
 		if (variable->varno != relid || variable->varlevelsup != 0)
 			continue;
 		foreach(inner, columns)

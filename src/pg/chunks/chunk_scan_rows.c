@@ -170,7 +170,7 @@ is_equals(const Node *operator)
 		strcmp(TextDatumGetCString(constant->constvalue), "=") == 0;
 }
 
-/* Returns the number of rows of a call, or a negative number if it is not known, as for operators other than =. */
+/* Returns how many rows a call returns; negative: this is not known, for example for operators other than =. */
 static double
 estimate_rows(PlannerInfo *root, const FuncExpr *call)
 {

@@ -5,7 +5,7 @@
  *
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
- *   chunk_skip_exec.c    executes the node; chunk_skip_state.h says which files do parts of that
+ *   chunk_skip_exec.c    executes the node, together with the files that chunk_skip_state.h lists
  *   chunk_skip_hash.c    makes sequential scans test arrays by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
@@ -104,26 +104,27 @@ extern void chunk_skip_note_bf_index(void);
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
 /*
- * Returns the selectivity of conditions for `rows` rows, the number of all rows of the relation. For a parent,
- * rel->tuples is only the number of rows that the planner expects to be read. Statistics that are relative to the
- * number of all rows need that number, so rel->tuples is changed for a moment. The planner must not remember the
- * result, so the conditions must not be RestrictInfos. `varno` and `join` are as for clauselist_selectivity(); join ==
- * NULL: the conditions of a scan.
+ * Returns the selectivity of conditions on a relation that has `rows` rows in all. For a parent, rel->tuples is only
+ * the number of rows that the planner expects to be read. But some statistics are relative to the number of all rows.
+ * So rel->tuples is `rows` while the selectivity is estimated. The planner must not remember the result, so the
+ * conditions must not be RestrictInfos. `varno` and `join` are as for clauselist_selectivity(); join == NULL: the
+ * conditions of a scan.
  */
 extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int varno,
 									 SpecialJoinInfo *join, double rows);
 
 /*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
- * plan is parallel safe. It would not be if partial paths were removed, or a path were added that is not parallel
- * safe. Then the outer query, which may be the larger one, could no longer be parallel. A query does not show which
- * of its subqueries are in FROM. So if the outer query has a subquery anywhere else, all its subqueries count.
+ * plan is parallel safe. The plan would no longer be safe if partial paths were removed, or if a path were added that
+ * is not parallel safe. Then the outer query, which may be the larger one, could no longer be parallel. A query does
+ * not show which of its subqueries are in FROM. So if the outer query has a subquery anywhere else, all its
+ * subqueries count.
  */
 extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 
 /*
- * For a table with children: if the node is expected to be faster than a parallel plan, removes the partial paths of
- * the table, or, if the table stands in a join, gives its other paths lower costs.
+ * For a table with children, if the node is expected to be faster than a parallel plan: removes the table's partial
+ * paths. If the table stands in a join, these stay, and its other paths get lower costs.
  */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -131,9 +132,9 @@ extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTbl
 extern void chunk_skip_paths_init(void);
 
 /*
- * Returns the statement to execute when an execution begins: the given one, or a copy. The copy is returned if the
- * statement belongs to a portal that WHERE CURRENT OF may refer to, and its plan has the node where WHERE CURRENT OF
- * would look. The plan of the copy lacks the node there.
+ * Returns the statement to execute when an execution begins: the given one, or a copy. It is a copy if WHERE CURRENT
+ * OF may refer to the statement's portal, and would find the node in the plan. The plan of the copy lacks the node
+ * there.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

@@ -1,8 +1,9 @@
 /*
  * chunk_skip_ask.c: asks the indexes of a ChunkSkip, and decides which children are left out.
  *
- * Some arguments of keys are known when the execution begins: constants and parameters of the statement. The indexes
- * are asked about these keys then, with the query's snapshot. Only children that may hold rows are initialized.
+ * Some arguments of keys are known when the execution begins: constants and parameters of the statement. Then the
+ * indexes are asked about the keys with these arguments, with the query's snapshot. Only children that may hold rows
+ * are initialized.
  *
  * All other arguments are evaluated when the first row of a scan is wanted: those that change (parameters of nested
  * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The

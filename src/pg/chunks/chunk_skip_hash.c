@@ -82,7 +82,7 @@ constant_of(Node *expression, Datum value, bool isnull)
 
 /* ------------------------------------------------------------------ sharing */
 
-/* A scan whose condition was compiled. The result of that is child->qual. */
+/* A scan whose condition was compiled into child->qual. */
 typedef struct Compiled
 {
 	PlanState  *child;
@@ -90,8 +90,9 @@ typedef struct Compiled
 } Compiled;
 
 /*
- * Returns a scan's condition as if the table were number 1 of the statement, or NULL if what is compiled cannot be
- * shared. Sub-plans belong to one node, and JIT compiles code for rows of one layout.
+ * Returns a copy of a scan's condition in which the table has number 1, so that conditions of several tables can be
+ * compared. Returns NULL if what is compiled from the condition cannot be shared: a sub-plan belongs to one node, and
+ * JIT compiles code for rows of one layout.
  */
 static Node *
 shareable_condition(const PlanState *child)
@@ -107,8 +108,8 @@ shareable_condition(const PlanState *child)
 }
 
 /*
- * Can the scan use what was compiled for the other one? If the conditions of the two plans are the same, they are
- * also the same with the constants in place.
+ * Can scan `mine` use what was compiled for scan `other`? If the conditions in the two plans are the same, they are
+ * also the same after constants have replaced the expressions.
  */
 static bool
 can_share(const Compiled *mine, const Compiled *other)

@@ -37,9 +37,9 @@ bool		chunk_skip_preferred = true;
 #define PAGES_PER_QUESTION 2
 
 /*
- * If a child is expected to have at most FEW_ROWS rows that match, this says little. The statistics of one child
- * expect each value to occur in it: they cannot tell that most values do not. Then at most one in CHILDREN_PER_MATCH
- * children is expected to have a row that matches.
+ * The statistics of one child expect each value to occur in it: they cannot tell that most values do not. So if they
+ * expect at most FEW_ROWS rows that match, this says little. Then at most one in CHILDREN_PER_MATCH children is
+ * expected to have a row that matches.
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
@@ -151,7 +151,7 @@ chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int
 	return result;
 }
 
-/* Returns how many of `rows` rows, all of the relation, satisfy its conditions at these positions. */
+/* Returns how many of the relation's rows (`rows` in all) satisfy those of its conditions at these positions. */
 static double
 rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions, double rows)
 {
@@ -189,7 +189,7 @@ share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
 		rows_of_child += rows_that_satisfy(root, child, answered, child->tuples);
 		if (looked_at > 1 || list_length(child->baserestrictinfo) != list_length(rel->baserestrictinfo))
 			continue;
-		/* the child's conditions are those of the parent, in the same order; the parent has statistics of its own */
+		/* the parent has statistics of its own, and the same conditions in the same order */
 		foreach(cell, children)
 			rows_of_parent += lfirst_node(RelOptInfo, cell)->tuples;
 		rows_of_parent = rows_that_satisfy(root, rel, answered, rows_of_parent);
@@ -259,8 +259,8 @@ take_partial_paths_away(RelOptInfo *rel, List *descendants)
 
 /*
  * Gives the paths of a table in a join the costs that they are expected to have with the node. Then the planner
- * decides: it reads the table by such a path, or by workers together with another table. Workers do not use the node,
- * so these paths must not stand below a Gather.
+ * decides whether it reads the table by such a path, or by workers together with another table. Workers do not use
+ * the node, so these paths must not stand below a Gather.
  */
 static void
 set_costs_with_node(RelOptInfo *rel, Cost questions, double share)

@@ -327,8 +327,8 @@ add_nodes(Plan *plan, List *limit, FinishedStatement *finished)
 /*
  * May a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. If
  * a worker and the leader run the same sub-plan below a Gather, both must have the same nodes in it, or the worker
- * cannot report what it measured. A finished plan does not show easily where a sub-plan is referenced. What is known
- * is which sub-plans belong to a node that the leader alone runs.
+ * cannot report what it measured. A finished plan does not show easily where a sub-plan is referenced. But it is
+ * known which sub-plans belong to a node that the leader alone runs.
  */
 static bool
 may_run_in_worker(const Plan *plan, int plan_id, const FinishedStatement *finished)

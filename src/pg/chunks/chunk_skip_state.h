@@ -99,7 +99,7 @@ extern void chunk_skip_ask_at_start(ChunkSkipState *state);
  */
 extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
 
-/* Counts why children are read: those whose places are in the set `valid`, or all that are kept if it is NULL. */
+/* Counts why children are read: those whose places are in `valid`, or, if `valid` is NULL, all that are kept. */
 extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
 
 /* Returns the nodes below an Append or MergeAppend, and sets *count to how many they are. */

@@ -25,14 +25,14 @@
 extern void chunk_require_storage(Relation relation, Snapshot snapshot);
 
 /*
- * Checks that these are the children or partitions that the snapshot sees of a table. REQUIRES: the table is locked,
- * and the snapshot is active.
+ * Checks that the snapshot sees these children or partitions of a table, and no others. REQUIRES: the table is
+ * locked, and the snapshot is active.
  */
 extern void chunk_require_children(Relation parent, const Oid *children, int count, Snapshot snapshot);
 
 /*
- * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks that
- * they are those which the snapshot sees, with the storage that it sees. Returns the OIDs of them and of the table
+ * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks that the
+ * snapshot sees the same children or partitions, with the same storage. Returns their OIDs and that of the table
  * itself. REQUIRES: the table is locked, and the snapshot is active.
  */
 extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);

@@ -54,9 +54,9 @@ chunk_require_summaries(Oid relation)
 
 /*
  * Returns the name of the summary table's column of filters. This is the column that the user names (`wanted`). If
- * that is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is not
- * taken just because it is the only one of type bf: it could have filters of other values, and then rule out chunks
- * that have the value.
+ * `wanted` is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is
+ * not taken just because it is the only one of type bf: it could have filters of other values, and then rule out
+ * chunks that have the value.
  */
 static char *
 find_summary_column(Relation summaries, const char *column_name, Oid bf_type, const char *wanted)

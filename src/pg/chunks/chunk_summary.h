@@ -25,8 +25,8 @@ extern void chunk_require_summaries(Oid relation);
  * Asks the summary table `relation` which chunks cannot hold an item in the column `column_name`, and sets *out.
  * `collation` is the one under which the item is compared. With `any`, the item is an array, and the table is asked
  * about its elements. `summary_column` names the column of filters; if it is NULL, this is the column of type bf that
- * is called like `column_name` or its plural. `schema` is the extension's. Raises an error if this is not a summary
- * table with one such column, or if the collation is nondeterministic.
+ * is called like `column_name` or its plural. `schema` is the extension's. Raises an error if `relation` is not a
+ * summary table with one such column, or if the collation is nondeterministic.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);

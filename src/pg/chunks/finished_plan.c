@@ -201,8 +201,9 @@ bitmap_uses(Plan *plan, Oid index)
 
 /*
  * A scan that costs no more than reading this many pages in random order is not worth a question. An index scan of a
- * B-tree that finds one row costs a little more than 2 random_page_cost: a page of the index and one of the table.
- * With two rows it is a little more than 3. A question reads one or two pages of the bf index.
+ * B-tree that finds one row costs a little more than 2 random_page_cost: a page of the index and one of the table. If
+ * it finds two rows, it costs a little more than 3 random_page_cost. A question reads one or two pages of the bf
+ * index.
  */
 #define PAGES_NOT_WORTH_A_QUESTION 2.5
 

@@ -1,7 +1,8 @@
 /*
- * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. The plans of all three
- * nodes have the number of the same execution parameter (es_param_exec_vals). The parameter's value is a pointer to a
- * struct JoinKeys, or NULL if the node JoinKeys stands aside, which means that it only passes rows on.
+ * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. Each JoinKeys has an
+ * execution parameter (es_param_exec_vals), whose number is also in the plans of the nodes that use its keys. The
+ * parameter's value is a pointer to a struct JoinKeys. It is NULL if the node JoinKeys stands aside, which means that
+ * it only passes rows on.
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
@@ -12,7 +13,7 @@
 
 #include "index/scan.h"
 
-/* Counts for EXPLAIN how many scans asked an index about a set, and how many did not, by the reason. */
+/* Counts for EXPLAIN how many scans asked an index about a set, and for each reason how many did not. */
 typedef struct JoinUse
 {
 	int64		asked;			/* asked; for a PartitionScan: chose this set */
@@ -21,10 +22,10 @@ typedef struct JoinUse
 	int64		missing;		/* did not ask, because the set was not complete, or was given up */
 } JoinUse;
 
-/* A set of keys: the hashes of the values that one expression has in the rows of the inner side, or these values. */
+/* A set of keys: the values that one expression has in the rows of the inner side, or the hashes of these values. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* the values are hashed as values of this type; if they are kept, it is their type */
+	Oid			type;			/* the values are hashed as values of this type; kept values have this type */
 	Oid			collation;
 	bool		keeps_values;	/* for a PartitionScan */
 	uint64	   *hashes;			/* ascending; set when all are collected */

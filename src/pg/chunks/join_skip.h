@@ -55,7 +55,7 @@ enum JoinKeysPrivate
 
 	/* Four lists of the same length, with an element for each set of keys: */
 	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
-	JOIN_KEYS_TYPES,			/* the values are hashed as values of this type; if they are kept, it is their type */
+	JOIN_KEYS_TYPES,			/* the values are hashed as values of this type; kept values have this type */
 	JOIN_KEYS_COLLATIONS,		/* the collation under which the values are hashed; 0 if they are kept */
 	JOIN_KEYS_KEPT,				/* are the values kept, for a PartitionScan, instead of their hashes? */
 
@@ -95,9 +95,9 @@ extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, cons
 extern bool join_skip_drops_outer_rows(JoinType type);
 
 /*
- * Would PostgreSQL read a row of the outer side of a hash join first, and not run the inner side at all if there is
- * none? `startup` is the startup cost of the outer side, `inner` the total cost of the inner side. With the nodes the
- * inner side is always run first.
+ * Would PostgreSQL read a row of the outer side of a hash join first, and not run the inner side at all if the outer
+ * side has no row? `startup` is the startup cost of the outer side, `inner` the total cost of the inner side. With
+ * the nodes the inner side is always run first.
  */
 extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner);
 

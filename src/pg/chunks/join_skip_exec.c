@@ -60,7 +60,7 @@ typedef struct JoinSkipState
 	bool		reads_spans;
 	BfSpans		spans;			/* the spans that are left; kept for the next scan */
 	BlockNumber pages_decided;	/* the pages of the table when `spans` was made */
-	int			looked_at;		/* how many questions `spans` depends on; 0: it must be made */
+	int			looked_at;		/* how many questions `spans` depends on; 0: `spans` must be made */
 	uint32		next;			/* the number of the span that is begun next */
 	bool		limited;		/* the scan below was limited, and still begins where its last span did */
 	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
@@ -255,7 +255,7 @@ decide(JoinSkipState *state)
 	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	if (pages == 0)
-		PredicateLockRelation(heap, estate->es_snapshot);	/* as the scan would, which does not begin */
+		PredicateLockRelation(heap, estate->es_snapshot);	/* the scan would do so, but does not begin */
 	if (!is_as_before(state, pages))
 		find_spans(state, pages);
 	for (int i = 0; i < state->looked_at; i++)
@@ -304,7 +304,7 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 
 	/*
 	 * A scan that may be synchronized with others cannot be limited. The scan node has begun such a scan if all pages
-	 * were read earlier. It is ended here, and one that is not synchronized is begun.
+	 * were read earlier. That scan is ended here, and one that is not synchronized is begun.
 	 */
 	if (scan->ss_currentScanDesc != NULL && (scan->ss_currentScanDesc->rs_flags & SO_ALLOW_SYNC) != 0)
 	{

@@ -58,8 +58,8 @@ typedef struct Expectation
 /*
  * Sets *expectation to what an index of this table is expected to do if it is asked about the keys of a join.
  * `clause` is the join's clause, with the table's side on the left and a parameter on the right. `keys` is the number
- * of keys. `rows` is how many of all rows of the table are expected to have one of them. Returns false if there is no
- * such index.
+ * of keys. `rows` is how many of all rows of the table are expected to have one of these keys. Returns false if no
+ * index can be asked.
  */
 static bool
 expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
@@ -273,8 +273,8 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 /*
  * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
  * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
- * subquery is not parallel safe in any case: if `path` is not, or if a join like it is expected to be run by workers
- * of its own.
+ * subquery is not parallel safe in any case: if `path` is not, or if the subquery is expected to run this join by
+ * workers of its own.
  */
 static bool
 may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)

@@ -362,8 +362,8 @@ join_skip_drops_outer_rows(JoinType type)
 /* ------------------------------------------------------------------------ the nodes */
 
 /*
- * Returns the number of the set for this key, type and collation, of hashes or of values. Adds the set if it is not
- * there yet.
+ * Returns the number of the set for this key, type and collation: a set of values if `keeps_values`, otherwise of
+ * hashes. Adds the set if it is not there yet.
  */
 static int
 number_of_set(const HashKey *key, Oid type, Oid collation, bool keeps_values)
@@ -493,9 +493,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * If the table of the scan at *place has a bf index that can be asked about the key, puts a JoinSkip above the scan,
- * or adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table
- * will be asked.
+ * Puts a JoinSkip above the scan at *place, or adds the key to the JoinSkip that is there, if the scan's table has a
+ * bf index that can be asked about the key. `expression` is over the scan's result. Returns whether the table will be
+ * asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -682,9 +682,9 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
 /*
  * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
  * the outer side first, this changes two things: if the outer side is empty, the inner side is run all the same; and
- * if the inner side is empty, the outer side is not asked for a row. Neither must be noticed, and the first must not
- * cost much. (A PartitionScan that waits for keys is cheap because of the keys. The planner has compared its cost
- * already.)
+ * if the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
+ * inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because of the
+ * keys. The planner has compared its cost already.)
  */
 static bool
 may_run_inner_first(HashJoin *join, FinishedStatement *finished)

@@ -86,7 +86,7 @@ typedef struct PartitionScanParts
 	double		tuples;			/* how many rows are in `leaves` */
 	RelOptInfo *rel;			/* the parent's relation */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
-	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: no clause was */
+	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was rejected */
 	CustomScan *node;			/* the node in the finished plan; NULL if none of the paths is in it */
 } PartitionScanParts;
 
@@ -141,8 +141,8 @@ extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const
 									   PartitionScanParts *parts);
 
 /*
- * Returns the value on the right side of a comparison, which is given by its number in the list, from 0. Returns a NULL
- * pointer if the value is not known yet; then partitions are pruned without it.
+ * Returns the value on the right side of a comparison. `number` is its place in the list of comparisons, from 0.
+ * Returns a NULL pointer if the value is not known yet; then partitions are pruned without it.
  */
 typedef Const *(*PartitionScanValue) (void *argument, int number);
 
@@ -164,22 +164,23 @@ extern List *partition_scan_ruled_out(Relation parent, const List *tables, List 
 extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
- * Returns the positions of those of the clauses by which PostgreSQL can prune partitions of this table once their
- * values are known: a list with a Bitmapset for each column of the partition key, in their order, up to the last
- * column that PostgreSQL can use. The Vars have the table's column numbers, and varno `relid`.
+ * Finds the clauses by which PostgreSQL can prune partitions of this table once their values are known. Returns a
+ * list of Bitmapsets, one for each column of the partition key in their order, up to the last column that PostgreSQL
+ * can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column numbers, and
+ * varno `relid`.
  */
 extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 
 /* partition_scan_estimate.c */
 
 /*
- * Estimates the sizes of the relation and of *parts: from the pg_class rows of up to 16 partitions that are read and of
- * up to 16 that are ruled out, and from the number of rows that the last ANALYZE of the parent has counted.
- * Sets the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read
+ * and of up to 16 that are ruled out, and at the number of rows that the last ANALYZE of the parent has counted. Sets
+ * the columns' widths from the statistics of all partitions.
  *
  * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
- * all partitions. rel->rows is estimated from them with all conditions, also with those that have ruled partitions
- * out.
+ * all partitions. rel->rows is estimated from rel->tuples with all conditions, also with those that have ruled
+ * partitions out.
  */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
@@ -285,8 +286,8 @@ extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel,
 										 JoinType type, JoinPathExtraData *extra);
 
 /*
- * Does a node of a finished plan wait for the keys of a hash join by this clause? `column` is what the left side of the
- * clause is in the node's own tuples.
+ * Does a node of a finished plan wait for the keys of a hash join by this clause? `column` is the left side of the
+ * clause, translated to the node's own tuples.
  */
 extern bool partition_scan_waits_for(const CustomScan *node, const Node *column, const OpExpr *clause);
 
@@ -320,9 +321,9 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
 
 /*
- * Returns the statement to execute when an execution begins. If the statement of `query` belongs to a portal that
- * WHERE CURRENT OF may refer to, and a node in the statement keeps the query, the query is planned again without the
- * node. Otherwise the statement itself is returned.
+ * Returns the statement to execute when an execution begins. If WHERE CURRENT OF may refer to the portal of this
+ * execution, and a node in its statement keeps the query, the query is planned again without the node. Otherwise the
+ * statement itself is returned.
  */
 extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 

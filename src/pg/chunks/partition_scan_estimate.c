@@ -102,9 +102,9 @@ size_of_partition(Oid partition)
 }
 
 /*
- * Estimates the size of partitions from a sample. Those that were never analyzed count as large as the others. The
- * largest one of the sample stands for itself alone, since it may be larger than all others together. (If only one is
- * known, it stands for all.)
+ * Estimates the size of partitions from a sample. Those that were never analyzed are taken to be as large as the
+ * others. The largest one of the sample stands for itself alone, since it may be larger than all others together. (If
+ * only one is known, it stands for all.)
  */
 static PartitionsSize
 size_of_partitions(List *partitions)
@@ -245,7 +245,7 @@ share_to_read(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *part
 
 /*
  * Returns how many different values a column has, by the statistics of all partitions together. Returns a negative
- * number if there are none, or if the operator that compares the column is not estimated as an equality.
+ * number if there are no statistics, or if the operator that compares the column is not estimated as an equality.
  */
 static double
 distinct_values(PlannerInfo *root, RelOptInfo *rel, Node *column, Oid operator)
@@ -270,8 +270,8 @@ share_left(const RelOptInfo *rel, const PartitionScanParts *parts)
 }
 
 /*
- * Returns how many rows of the partitions that are left to read are expected to satisfy the comparison if its value is
- * not known yet, or a negative number if there are no statistics.
+ * Returns how many rows are expected to satisfy the comparison, in the partitions that are left to read, if the value
+ * is not known yet. Returns a negative number if there are no statistics.
  */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison)
@@ -377,8 +377,8 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 }
 
 /*
- * Sets *expected to what a question about `keys` keys to an index of this partition is expected to cost and to leave.
- * Returns false if the partition has no index that can answer, or if the index is damaged.
+ * Estimates what it costs to ask an index of this partition about `keys` keys, and how often the index says maybe in
+ * vain. Returns false if the partition has no index that can answer, or if the index is damaged.
  */
 static bool
 expect_of_partition(const RangeTblEntry *rte, const RelOptInfo *rel, Oid oid, Expr *comparison, double keys,

@@ -1,8 +1,8 @@
 /*
  * partition_scan_exec.c: executes the node PartitionScan.
  *
- * The argument of the comparison is evaluated when the first row is wanted, and again only if a parameter has changed
- * on which the argument or the pruning depends. Until then the node keeps its ChunkScan over rescans, and does not
+ * The argument of the comparison is evaluated when the first row is wanted. It is evaluated again only if a parameter
+ * of the argument or of the pruning has changed. Until then the node keeps its ChunkScan over rescans, and does not
  * ask again about partitions that were left alone. If the node waits for the keys of a hash join, it looks for them
  * before the first row of each scan.
  */

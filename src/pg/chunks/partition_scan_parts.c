@@ -4,8 +4,8 @@
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
  * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
- * Only the order differs: first all partitioned tables, then the partitions that have rows. As by the planner and by
- * other commands, each table is locked after the one whose partition it is.
+ * Only the order differs: first all partitioned tables, then the partitions that have rows. But the planner and other
+ * commands, too, lock each table after the table whose partition it is.
  */
 #include "chunks/partition_scan.h"
 
@@ -253,7 +253,7 @@ has_same_partitions(Finding *finding, Oid oid)
 	return result;
 }
 
-/* Notes the clauses that can prune partitions when the query is executed, if some of them have values not known yet. */
+/* Notes the clauses that can prune partitions when the query is executed, if the value of one is not known yet. */
 static void
 note_pruning(const Finding *finding, const List *clauses)
 {

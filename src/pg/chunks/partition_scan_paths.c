@@ -2,9 +2,9 @@
  * partition_scan_paths.c: decides whether a table gets the node PartitionScan, and makes its paths.
  *
  * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
- * for the inner side of a nested loop, and for the outer side of a hash join (partition_scan_keys.c). Beside these
- * there must be a path that needs no other table: it reads all partitions. If the planner chooses the path that reads
- * all partitions, the statement is planned again without the node, since an ordinary plan reads them faster.
+ * for the inner side of a nested loop, and for the outer side of a hash join (partition_scan_keys.c). Beside such
+ * paths there must be one that needs no other table: it reads all partitions. If the planner chooses the path that
+ * reads all partitions, the statement is planned again without the node, since an ordinary plan reads them faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -19,9 +19,10 @@
 #include "parser/parsetree.h"
 
 /*
- * The costs of a question about one value, of each further value in it, of a look at the few pages that an index has
- * named in vain, and of planning and running the query of a partition that is read. Measured: a question takes 0.6 µs,
- * a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
+ * The costs of a question about one value; of each further value in the question; of a look at the few pages that an
+ * index has named in vain; and of a query, which is planned and run for each partition that is read. Measured: a
+ * question takes 0.6 µs, a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted
+ * as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUESTION_COST_PER_KEY (2 * cpu_operator_cost)
@@ -74,8 +75,8 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
- * Is this the query that PostgreSQL makes of a query with min() or max(), with ORDER BY and LIMIT 1 instead? It is a
- * copy of that query, so the relation has the same number in both. PostgreSQL then compares the two plans.
+ * PostgreSQL plans a query with min() or max() also with ORDER BY and LIMIT 1 instead, and compares the two plans. Is
+ * this such a second query? It is a copy of the first one, so the relation has the same number in both.
  */
 static bool
 is_of_min_or_max(const PlannerInfo *root, const RelOptInfo *rel)
@@ -217,7 +218,10 @@ conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 	return conditions;
 }
 
-/* Returns the sets of other tables that give the comparisons among these conditions their values: a list of Relids. */
+/*
+ * Some of these conditions are comparisons whose values come from other tables. Returns the different sets of these
+ * other tables: a list of Relids.
+ */
 static List *
 sets_of_outer_tables(RelOptInfo *rel, const List *conditions)
 {

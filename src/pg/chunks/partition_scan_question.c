@@ -171,7 +171,7 @@ partition_scan_has_index(Relation parent)
 	foreach(cell, RelationGetIndexList(parent))
 		if (chunk_has_method(lfirst_oid(cell), method))
 			return true;
-	/* on each level, the first partition that is listed */
+	/* go down by the first partition of each level */
 	while (below != NIL)
 	{
 		leaf = linitial_oid(below);

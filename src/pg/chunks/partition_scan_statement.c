@@ -7,7 +7,7 @@
  * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only that
  * file can tell whether the node can and should be used. The statement is planned again from a copy, without marks,
  * - if a marked table cannot or should not get the node;
- * - if the planner never asks for the paths of a marked entry, which would lose all its rows in the plan;
+ * - if the planner never asks for the paths of a marked entry, since the plan would lose all rows of this table;
  * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.
  */
 #include "chunks/partition_scan.h"
@@ -357,7 +357,7 @@ all_were_seen(const PlannedStmt *statement)
 	return true;
 }
 
-/* Has each node that waits for the keys of a hash join found one that gives them? */
+/* Is there, for each node that waits for keys, a hash join that gives them? If not, notes the reason. */
 static bool
 all_have_keys(void)
 {
