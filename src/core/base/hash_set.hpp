@@ -69,7 +69,7 @@ uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 
-/* Returns how many of these hashes are not in the set. REQUIRES: no two of them are the same. */
+/* Returns how many of these hashes are not in the set. REQUIRES: no two of the hashes are equal. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
 /* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
@@ -269,8 +269,8 @@ inline void in_batches(const sb_hash_set *set, Take take)
 /*
  * Cuts all 64-bit numbers into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take() for the
  * hashes of the set that lie in range number `part`. In a set without a secret the searches for these hashes begin at
- * the slots from own_slot(least) to own_slot(most). So each of them is in one of these slots, or in one of the slots
- * that follow, up to the first empty one. REQUIRES: a set with a secret has `sorted`.
+ * the slots from own_slot(least) to own_slot(most). So each of these hashes is in one of these slots, or in one of the
+ * slots that follow, up to the first empty one. REQUIRES: a set with a secret has `sorted`.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

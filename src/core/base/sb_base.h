@@ -52,8 +52,8 @@ typedef enum sb_status
 const char *sb_status_text(sb_status status) SB_NOEXCEPT;
 
 /*
- * The first parameter in which two filters differ so that they cannot be united, intersected or merged, and its value
- * in each of them.
+ * Why two filters cannot be united, intersected or merged: the first parameter whose values do not fit together, and
+ * the value in each filter.
  */
 typedef struct sb_difference
 {
@@ -71,10 +71,10 @@ typedef struct sb_difference
 
 /*
  * The caller's allocator. Sets of hashes, builders and their serialized bytes, new values of tbf, intersections of
- * exact bfs, and queries of patterns take their memory from it. So does memory that the same call releases. Nothing
- * else in the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The
- * caller may also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of
- * releasing each block.
+ * exact bfs, and queries of patterns take their memory from it. So do functions that need memory only until they
+ * return. Nothing else in the core allocates. The two functions must not throw and must not jump out of the core
+ * (longjmp). The caller may also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context,
+ * instead of releasing each block.
  */
 typedef struct sb_memory
 {

@@ -174,8 +174,8 @@ sb_status list_block::next(uint64_t *hash)
 }
 
 /*
- * Sets *offset, counted from the directory's first byte, and *size to where a block lies. `begin` and `end` are the
- * directory's entries for the block before it (0 for the first block) and for this block.
+ * Says where a block lies: *offset counts from the directory's first byte. `begin` and `end` are the directory's
+ * entries for the block before it (0 for the first block) and for this block.
  */
 static sb_status range_of(const sb_bf *bf, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {

@@ -23,9 +23,9 @@ sb_bf_is_exact(const sb_bf *bf)
 }
 
 /*
- * Intersects two filters of which at least one is exact. The result is an exact filter: the items of the exact one
+ * Intersects two filters of which at least one is exact. The result is exact: it has those items of an exact filter
  * that the other filter has, too. The new value is made in one block of `to`: `in_front` bytes for the caller, the
- * header, the items. *out is its header. The kinds are not compared: the caller does that first.
+ * header, the items. *out is the header, decoded. The kinds are not compared: the caller does that first.
  *
  * SB_DIFFERENT: the filters differ in their number of hashes, see *difference. SB_BAD_CELLS: see sb_bf_check().
  * SB_OUT_OF_RANGE: neither filter is exact. May also return SB_NO_MEMORY, SB_INTERRUPTED. *value is NULL unless the

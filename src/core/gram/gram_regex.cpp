@@ -12,7 +12,7 @@
  *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.
  *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
  *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
- *    with the characters behind it.
+ *    with the characters behind the group.
  *  - Any other group has runs of its own: no run crosses its beginning or its end.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
  *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
@@ -162,8 +162,8 @@ private:
 
 	/*
 	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has at
-	 * most n - 1 others, and only up to the first that is not plain or is repeated. ($ adds the mark of the end.) They
-	 * are not taken: at_ stays as it is, so they are read again later.
+	 * most n - 1 others. Stops at the first character that is not plain or is repeated. ($ adds the mark of the end.)
+	 * at_ stays as it is, so these characters are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

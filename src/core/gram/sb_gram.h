@@ -73,8 +73,8 @@ typedef enum sb_gram_comparison
 } sb_gram_comparison;
 
 /*
- * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer of one
- * gram to a stack, or joins the topmost answers to one.
+ * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer for one
+ * gram (is it in the text?) onto a stack, or joins the topmost answers into one.
  */
 typedef struct sb_gram_query
 {

@@ -110,9 +110,9 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 
 /*
  * From the next look-up on, asks an abf by time as of the time `at`: an item is no longer found if its generation is
- * more than l generations before that of `at`. If `at` is before the filter's newest item, this call has no effect:
- * without it, too, the filter is asked as of its newest item. REQUIRES: sb_lookup_open() returned SB_OK for an abf by
- * time; |at| <= SB_ABF_MAX_TIME.
+ * more than l generations before that of `at`. If `at` is before the filter's newest item, the filter is asked as of
+ * this item, as it is without this call. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <=
+ * SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 

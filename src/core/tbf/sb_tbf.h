@@ -33,7 +33,7 @@ extern "C" {
 #define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0, so that counter may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
-#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts the items whose smallest counter does not recur */
+#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items that have their smallest counter in one cell only */
 /* form: the filter holds the items instead of cells; `layout` is that of the cells it may get later */
 #define SB_TBF_EXACT 16
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
@@ -154,9 +154,9 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCE
 
 /*
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
- * counters of such an item, other items have more than `over` hits, less the slack. So the estimate for a block is
- * s^k, where s is the share of its counters that exceed this; the result is the mean over all blocks. It is 1 if the
- * slack alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
+ * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k,
+ * where s is the share of its counters that exceed t; the result is the mean over all blocks. It is 1 if the slack
+ * alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
  * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
@@ -200,8 +200,8 @@ SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint
 
 /*
  * Sets *out to the largest count of an item of an exact filter, in hits at the base, without the items whose hashes
- * are in `except`; 0 if there is no other. `except` has except_count hashes in ascending order; a hash may be there
- * more than once. May return SB_BAD_CELLS. REQUIRES: the filter is exact.
+ * are in `except`; 0 if there is no other item. `except` has except_count hashes in ascending order; a hash may be
+ * there more than once. May return SB_BAD_CELLS. REQUIRES: the filter is exact.
  */
 SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except,
 											size_t except_count, double *out) SB_NOEXCEPT;

@@ -48,8 +48,8 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 }
 
 /*
- * The result has a list of hot items only if both builders have one. It has as many items as the shorter of the two
- * lists, because the shorter list has the larger bound of the error.
+ * The result has a list of hot items only if both builders have one. The limit of the list is the smaller one of both
+ * limits, because the list with the smaller limit has the larger bound of the error.
  */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {

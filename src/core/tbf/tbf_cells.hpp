@@ -56,7 +56,7 @@ private:
 class cell_writer
 {
 public:
-	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
+	/* Inline, since a constructor in the .cpp would become an alias in the bitcode: that crashes PostgreSQL's JIT. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 	void add_empty();

@@ -72,7 +72,8 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 namespace {
 
 /*
- * For each set of four words that are wanted (a bit for each): the indices of their 32-bit halves, moved to the front.
+ * An operand of a permutation of eight 32-bit halves, for each subset of four words. halves[wanted] moves the words
+ * whose bits are set in `wanted` to the front.
  */
 struct compressing_table
 {
@@ -93,8 +94,8 @@ constexpr compressing_table compressing;
 } // namespace
 
 /*
- * Gathers 64 counters; returns their word of the bitmap. codes: has room for 64 codes, even if there are fewer
- * counters.
+ * Gathers 64 counters; returns their word of the bitmap. `codes` has room for 64 codes, even if fewer counters are not
+ * zero.
  */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
 {

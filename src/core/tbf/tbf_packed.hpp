@@ -101,8 +101,8 @@ struct packed_block
 };
 
 /*
- * Reads the head of a packed block. Checks it against the size, so that nobody reads beyond the block; the bit strings
- * are not looked at. Returns false if they do not agree.
+ * Reads the head of a packed block. Returns false if the head does not agree with `size`; so nobody reads beyond the
+ * block. The bit strings are not looked at.
  */
 bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out);
 

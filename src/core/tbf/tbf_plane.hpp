@@ -90,15 +90,14 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Makes room for the cells of many items, as hold_cells() does for one. *full becomes true if all their blocks have
- * words. A kernel can add only to words.
+ * Makes room for the cells of many items, as hold_cells() does in one block. *full becomes true if all blocks of these
+ * items have words. A kernel can add only to words.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 
 /*
- * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() returns
- * it, too, but first adds a cell that is missing, with the word 0. REQUIRES: hold_cells() has made room for
- * add_word().
+ * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() adds a
+ * missing cell, with the word 0, before it returns the word. add_word() REQUIRES: hold_cells() has made room.
  */
 const uint64_t *find_word(const few_cells *few, uint32_t cell);
 uint64_t *add_word(cell_plane *plane, uint32_t block, uint32_t cell);

@@ -159,10 +159,10 @@ struct filter_weight
  *
  * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
  * parts of 16 binary digits, and each part has a plane of its own. *planes is the number of these planes, 1 to 4; the
- * newest of them is at most the one after that of the newest hit. Returns the index of the oldest of them; the others
- * have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The caller then makes those
- * of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the filter has no hits, or
- * the weight is 0, it is -1, too, and nothing changes.
+ * newest of them is at most one plane newer than that of the newest hit. The function returns the index of the oldest
+ * one; the newer ones have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The
+ * caller then makes those of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the
+ * filter has no hits, or the weight is 0, the result is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
  * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
@@ -174,8 +174,9 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
 
 /*
  * The second step for an exact filter. The constructor notes its totals. next() gives its items to the caller, who
- * adds their words to the planes: those of part j to plane index - j, at that plane's first half-life. If there is no
- * such plane, it has fallen out, and so have these words. At the end the caller calls note_losses().
+ * adds their words to the planes: those of part j to the plane with the index plane_of_part(j), at its first half-life.
+ * If plane_of_part(j) is -1, the plane has fallen out, and the words are dropped. At the end the caller calls
+ * note_losses().
  */
 class weighted_items
 {

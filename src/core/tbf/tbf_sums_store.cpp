@@ -346,9 +346,9 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 /*
  * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
  *  - If only hits were added, the base is the half-life of the newest hit.
- *  - If filters were merged, it is the oldest base of these, since there nothing has to be rounded. But it is at most
- *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life, and no counter may become too large to be split easily
- *    (see below). So it is the lowest base from there on for which this holds and the total fits.
+ *  - If filters were merged, the search begins at their oldest base, where nothing has to be rounded, but at most
+ *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life. The base is the lowest one from there on at which the
+ *    total fits and no counter is too large to be split easily (see below).
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {

@@ -40,8 +40,8 @@ struct placing
  * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
  * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
  * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would fall out of
- * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. So
- * the newest plane is at most the one after that of the newest hit, and sums_plan() relies on that.
+ * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. But
+ * the newest plane is at most one plane newer than that of the newest hit; sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
