@@ -37,9 +37,9 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes, hash_set_next_capacity() the one
- * after `capacity`. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a
- * set takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
+ * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes; hash_set_next_capacity() returns
+ * the next larger capacity. Capacities are 12, 28, 60, ... With 0, 1 or 3 words beside, the array takes a little less
+ * than a power of two bytes. Blocks of these sizes are what an allocator such as PostgreSQL's provides.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);

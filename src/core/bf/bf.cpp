@@ -11,9 +11,9 @@
  * product are the number of a bit in the line. That is cheap in vector registers, and an item has one of 2^32 patterns.
  * Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
  *
- * Measured with 10^8 items and 10^8 look-ups, 48 bits against 64 (of which the low 32 choose the bits in the line):
- * the rate is 0.000994 against 0.000992 where 0.001 was asked for (standard error 0.3 %), and 1.04e-5 against 0.98e-5
- * where 0.00001 was asked for (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
+ * Measured with 10^8 items and 10^8 look-ups, 48 bits against 64 (of which the low 32 choose the bits in the line).
+ * Where 0.001 was asked for, the rate is 0.000994 against 0.000992 (standard error 0.3 %). Where 0.00001 was asked for,
+ * it is 1.04e-5 against 0.98e-5 (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"

@@ -138,7 +138,7 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 }
 
 /*
- * Makes bucket_ the first bucket that has items, from the present one on. If there is none, bucket_ becomes buckets_
+ * If bucket_ has no items, moves it on to the next bucket that has items. If there is none, bucket_ becomes buckets_
  * or more.
  */
 void list_block::find_taken()

@@ -57,7 +57,7 @@ typedef enum sb_bf_form
  */
 #define SB_BF_PENDING 128
 
-/* The caller may use so many bytes in front of the builder's lines, for instance for the header of a value. */
+/* The caller may use this many bytes in front of the builder's lines, for instance for the header of a value. */
 #define SB_BF_BEFORE_LINES 128
 
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
@@ -162,10 +162,10 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
 /*
  * Computes the parameters of the result. The builder stays as it is, and more items can be added later.
  *
- * `with_room` is for a filter that sizes itself and will get more items: if it is not exact, it gets room for at
- * least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
- * effect. The result then has as many lines as the largest of these filters, or 2^j times as many if the other items
- * would lift its rate too far above the rate that was asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * `with_room` is for a filter that sizes itself and will get more items. Unless the filter is exact, it gets room for
+ * at least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
+ * effect. The result then has as many lines as the largest of these filters. It has 2^j times as many if the other
+ * items would lift its rate too far above the rate that was asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 

@@ -43,7 +43,7 @@ typedef enum sb_lookup_type
 	SB_LOOKUP_ABF
 } sb_lookup_type;
 
-/* sb_lookup_open() needs so many bytes, or the whole value if it is shorter. */
+/* sb_lookup_open() needs this many bytes, or the whole value if it is shorter. */
 #define SB_LOOKUP_FIRST 128
 
 typedef struct sb_lookup
@@ -61,8 +61,7 @@ typedef struct sb_lookup
 
 	/*
 	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. Often
-	 * the first `enough` of the bytes suffice. A caller that gets these more easily may hand over only these, or any
-	 * number from `enough` to `size`.
+	 * the first `enough` bytes suffice, so the caller may hand over any number of bytes from `enough` to `size`.
 	 */
 	struct
 	{

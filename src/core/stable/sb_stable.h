@@ -191,16 +191,16 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
 /*
  * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
  * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
- * parameters of the result: fpr, seed and the state of the generator are the larger ones, items and steps are the
- * sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other
- * kind.
+ * parameters of the result: fpr, seed and the state of the generator are the larger of the two values, items and steps
+ * are the sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has
+ * the other kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst = max(dst, src), cell by cell. If there are samples of importances, the one that has seen more items is kept;
- * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
+ * dst = max(dst, src), cell by cell. Of two samples of importances, the sample that has seen more items is kept; if
+ * both have seen equally many, the sample whose bytes compare greater. So the order of unions does not matter. May
  * return SB_INTERRUPTED. REQUIRES: *stable comes from sb_stable_plan_union(), for the filters of dst and src.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
@@ -246,8 +246,8 @@ double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
  * The number of evictions per step that keeps a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)) with V0 = 1 - fpr^(1/K)
- * (Deng, Rafiei 2006, section 4.3), not rounded. With so many evictions an ibf keeps the rate, too, whatever its
- * shares are. NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
+ * (Deng, Rafiei 2006, section 4.3), not rounded. With this number an ibf keeps the rate, too, whatever its shares are.
+ * NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
  */
 double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 

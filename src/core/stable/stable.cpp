@@ -30,9 +30,9 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 
 /*
  * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells. So if the
- * stream raises cells by less than P evictions lower them, the filter empties, until a step does not find P cells to
- * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps. With
- * multi_class it lasts m Max / P steps.
+ * items of the stream raise cells less than P evictions lower them, the filter empties until a step does not find P
+ * cells to lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps.
+ * With multi_class it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
  * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P of an sbf. This
@@ -348,8 +348,8 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 }
 
 /*
- * Returns the larger one of a and b in every other field of d bits. Only every other field is used, so that the bit
- * above each of them is free.
+ * Returns the larger value of a and b in each field of d bits whose lowest bit is set in `lowest`. This is every other
+ * field, so that the bit above each field is free.
  */
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {

@@ -38,7 +38,7 @@ constexpr size_t lanes = 4;		   /* steps that are prepared together */
 constexpr size_t groups_known = 4; /* more than groups_ahead */
 constexpr size_t groups_ahead = 2; /* how many groups ahead cells are prefetched */
 /*
- * Filters with at least so many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
+ * Filters with at least this many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
  * cache also serves the table scan of the query.
  */
 constexpr size_t ahead_from = 131072;

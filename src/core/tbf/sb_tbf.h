@@ -33,7 +33,7 @@ extern "C" {
 #define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0, so that counter may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
-#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items that have their smallest counter in one cell only */
+#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items whose smallest counter is in one cell only */
 /* form: the filter holds the items instead of cells; `layout` is that of the cells it may get later */
 #define SB_TBF_EXACT 16
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
@@ -147,8 +147,8 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
  * else 0 for an exact filter. NaN unless over > 0.
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
- * of the hits, it may be too low. It does not cover rounding, which adds up to a unit to a counter for each time that
- * the value was stored, nor an item that counts its own hits twice because its cells coincide.
+ * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
+ * the value is stored. Nor does it cover an item that counts its own hits twice because two of its cells coincide.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCEPT;
 
@@ -259,8 +259,8 @@ SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_
 
 /*
  * Stores the same counters in `layout`: SB_TBF_FLAT or SB_TBF_EXTENSIBLE. There is nothing to do if the filter has
- * cells in this layout. An exact filter becomes one with cells, whatever its layout is; for an exact filter the status
- * may also be SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW or SB_TOTAL_OVERFLOW.
+ * cells in this layout. An exact filter becomes a filter with cells, whatever its layout is; then the status may also
+ * be SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW or SB_TOTAL_OVERFLOW.
  */
 SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout, const sb_memory *to,
 										 size_t in_front, sb_tbf *out, void **value) SB_NOEXCEPT;

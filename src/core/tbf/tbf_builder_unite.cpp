@@ -210,7 +210,7 @@ static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint
 	return take_plan(builder, &joined);
 }
 
-/* Turns the items of a builder that sizes itself into cells, so many that the cells of `other` can be added to them. */
+/* Turns sums of items into sums of cells. There are as many cells as it takes to add the cells of `other` to them. */
 static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *other, sb_difference *difference)
 {
 	sb_tbf joined;

@@ -4,7 +4,7 @@
  * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest width
  * that holds the largest counter of the filter.
  *
- * Extensible: short counters for the many small numbers, long ones for the few large numbers, and any counter found
+ * Extensible: many small numbers take few bits each, a few large numbers take more, and any counter can be read
  * without unpacking the others. The O-TBF of Cheng et al. (Fig. 3) has the same purpose, but its overflow table and
  * its pool of free counters need pointers. This layout has directly addressable codes instead (Brisaboa, Ladra,
  * Navarro, "DACs: Bringing direct access to variable-length codes", 2013) over a bitmap of the counters that are not

@@ -44,7 +44,7 @@ private:
 constexpr size_t block_header = 3;
 constexpr int most_digits = 62; /* of count - 1 */
 
-/* Returns the bytes of a block of `count` items, which is not 0, and sets *k. */
+/* Returns the number of bytes of a block of `count` items, and sets *k. REQUIRES: count > 0. */
 static size_t block_size(const exact_item *items, size_t count, const hash_digits &digits, int *k)
 {
 	order_of_counts counts;
@@ -161,7 +161,7 @@ struct block_parts
 
 constexpr size_t taken_at = block_header * 8;
 
-/* Sets the parts of a block. Returns false if a block of this size cannot have so many items. */
+/* Sets the parts of a block. Returns false if a block of `size` bytes cannot have as many items as it says. */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
 {
@@ -378,7 +378,7 @@ sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, co
 
 namespace {
 
-/* Reads the rest of an item that has one. */
+/* Reads the rest (tbf_exact.hpp) of an item whose `more` is set. */
 template <sb_simd variant>
 SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts,
 							uint32_t item, uint64_t *rest)

@@ -58,8 +58,8 @@ inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 }
 
 /*
- * exact_size() returns the bytes of directory and blocks; exact_write() writes them to `out`, which has room for so
- * many. REQUIRES: count <= SB_TBF_EXACT_ITEMS, the hashes ascend, and no two are the same.
+ * exact_write() writes directory and blocks; exact_size() returns how many bytes they take. REQUIRES: count <=
+ * SB_TBF_EXACT_ITEMS, the hashes ascend, no two are equal, and `out` has room.
  */
 size_t exact_size(const exact_item *items, uint32_t count);
 void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
@@ -76,8 +76,8 @@ inline uint32_t blocks_of(const sb_tbf *exact)
 }
 
 /*
- * A block, which may be any bytes, while its items are read. The positions of its parts are in bits from its first
- * byte.
+ * Reads the items of a block, whose bytes may be anything. The positions of its parts are counted in bits from its
+ * first byte.
  */
 class exact_block
 {

@@ -125,7 +125,7 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 [[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 											   uint64_t *minimum);
 
-/* Adds a hit to the totals. To be called once for each hit, besides adding it to the cells. */
+/* Adds a hit, or several hits of one moment, to the totals. sums_add_item() and others add them to the cells. */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*
@@ -216,9 +216,9 @@ void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
- * to += from, cell by cell. `from` may have fewer cells by a power of two, 2^j: each of its cells is then added to 2^j
- * cells of `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a
- * part of `from` was added.
+ * to += from, cell by cell. `from` may have 2^j times fewer cells: then each of its cells is added to 2^j cells of
+ * `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a part of
+ * `from` was added.
  */
 [[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
@@ -231,9 +231,9 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
  * filled in that case, too).
  *
- * `set` is NULL if the sums are of cells. Sums of the items of a set become counters here. Without minimum increase
- * the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are beside its hashes;
- * if it has a secret, `sorted` is what hash_set_sort() gave.
+ * `set` is NULL if the sums are of cells. Otherwise the counters are made from the sums of the set's items. Without
+ * minimum increase the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are
+ * beside its hashes; if it has a secret, `sorted` is what hash_set_sort() gave.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);

@@ -2,8 +2,8 @@
  * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
  *
  * The sums are read a block at a time. Sums of cells are read as they are. Sums of items are added up, for one block
- * after the other, from the slots that have the block's items. So a filter of megabytes is made from a set of items
- * without words for all its cells at once; these would take some thirty times the bytes of the packed counters.
+ * after the other, from the slots that have the block's items. So there are never words for all cells of a filter of
+ * megabytes at once; they would take some thirty times the bytes of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

@@ -31,7 +31,7 @@ struct placing
 	int planes;	   /* number of planes over which each counter is split */
 	/* counter * factor * 2^counters is the amount in 2^-12 hits at the first half-life of `plane` */
 	int64_t counters;
-	int64_t total; /* likewise for total and slack, instead of a counter; these exponents may be negative */
+	int64_t total; /* the same exponent for total and slack instead of a counter; both exponents may be negative */
 };
 
 } // namespace
@@ -48,7 +48,7 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
 	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
-	/* without decay nothing may fall out, even beside a filter that needs the plane after the newest */
+	/* without decay nothing may fall out, even if another filter needs one more plane after the newest */
 	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
 	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
 	int64_t start = plane * SB_TBF_PLANE;
