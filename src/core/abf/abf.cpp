@@ -33,9 +33,9 @@ int64_t sb_abf_generation(const sb_abf *abf, int64_t position) noexcept
 }
 
 /*
- * Cuts a slice of `bits` bits into blocks. With n = ceil(bits / SB_ABF_BLOCK_BITS) there are n blocks of
- * SB_ABF_BLOCK_BITS bits each, or n - 1 blocks of more bits each if that takes no more bits in all. Values just above
- * an integer are rounding noise between C libraries: they are treated as that integer.
+ * Cuts a slice of `bits` bits into blocks. Let n = ceil(bits / SB_ABF_BLOCK_BITS). The slice gets n blocks of
+ * SB_ABF_BLOCK_BITS bits, or n - 1 larger blocks if these take no more bits in all. Values just above an integer are
+ * rounding noise between C libraries: they are treated as that integer.
  */
 static void shape(double bits, sb_abf *out)
 {

@@ -55,8 +55,8 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
 }
 
 /*
- * True if the item is found among `count` slices: the one at place `newest` and the next older ones. `block` is the
- * item's block. REQUIRES: count <= k + l.
+ * True if the item is found among `count` slices: the slice at the place `newest` and the next older slices. `block`
+ * is the item's block. REQUIRES: count <= k + l.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 

@@ -9,8 +9,8 @@
  *
  * The clock. Each item has a position on a clock: its number in the stream, from 0 (a filter *by items*), or its own
  * time in microseconds since 2000-01-01 00:00 UTC (a filter *by time*). Its generation is floor(position / length),
- * where the length is ceil(window / l). Slices are numbered too: slice s is the one that generation s brings. An item
- * of generation g sets its bits in the slices g - k + 1 .. g, *whatever the newest generation c is*. The slices c - k
+ * where the length is ceil(window / l). Slices are numbered too: slice s comes with generation s. An item of
+ * generation g sets its bits in the slices g - k + 1 .. g, *whatever the newest generation c is*. The slices c - k
  * - l + 1 .. c are alive; an item that comes late sets its bits in those of its slices that are still alive. In the
  * papers every item sets its bits in the k newest slices; for an item that is not late these are the same slices.
  *
@@ -46,11 +46,11 @@ extern "C" {
 #define SB_ABF_MAX_GENERATIONS 96
 #define SB_ABF_MAX_SLICES (SB_ABF_MAX_HASHES + SB_ABF_MAX_GENERATIONS)
 #define SB_ABF_MIN_BLOCK_BITS 64
-#define SB_ABF_BLOCK_BITS 512		/* if there are several blocks, each has at least so many bits of each slice */
+#define SB_ABF_BLOCK_BITS 512		/* if there are several blocks, each has at least this many bits of each slice */
 #define SB_ABF_MAX_BLOCK_BITS 1024
 #define SB_ABF_MAX_BYTES (SB_MAX_BYTES - SB_ABF_HEADER)
 #define SB_ABF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest window of time */
-#define SB_ABF_MAX_ITEMS (UINT64_C(1) << 62)	/* a filter by items refuses more; by time counting stops */
+#define SB_ABF_MAX_ITEMS (UINT64_C(1) << 62)	/* a filter by items refuses more; a filter by time stops counting */
 #define SB_ABF_CHOOSE (-1)			/* in place of a parameter: the plan chooses it */
 
 /* The header of an abf, decoded. */
@@ -75,11 +75,11 @@ typedef struct sb_abf
 
 /*
  * Plans a filter that remembers the last `window` items (by items), or the items of the last `window` microseconds
- * (by time). `items` is the number of items expected in a window; a filter by items ignores it. With so many items
+ * (by time). `items` is the number of items expected in a window; a filter by items ignores it. With this many items
  * the filter has at most the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count (k) and
- * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the one that needs the fewest bits
- * for this l: see sb_abf_load(). The result needs about 5 % more bits than the best k and l, which have many more
- * slices. Choosing k takes some 100 microseconds.
+ * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the number with which the filter
+ * needs the fewest bits: see sb_abf_load(). It needs about 5 % more bits than with the best k and l, which have many
+ * more slices. Choosing k takes some 100 microseconds.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range. SB_TOO_LARGE: the filter would be larger than SB_MAX_BYTES.
  */
@@ -179,7 +179,7 @@ double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOE
  * min(i + 1, k) generations. A slice with the items of k generations has `load` items for each bit, so its fill is
  * 1 - e^-load.
  *
- * If block_bits is not 0, the slices are cut into blocks of so many bits, whose loads differ. The result is the mean
+ * If block_bits is not 0, the slices are cut into blocks of that many bits, whose loads differ. The result is the mean
  * of the rates of the blocks. The function takes the load of a block as normally distributed and as the same in all
  * slices, so the result is a little too high. NaN if k, l or the load is out of its range.
  */

@@ -62,8 +62,8 @@ inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 }
 
 /*
- * Returns the high 64 bits of the product. multiply_high(hash, n) maps a hash to 0 .. n - 1, with equal ranges of
- * hashes for each of these numbers; with n / 2 instead of n the result is half of that, rounded down.
+ * Returns the high 64 bits of the product. multiply_high(hash, n) maps a hash to 0 .. n - 1, and hashes with the same
+ * result form one range; all ranges are equally long. multiply_high(hash, n / 2) is half of it, rounded down (n even).
  */
 constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 {

@@ -104,9 +104,9 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * Finds the items of a bucket: these are *begin .. *end - 1. `before` is the number of buckets in front of this bucket
- * that have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if the
- * block has at most `before` buckets with items, which means that it is damaged.
+ * Finds the items of a bucket: these are *begin .. *end - 1. `before` is the number of earlier buckets that have items.
+ * Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if no more than
+ * `before` buckets of the block have items: then the block is damaged.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,
@@ -122,7 +122,7 @@ SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t 
 		last = bits.word(last_at + first);
 	}
 
-	/* the bucket begins after the last item of the one before it, and mostly ends in the same word */
+	/* the bucket begins after the last item of the bucket before it, and mostly ends in the same word */
 	*begin = first + (before == 0 ? 0 : place_of_one<variant>(last, before - 1) + 1);
 	for (first = *begin; first < items; first += 64)
 		if (last = bits.word(last_at + first); last != 0)

@@ -71,7 +71,7 @@ void sb_set_secret(uint64_t first, uint64_t second) noexcept
 }
 
 /*
- * Sets of at least so many bytes are aligned, so that each group of four slots lies in one line of the processor's
+ * Sets of at least this many bytes are aligned, so that each group of four slots lies in one line of the processor's
  * cache. A smaller set is not aligned: its size just fits the blocks of an allocator that provides powers of two, as
  * PostgreSQL's does, and alignment needs more bytes.
  */

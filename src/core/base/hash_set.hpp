@@ -37,9 +37,9 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes, hash_set_next_capacity() the one
- * after `capacity`. Capacities are 12, 28, 60, ... With no words beside, with one or with three, the array of such a
- * set takes a little less than a power of two. PostgreSQL's allocator, for one, provides blocks of these sizes.
+ * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes; hash_set_next_capacity() returns
+ * the next larger capacity. Capacities are 12, 28, 60, ... With 0, 1 or 3 words beside, the array takes a little less
+ * than a power of two bytes. Blocks of these sizes are what an allocator such as PostgreSQL's provides.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);
@@ -69,7 +69,7 @@ uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 
-/* Returns how many of these hashes are not in the set. REQUIRES: no two of them are the same. */
+/* Returns how many of these hashes are not in the set. REQUIRES: no two of the hashes are equal. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
 /* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
@@ -269,8 +269,8 @@ inline void in_batches(const sb_hash_set *set, Take take)
 /*
  * Cuts all 64-bit numbers into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take() for the
  * hashes of the set that lie in range number `part`. In a set without a secret the searches for these hashes begin at
- * the slots from own_slot(least) to own_slot(most). So each of them is in one of these slots, or in one of the slots
- * that follow, up to the first empty one. REQUIRES: a set with a secret has `sorted`.
+ * the slots from own_slot(least) to own_slot(most). So each of these hashes is in one of these slots, or in one of the
+ * slots that follow, up to the first empty one. REQUIRES: a set with a secret has `sorted`.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

@@ -52,8 +52,8 @@ typedef enum sb_status
 const char *sb_status_text(sb_status status) SB_NOEXCEPT;
 
 /*
- * The first parameter in which two filters differ so that they cannot be united, intersected or merged, and its value
- * in each of them.
+ * Why two filters cannot be united, intersected or merged: the first parameter whose values do not fit together, and
+ * the value in each filter.
  */
 typedef struct sb_difference
 {
@@ -71,10 +71,10 @@ typedef struct sb_difference
 
 /*
  * The caller's allocator. Sets of hashes, builders and their serialized bytes, new values of tbf, intersections of
- * exact bfs, and queries of patterns take their memory from it. So does memory that the same call releases. Nothing
- * else in the core allocates. The two functions must not throw and must not jump out of the core (longjmp). The
- * caller may also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context, instead of
- * releasing each block.
+ * exact bfs, and queries of patterns take their memory from it. So do functions that need memory only until they
+ * return. Nothing else in the core allocates. The two functions must not throw and must not jump out of the core
+ * (longjmp). The caller may also free all the memory of an sb_memory at once, as PostgreSQL deletes a memory context,
+ * instead of releasing each block.
  */
 typedef struct sb_memory
 {
@@ -111,10 +111,10 @@ uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 
 /*
  * Sets the secret of this process: two random numbers, of which the first is not 0. A set of hashes mixes the secret
- * into the place of each hash once too many of its hashes collide. Such hashes can be made: anybody can compute the
- * hash of an item, and the hash of an integer can be inverted, so somebody who chooses the items can choose hashes
- * that collide in a hash table. Nothing that is stored or sent depends on the secret. Call this function once, before
- * any other function of the core. Without it the secret is a constant from the sources.
+ * into the place of each hash once too many of its hashes collide. Somebody who chooses the items can make their
+ * hashes collide, because anybody can compute the hash of an item, and the hash of an integer can be inverted. Nothing
+ * that is stored or sent depends on the secret. Call this function once, before any other function of the core.
+ * Without this call the secret is a constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 

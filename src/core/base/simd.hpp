@@ -1,7 +1,7 @@
 /*
  * simd.hpp: which instructions the core uses. There is portable code for every kernel. On x86-64 each kernel also has a
- * variant for processors with AVX2 (and the bit counting that comes with it). Both have the same results bit for bit;
- * kernel_test.cpp compares them.
+ * variant for processors with AVX2 (and the instructions for bits that came with it: BMI, LZCNT, POPCNT). Both variants
+ * give the same results bit for bit; kernel_test.cpp compares them.
  *
  * Most kernels are one piece of source: an always_inline function that is compiled once as portable code and once for
  * AVX2. Intrinsics are used only where the compiler does not find the vector code by itself.
@@ -40,7 +40,7 @@ extern int chosen_simd;
 /* Chooses AVX2 if the processor has it, otherwise portable code. */
 int choose_simd();
 
-/* For tests and benchmarks: chooses portable code if that is wanted, else as choose_simd() does. Returns the choice. */
+/* For tests and benchmarks: chooses portable code if it is wanted, else what choose_simd() chooses. Returns that. */
 sb_simd choose_simd(sb_simd wanted);
 
 inline bool use_avx2()

@@ -6,14 +6,14 @@
  * of a filter of 100 million items.
  *
  * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
- * become line i. Folding and widening rely on this. The bits in the line come from 32 bits that are mixed from the 48
- * (probe_of() in bf_lines.hpp), multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom);
- * the top nine bits of each product are the number of a bit. That is cheap in vector registers, and a line has 2^32
- * patterns. Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
+ * become line i. Folding and widening rely on this. probe_of() (bf_lines.hpp) mixes 32 bits from the 48. These are
+ * multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom), and the top nine bits of each
+ * product are the number of a bit in the line. That is cheap in vector registers, and an item has one of 2^32 patterns.
+ * Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
  *
- * Measured with 10^8 items and 10^8 look-ups, 48 bits against 64 (of which the low 32 choose the bits in the line):
- * the rate is 0.000994 against 0.000992 where 0.001 was asked for (standard error 0.3 %), and 1.04e-5 against 0.98e-5
- * where 0.00001 was asked for (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
+ * Measured with 10^8 items and 10^8 look-ups, 48 bits against 64 (of which the low 32 choose the bits in the line).
+ * Where 0.001 was asked for, the rate is 0.000994 against 0.000992 (standard error 0.3 %). Where 0.00001 was asked for,
+ * it is 1.04e-5 against 0.98e-5 (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"
@@ -203,7 +203,7 @@ sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_differ
 		*difference = {"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)};
 		return SB_DIFFERENT;
 	}
-	const sb_bf *small = a->line_count <= b->line_count ? a : b; /* an exact one has no lines */
+	const sb_bf *small = a->line_count <= b->line_count ? a : b; /* an exact filter has no lines */
 	const sb_bf *large = a->line_count <= b->line_count ? b : a;
 	const bool exact = sb_bf_is_exact(small);
 	const int halvings = exact ? 0 : doublings(small->line_count, large->line_count);
@@ -248,8 +248,8 @@ sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, con
 }
 
 /*
- * The hashes of line i of src are those from i / from_count * 2^64 up to (i + 1) / from_count * 2^64. The loop goes
- * through the lines of dst in which these hashes lie.
+ * Line number `line` of src has the hashes from line / from_count * 2^64 up to (line + 1) / from_count * 2^64. The
+ * inner loop goes through the lines of dst in which these hashes lie.
  */
 sb_status streambloom::map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines)
 {
@@ -309,9 +309,9 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
  * The standard error of the result of estimate_items(). For a line with a Poisson load of mean L, let p be the
  * probability that an item covers a given bit, and p2 the probability that it covers at least one of two given bits.
  * The number of empty bits of a line has the mean 512 exp(-L p). It varies because the bits are random, and because
- * the load is random. But all lines together have a fixed number of items; what a random number of items in the whole
- * filter would add to the variance drops out. With b = 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2
- * exp(-2 L p) (1 + L p^2). The estimate of L has the slope 1 / (b p exp(-L p)).
+ * the load is random. But the number of items in all lines together is fixed, so the variance that a random total
+ * would add is subtracted. With b = 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p)
+ * (1 + L p^2). The estimate of L has the slope 1 / (b p exp(-L p)).
  */
 static double error_of_items(const sb_bf *bf, double items, int halvings)
 {

@@ -89,11 +89,11 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 }
 
 /*
- * Plans the result if filters with lines were added: a filter with their lines that also has room for the builder's
- * own items. Let the load be the number of items per line. The builder's items may add as much load as the rate
- * leaves room for, or an eighth of the largest load at this rate if that is more. The number of lines is doubled until
- * this holds. Each doubling halves the load of the builder's items; the filters are widened, so their load stays the
- * same. So if the filters are already full, the rate of the result is not much above the one asked for.
+ * Plans the result if filters with lines were added: it has the lines of these filters, widened until there is room
+ * for the builder's own items. Let the load be the number of items per line. The builder's items may add as much load
+ * as the rate leaves room for, or an eighth of the largest load at this rate if that is more. The number of lines is
+ * doubled until this holds. Each doubling halves the load of the builder's items, but not that of the filters. So if
+ * the filters are already full, the rate of the result is not much above the rate that was asked for.
  */
 static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 {

@@ -37,7 +37,7 @@ enum class travel_form : unsigned char
 
 /* ----------------------------------------------------------------- serializing */
 
-/* write_sparse_lines() may write so many bytes beyond the end of the encoding. */
+/* write_sparse_lines() may write this many bytes beyond the end of the encoding. */
 static constexpr size_t spare = 8;
 
 /*
@@ -161,7 +161,7 @@ static sb_status check_items(const sb_bf *plan, unsigned char travelled, const u
 	return SB_BAD_HEADER;
 }
 
-/* Checks the filters with lines that follow the items. If `size` is 0, there are none. */
+/* Checks the union of filters with lines, which follows the items. If `size` is 0, there is none. */
 static sb_status check_filters(const sb_bf *plan, const unsigned char *bytes, size_t size, sb_bf *filters)
 {
 	*filters = {};

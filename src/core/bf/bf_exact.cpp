@@ -138,7 +138,7 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 }
 
 /*
- * Makes bucket_ the first bucket that has items, from the present one on. If there is none, bucket_ becomes buckets_
+ * If bucket_ has no items, moves it on to the next bucket that has items. If there is none, bucket_ becomes buckets_
  * or more.
  */
 void list_block::find_taken()
@@ -174,8 +174,8 @@ sb_status list_block::next(uint64_t *hash)
 }
 
 /*
- * Sets *offset, counted from the directory's first byte, and *size to where a block lies. `begin` and `end` are the
- * directory's entries for the block before it (0 for the first block) and for this block.
+ * Says where a block lies: *offset counts from the directory's first byte. `begin` and `end` are the directory's
+ * entries for the block before it (0 for the first block) and for this block.
  */
 static sb_status range_of(const sb_bf *bf, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {

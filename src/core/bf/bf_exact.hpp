@@ -11,7 +11,7 @@
  *
  * There are 2^b blocks, where b is the smallest number for which a block has at most 128 items on average. So the
  * header and the directory lie in the first 1,600 bytes. The first b digits of a hash are the number of its block.
- * The next q digits are its bucket: q is 8, or the number of binary digits of n - 1 plus 1 if that is less. The other
+ * The next q digits are its bucket; q is the smaller of 8 and w + 1, where n - 1 has w binary digits. The other
  * l = 48 - b - q digits are stored. A block of m items is
  *
  *     m - 1          2 bytes
@@ -91,7 +91,7 @@ public:
 	uint32_t left() const { return items_ - next_; }
 	[[nodiscard]] sb_status next(uint64_t *hash);
 
-	/* To be called after the last item: true if only zero bits follow, and they end with the byte. */
+	/* To be called after the last item: true if only the zero bits follow that fill up the last byte. */
 	bool is_at_end() const { return bits_.is_at_end(); }
 
 private:

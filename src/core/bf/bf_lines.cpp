@@ -176,7 +176,7 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
  *   6.2 MB      3.9       10.7    5.1    3.8    4.3    4.4          13.4
  *   12 kB       2.2        2.8    3.2    3.4    2.9    3.3           6.9
  *
- * Looking up takes as long as adding. Batches of 128 cost 3 % more than one of 4,096.
+ * Looking up takes as long as adding. Batches of 128 items take 3 % more time than batches of 4,096.
  */
 static constexpr size_t ahead = 32;
 

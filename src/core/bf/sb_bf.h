@@ -13,7 +13,7 @@ extern "C" {
 #define SB_BF_HEADER 64			/* bytes before the first line */
 #define SB_BF_LINE 64			/* bytes of a line */
 #define SB_BF_MAX_HASHES 16
-#define SB_BF_HASH_BITS 48		/* a bf uses so many of the highest bits of a hash, and ignores the others */
+#define SB_BF_HASH_BITS 48		/* a bf uses this many of the highest bits of a hash, and ignores the others */
 #define SB_BF_HASH_MASK (~(UINT64_C(0xffffffffffffffff) >> SB_BF_HASH_BITS))
 #define SB_BF_MAX_LINES ((SB_MAX_BYTES - SB_BF_HEADER) / SB_BF_LINE)
 #define SB_BF_MIN_FPR 1e-6
@@ -33,7 +33,7 @@ typedef struct sb_bf
 	uint32_t	item_count;		/* exact: number of stored items, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* has 2^widened times the lines of the smallest filter united into it */
+	uint8_t		widened;		/* the smallest filter united into it had line_count / 2^widened lines */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
 	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;
@@ -75,7 +75,7 @@ SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t
 /*
  * Checks everything after the header, which is at `stored`. Call it once for each value that comes from outside. The
  * other functions of the core are memory-safe without it. SB_BAD_CELLS: bits are set although there is no kind, or
- * the items of an exact filter are not written as they have to be. May return SB_INTERRUPTED.
+ * the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
@@ -94,12 +94,12 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
  * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one
  * must have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says
  * what differs. *out has the parameters of the result. It has as many lines as the larger filter: the smaller one is
- * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger ones of the two.
+ * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values.
  * The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  *
- * If one filter is exact, the plan has as many lines as the other one. That is right for a union; for an intersection
- * there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items, because its
- * size depends on which items the two have.
+ * If one filter is exact, the plan has as many lines as the other filter. That is right for a union; for an
+ * intersection there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items,
+ * because the size of the union depends on the items themselves.
  */
 SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
 										sb_difference *difference) SB_NOEXCEPT;

@@ -9,9 +9,9 @@
  * sb_bf_builder_plan(), and is exact (sb_bf_exact.h) up to SB_BF_EXACT_ITEMS items.
  *
  * A builder of a filter that sizes itself also takes stored filters. The items of exact filters are added to its own
- * items. Filters with lines are kept apart: they are united at the size of the largest of them. How many lines the
- * builder's own items need is known only in the end, when all of them are there. Then they are added to the united
- * lines. So the result depends neither on the order of the filters nor on how they were split between builders.
+ * items. Filters with lines are kept apart: they are united at the size of the largest of them. The builder's own
+ * items are added to the united lines only when the result is made, because only then it is known how many lines these
+ * items need. So the result depends neither on the order of the filters nor on how they were split between builders.
  *
  * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
  * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
@@ -57,7 +57,7 @@ typedef enum sb_bf_form
  */
 #define SB_BF_PENDING 128
 
-/* The caller may use so many bytes in front of the builder's lines, for instance for the header of a value. */
+/* The caller may use this many bytes in front of the builder's lines, for instance for the header of a value. */
 #define SB_BF_BEFORE_LINES 128
 
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
@@ -138,10 +138,10 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
  * filter's header. The builder's rate becomes the filter's rate if that is higher. The kinds are not compared: the
  * caller does that first.
  *
- * SB_DIFFERENT: the filters differ in hash_count; or both this filter and earlier ones have lines, and neither number
- * of lines is 2^j times the other. *difference says what differs. Nothing is changed then. SB_BAD_CELLS: the items of
- * an exact filter cannot be read; some may have been added. SB_OUT_OF_RANGE: the filter that is built does not size
- * itself. May also return SB_NO_MEMORY, SB_INTERRUPTED.
+ * SB_DIFFERENT: the filters differ in hash_count; or this filter and the union of earlier ones have lines, and neither
+ * number of lines is 2^j times the other. *difference says what differs. Nothing is changed then. SB_BAD_CELLS: the
+ * items of an exact filter cannot be read; some may have been added. SB_OUT_OF_RANGE: the filter that is built does
+ * not size itself. May also return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
 												sb_difference *difference) SB_NOEXCEPT;
@@ -162,10 +162,10 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
 /*
  * Computes the parameters of the result. The builder stays as it is, and more items can be added later.
  *
- * `with_room` is for a filter that sizes itself and will get more items: if it is not exact, it gets room for at
- * least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
- * effect. The result then has as many lines as the largest of these filters, or 2^j times as many if the other items
- * would lift the rate of the result too far above the one asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * `with_room` is for a filter that sizes itself and will get more items. Unless the filter is exact, it gets room for
+ * at least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
+ * effect. The result then has as many lines as the largest of these filters. It has 2^j times as many if the other
+ * items would lift its rate too far above the rate that was asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 

@@ -23,9 +23,9 @@ sb_bf_is_exact(const sb_bf *bf)
 }
 
 /*
- * Intersects two filters of which at least one is exact. The result is an exact filter: the items of the exact one
+ * Intersects two filters of which at least one is exact. The result is exact: it has those items of an exact filter
  * that the other filter has, too. The new value is made in one block of `to`: `in_front` bytes for the caller, the
- * header, the items. *out is its header. The kinds are not compared: the caller does that first.
+ * header, the items. *out is the header, decoded. The kinds are not compared: the caller does that first.
  *
  * SB_DIFFERENT: the filters differ in their number of hashes, see *difference. SB_BAD_CELLS: see sb_bf_check().
  * SB_OUT_OF_RANGE: neither filter is exact. May also return SB_NO_MEMORY, SB_INTERRUPTED. *value is NULL unless the
@@ -36,8 +36,8 @@ SB_NODISCARD sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_store
 											 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * These two turn an exact filter into one with lines, without room for more items. sb_bf_plan_compact() plans it at
- * the rate `fpr`, as a filter that was told its number of items. SB_OUT_OF_RANGE, SB_TOO_LARGE: see sb_bf_plan();
+ * These two functions turn an exact filter into a filter with lines, without room for more items. sb_bf_plan_compact()
+ * plans the new filter for the rate `fpr` and the number of items. SB_OUT_OF_RANGE, SB_TOO_LARGE: see sb_bf_plan();
  * SB_OUT_OF_RANGE also if the filter is not exact.
  *
  * sb_bf_exact_to_lines() writes the lines. SB_BAD_CELLS: see sb_bf_check(). May also return SB_INTERRUPTED. REQUIRES:

@@ -10,8 +10,8 @@ namespace {
 
 /*
  * Remembers some of the grams that were written, so that they need not be written again. There are 256 slots, one for
- * each value of a gram's 8 highest bits; each has the last gram with these bits. All slots begin with a gram that was
- * written.
+ * each value of a gram's 8 highest bits; each has the last gram with these bits. At first all slots have the first
+ * gram, which was written.
  */
 class recent_grams
 {
@@ -33,7 +33,7 @@ private:
 	uint64_t slots_[256];
 };
 
-/* Texts of at most so many bytes have few repetitions: clearing the slots takes longer than writing all the grams. */
+/* Texts of at most this many bytes have few repetitions: clearing the slots takes longer than writing all the grams. */
 constexpr size_t short_text = 64;
 
 template <sb_gram_text text, bool fold>

@@ -21,8 +21,8 @@
  * All this holds for the table's version of Unicode and for earlier versions. A later version may add a character
  * whose other case has been there before, as 5.1 did (U+1E9E, whose lower case is U+00DF) and 9.0 (U+1C80 to U+1C88,
  * whose upper cases are Cyrillic letters). Or it may give other cases to letters that had none, as 11.0 did to the
- * Georgian ones. Under a collation of such a version, a comparison that ignores case can match a text that has one of
- * the new characters, or a pattern that has one, though the grams differ.
+ * Georgian ones. Under a collation of such a version, a comparison that ignores case can be true though the grams
+ * differ, if the text or the pattern has one of these characters.
  *
  * The grams in an index depend on the table, so changing the table changes the format of indexes.
  */

@@ -19,14 +19,14 @@ inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kin
 /*
  * All grams of a pattern of fewer bytes than this are taken. Of a longer pattern only every second, third, ... gram
  * is taken, evenly over the pattern, so that about most_grams are taken at most. A regular expression with many sets
- * or alternatives may have a few times as many: the characters beside a set or a group are read again for each of its
- * alternatives, and the first grams of each alternative are taken in any case (see grams_of_branch).
+ * or alternatives may have a few times as many. The characters beside a set or a group are read again for each of its
+ * alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 
 /*
  * An alternative of which no gram is taken would require nothing, and so would all the alternatives together. So the
- * first few grams of each one are taken even if the pattern is long, until there are `most_grams_of_branches`.
+ * first few grams of each one are taken even if the pattern is long, until there are most_grams_of_branches grams.
  */
 inline constexpr uint32_t grams_of_branch = 4, most_grams_of_branches = 8192;
 
@@ -201,7 +201,7 @@ private:
 	growing<uint64_t> grams_;
 	growing<uint32_t> steps_;
 	size_t one_of_, seen_ = 0;
-	uint32_t surely_taken_ = 0; /* so many of the next grams are taken */
+	uint32_t surely_taken_ = 0; /* how many of the next grams are always taken */
 	uint32_t answers_ = 0;
 	bool failed_ = false;
 };

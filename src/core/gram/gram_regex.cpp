@@ -3,16 +3,16 @@
  * (regex/re_syntax: "ARE").
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
- * nothing is required. These parts are not understood: a backward reference; an escape for a character other than \t,
- * \n, \r, \f and \v, such as \x41, outside a set, and \c in a set; an option that changes the syntax or the meaning of
- * a newline; the option i if the grams are not folded; more than 100 parentheses inside each other; a count above 255;
- * and most of what PostgreSQL refuses as an error. The rest is read like this:
+ * nothing is required. These parts are not understood: a backward reference; outside a set an escape for a character,
+ * such as \x41 (but \t, \n, \r, \f and \v are understood); \c in a set; an option that changes the syntax or the
+ * meaning of a newline; the option i if the grams are not folded; more than 100 parentheses inside each other; a count
+ * above 255; and most of what PostgreSQL refuses as an error. The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
- *  - A repeated character (+, {2}) is the last one of the run before it and the first one of the run behind it.
+ *  - A repeated character (+, {2}) ends the run before it, and begins the run behind it as well.
  *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
  *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
- *    with the characters behind it.
+ *    with the characters behind the group.
  *  - Any other group has runs of its own: no run crosses its beginning or its end.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
  *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
@@ -121,7 +121,7 @@ private:
 			at_ += 2;
 			while (at_ < end_ && is_letter(*at_))
 			{
-				/* i needs folded grams. Other options change the syntax, or the meaning of a newline. */
+				/* i needs folded grams; c, s, t change nothing; others change the syntax, or what a newline means. */
 				if (*at_ != 'c' && *at_ != 's' && *at_ != 't' && !(*at_ == 'i' && program_->form().fold))
 					return false;
 				at_++;
@@ -162,8 +162,8 @@ private:
 
 	/*
 	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has at
-	 * most n - 1 others, and only up to the first that is not plain or is repeated. ($ adds the mark of the end.) They
-	 * are not taken: at_ stays as it is, so they are read again later.
+	 * most n - 1 others. Stops at the first character that is not plain or is repeated. ($ adds the mark of the end.)
+	 * at_ stays as it is, so these characters are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

@@ -73,8 +73,8 @@ typedef enum sb_gram_comparison
 } sb_gram_comparison;
 
 /*
- * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer of one
- * gram to a stack, or joins the topmost answers to one.
+ * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer for one
+ * gram (is it in the text?) onto a stack, or joins the topmost answers into one.
  */
 typedef struct sb_gram_query
 {
@@ -89,7 +89,7 @@ typedef struct sb_gram_query
  * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: the pattern is not
  * understood, a text without any gram of the pattern can match, or the comparison ignores case and the form does not
  * fold. Most patterns that the comparison would refuse with an error are not understood. If such a pattern is
- * understood all the same, an index may find no row, and then nothing raises the error. sb_gram_release() frees the
+ * understood nevertheless, an index may find no row, and then nothing raises the error. sb_gram_release() frees the
  * query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,

@@ -1,6 +1,6 @@
 /*
  * bf_lookup.cpp: looks up an item in a stored bf. In a filter with lines it reads the item's line. In an exact filter
- * it reads the entry of the directory for the item's block, and then this block or the beginning of it.
+ * it reads the entries of the directory for the item's block, and then this block or the beginning of it.
  */
 #include "lookup/lookup.hpp"
 #include "bf/bf.hpp"

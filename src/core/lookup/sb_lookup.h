@@ -43,7 +43,7 @@ typedef enum sb_lookup_type
 	SB_LOOKUP_ABF
 } sb_lookup_type;
 
-/* sb_lookup_open() needs so many bytes, or the whole value if it is shorter. */
+/* sb_lookup_open() needs this many bytes, or the whole value if it is shorter. */
 #define SB_LOOKUP_FIRST 128
 
 typedef struct sb_lookup
@@ -61,8 +61,7 @@ typedef struct sb_lookup
 
 	/*
 	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. Often
-	 * the first `enough` of the bytes suffice. A caller that gets these more easily may hand over only these, or any
-	 * number from `enough` to `size`.
+	 * the first `enough` bytes suffice, so the caller may hand over any number of bytes from `enough` to `size`.
 	 */
 	struct
 	{
@@ -110,9 +109,9 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 
 /*
  * From the next look-up on, asks an abf by time as of the time `at`: an item is no longer found if its generation is
- * more than l generations before that of `at`. If `at` is before the filter's newest item, this call has no effect:
- * without it, too, the filter is asked as of its newest item. REQUIRES: sb_lookup_open() returned SB_OK for an abf by
- * time; |at| <= SB_ABF_MAX_TIME.
+ * more than l generations before that of `at`. If `at` is before the filter's newest item, the filter is asked as of
+ * this item, as it is without this call. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <=
+ * SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 

@@ -73,8 +73,8 @@ uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
 }
 
 /*
- * Continues the search in the table. If the item has an entry, it is one of from .. to - 1; the hashes of these lie
- * between low and high.
+ * Continues the search in the table. If the item has an entry, it is one of the entries from .. to - 1, whose hashes
+ * lie between low and high.
  */
 sb_status search_table(sb_lookup *lookup)
 {

@@ -67,8 +67,8 @@ struct ChangingSample : Sample
 } // namespace
 
 /*
- * Returns the place in the sample of the importance that the next one replaces, or SB_STABLE_SAMPLE if the next one
- * does not enter the sample.
+ * Returns which entry of a full sample the next importance replaces, or SB_STABLE_SAMPLE if it does not enter the
+ * sample. The sample has seen `seen` importances before.
  */
 static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
 {

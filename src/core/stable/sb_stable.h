@@ -59,7 +59,7 @@ typedef struct sb_stable
 	uint64_t	seed;			/* seed of the random generator, as given to the plan */
 	uint64_t	random;			/* the present state of the generator */
 	uint64_t	items;			/* the number of items that have arrived */
-	uint64_t	steps;			/* the number of items, and of steps without an item (sb_stable_decay()) */
+	uint64_t	steps;			/* the number of items plus that of steps without an item (sb_stable_decay()) */
 	double		fpr;			/* the rate asked for */
 	/* ibf: range of importances; two_class: low = high = the threshold; sbf, ranked: both 0 */
 	double		low;
@@ -128,9 +128,9 @@ typedef enum sb_stable_type
 
 /*
  * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
- * another type. If the status is not SB_OK, out->scheme tells the type for a message: SB_STABLE means sbf, everything
- * else ibf. It is the type asked for; for SB_STABLE_EITHER it is ibf if the value claims to be one, and otherwise
- * sbf.
+ * another type. If the status is not SB_OK, out->scheme tells a type for a message: SB_STABLE means sbf, everything
+ * else ibf. This is the type that was asked for; for SB_STABLE_EITHER it is ibf if the value claims to be one, and
+ * otherwise sbf.
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;
@@ -153,8 +153,8 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
  * the place of (importance - low) / (high - low). If the sample has this importance itself, once or several times,
  * each of these entries has a rank of its own. The result is the mean of the values for the middles of these ranks,
  * rounded down. So the rate that was planned for uniform importances is kept whatever the importances are. For
- * two_class an item is important if it is above the median of the sample, that is, if more importances of the sample
- * are lower than are higher. If the sample is empty, the item counts as one in the middle.
+ * two_class an item is important if it is above the median of the sample, that is, if the sample has more lower
+ * importances than higher ones. If the sample is empty, the item counts as one in the middle.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */
@@ -191,16 +191,16 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
 /*
  * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
  * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
- * parameters of the result: fpr, seed and the state of the generator are the larger ones, items and steps are the
- * sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other
- * kind.
+ * parameters of the result: fpr, seed and the state of the generator are the larger of the two values, items and steps
+ * are the sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has
+ * the other kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst = max(dst, src), cell by cell. If there are samples of importances, the one that has seen more items is kept;
- * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
+ * dst = max(dst, src), cell by cell. Of two samples of importances, the sample that has seen more items is kept; if
+ * both have seen equally many, the sample whose bytes compare greater. So the order of unions does not matter. May
  * return SB_INTERRUPTED. REQUIRES: *stable comes from sb_stable_plan_union(), for the filters of dst and src.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
@@ -232,9 +232,9 @@ typedef struct sb_stable_chain
  * With repeated items there are more zeros.
  *
  * With value-weighted eviction, p' / (i s) takes the place of p' in factor i, where s is the mean of 1/value (0 for a
- * zero cell) in the same stable state. s is found by bisection. A step may not find P cells in its tries; so for a
- * small s, 1/s is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. This is the mean
- * field of the process, so it is exact only for many cells. NaN for parameters out of their range.
+ * zero cell) in the same stable state. s is found by bisection. If s is small, a step often fails to find P cells in
+ * its tries; so 1/s is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. The formula
+ * is a mean-field approximation, which is exact only for many cells. NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 
@@ -246,8 +246,8 @@ double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
  * The number of evictions per step that keeps a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)) with V0 = 1 - fpr^(1/K)
- * (Deng, Rafiei 2006, section 4.3), not rounded. With so many evictions an ibf keeps the rate, too, whatever its
- * shares are. NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
+ * (Deng, Rafiei 2006, section 4.3), not rounded. With this number an ibf keeps the rate, too, whatever its shares are.
+ * NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
  */
 double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 

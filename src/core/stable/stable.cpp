@@ -30,15 +30,15 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 
 /*
  * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells. So if the
- * stream raises cells by less than P evictions lower them, the filter empties, until a step does not find P cells to
- * lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps. With
- * multi_class it lasts m Max / P steps.
+ * items of the stream raise cells less than P evictions lower them, the filter empties until a step does not find P
+ * cells to lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps.
+ * With multi_class it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
- * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and as many evictions as an
- * sbf has. This holds for all rates up to 0.2, for uniform importances and for streams in which they are mostly low
- * or mostly high. The table shows how many items of the highest seventh of the importances are missed after 6,000
- * more items, in 64 kB at 1 %, if importances are uniform:
+ * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P of an sbf. This
+ * holds for all rates up to 0.2, for uniform importances and for streams whose importances are mostly low or mostly
+ * high. The table is for uniform importances, 64 kB and 1 %. It shows which share of the items with the highest
+ * seventh of the importances is missed after 6,000 more items:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
@@ -55,8 +55,8 @@ static int default_bits(sb_scheme scheme)
 /*
  * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found that it gives the longest
  * memory for given bytes. For value-weighted eviction it is the smallest number with which important items are missed
- * less often than with multi_class and as many evictions as an sbf has; then the rate rises least if the importances
- * are higher than planned.
+ * less often than with multi_class and the P of an sbf. With so few hashes the rate rises least if the importances are
+ * higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -70,8 +70,8 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 
 /*
  * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
- * the rate whatever the importances are. But it forgets important items sooner than the sbf does, where any item sets
- * the cells that it shares with important items to Max again. With fewer evictions, just enough for uniform
+ * the rate whatever the importances are. But it forgets important items sooner than the sbf: there every item sets
+ * cells to Max again, also those that it shares with important items. With fewer evictions, just enough for uniform
  * importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So multi_class and
  * value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share of important
  * items is not known, so the plan keeps the rate whatever that share is.
@@ -348,8 +348,8 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 }
 
 /*
- * Returns the larger one of a and b in every other field of d bits. Only every other field is used, so that the bit
- * above each of them is free.
+ * Returns the larger value of a and b in each field of d bits whose lowest bit is set in `lowest`. This is every other
+ * field, so that the bit above each field is free.
  */
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {

@@ -1,7 +1,7 @@
 /*
  * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters. stable.cpp and stable_step.cpp
- * have the code that sbf and ibf share, sbf.cpp and ibf.cpp the code of one of them. stable_run.hpp takes 1 from each
- * cell of a run.
+ * have the code that sbf and ibf share; sbf.cpp and ibf.cpp have what differs. stable_run.hpp takes 1 from each cell
+ * of a run.
  *
  * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the payload is bit b % 8 of byte b / 8. The bits
  * after the last cell in its byte are zero. The functions work on groups of whole cells in a 64-bit word.

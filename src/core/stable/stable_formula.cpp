@@ -35,7 +35,7 @@ static bool is_valid(const sb_stable_chain &chain)
  * Returns a factor: how much more often eviction by value takes 1 from a cell of the value 1 than eviction at random
  * does. A try finds a cell to evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P,
  * X) cells, where X is binomial: the number of finds in 32 P tries. X is taken as normally distributed. (If 32 s is
- * near 1, the mean of min(P, X) is clearly less than min(P, mean of X), and defaults are planned near there.)
+ * near 1, the mean of min(P, X) is clearly less than min(P, mean of X), and the defaults lie near there.)
  */
 static double haste(const sb_stable_chain &chain, double s)
 {
@@ -155,9 +155,9 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
  * only the first row of the n-th power of this matrix. The power is upper triangular: squaring it takes a sixth of
  * the multiplications that a full matrix takes, and at first nearly all its entries are 0.
  *
- * The rows belong to F(0) .. F(max - 1). So do the first columns; then comes the column of F(max), which is always 1.
- * The last column completes the sum of each row to 1. Rounding would change the sum, so each row is divided by its
- * sum.
+ * The rows and the first `max` columns belong to F(0) .. F(max - 1). The next column belongs to F(max), which is
+ * always 1. The last column completes the sum of each row to 1. Rounding would change the sum, so each row is divided
+ * by its sum.
  */
 namespace {
 

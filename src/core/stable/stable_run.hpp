@@ -2,8 +2,8 @@
  * stable_run.hpp: takes 1 from each cell of a run of consecutive cells; cells that are zero stay zero.
  * stable_step.cpp does this for each item.
  *
- * The run is treated as one long binary number. A number that has a 1 at the lowest bit of each cell that is not zero
- * is subtracted from it, word by word. Only cells of at least 1 lose 1, so nothing is borrowed from the next cell. If a
+ * The run is treated as one long binary number. Another number is subtracted from it, word by word: it has a 1 at the
+ * lowest bit of each cell that is not zero. Only such cells lose 1, so nothing is borrowed from the next cell. If a
  * cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
  *
  * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load

@@ -26,7 +26,7 @@ using namespace streambloom;
 
 namespace {
 
-/* The offset of two bytes that hold a cell, a mask of the cell's bits in them, and the lowest of these bits. */
+/* The offset of two bytes that hold a cell, a mask of the cell's bits in them, and the number of the lowest bit. */
 struct alignas(8) place
 {
 	uint32_t at;
@@ -38,7 +38,7 @@ constexpr size_t lanes = 4;		   /* steps that are prepared together */
 constexpr size_t groups_known = 4; /* more than groups_ahead */
 constexpr size_t groups_ahead = 2; /* how many groups ahead cells are prefetched */
 /*
- * Filters with at least so many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
+ * Filters with at least this many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
  * cache also serves the table scan of the query.
  */
 constexpr size_t ahead_from = 131072;
@@ -248,7 +248,7 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
 	/*
 	 * In an sbf all values are Max. In an ibf the values vary, and the processor would often predict a branch on them
-	 * wrongly.
+	 * wrongly; so `always` is 0, which no value is.
 	 */
 	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0;
 	known_steps known;

@@ -1,7 +1,7 @@
 /*
  * decay_functions.cpp: the weight of a filter by its age, for filters that do not decay by themselves and are merged
- * with weights. A weight is a double. An age stays an integer until it is divided: so a whole number of half-lives, or
- * the age of a polygon's point, gives exactly the weight that one would write down.
+ * with weights. A weight is a double. An age stays an integer until it is divided. So the weight is exact for a whole
+ * number of half-lives, and for the age of a polygon's point.
  *
  * A weight must not be too small: counts could then be too small, and the filter promises that they never are. So the
  * remainder that a division rounds away is kept and added to the result (Ratio), which leaves an error of about an
@@ -101,8 +101,8 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 0;
 
 	/*
-	 * The function rises to its peak at age k * scale and falls from there. So its largest value between the youngest
-	 * and the oldest hit of the bucket is the one nearest to the peak.
+	 * The function rises to its peak at age k * scale and falls from there. So from the youngest to the oldest hit of
+	 * the bucket it is largest at the age nearest to the peak.
 	 */
 	u128 peak = static_cast<u128>(degree) * static_cast<u128>(scale);
 	u128 youngest = grown(age);

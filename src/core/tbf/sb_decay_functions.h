@@ -43,8 +43,8 @@ double		sb_decay_polynomial(int64_t age, double exponent, int64_t scale) SB_NOEX
  * function rises until x = k. So it is not a decay function in the sense of Cohen and Strauss, and the youngest hits
  * of a bucket need not weigh most. Therefore the result is the largest value of the function at any age in age .. age +
  * bucket, where 0 <= bucket <= SB_DECAY_MAX_LENGTH. If bucket is 0, the result is the function itself. If bucket is
- * SB_DECAY_FOREVER, the result never rises with the age: it is 1 up to the peak, and the function from there on.
- * Rounded up.
+ * SB_DECAY_FOREVER, the result never rises with the age: it is 1 up to the peak, and the function from there on. The
+ * result is rounded up.
  */
 double		sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) SB_NOEXCEPT;
 

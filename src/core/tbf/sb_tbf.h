@@ -33,7 +33,7 @@ extern "C" {
 #define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0, so that counter may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
-#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts the items whose smallest counter does not recur */
+#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items whose smallest counter is in one cell only */
 /* form: the filter holds the items instead of cells; `layout` is that of the cells it may get later */
 #define SB_TBF_EXACT 16
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
@@ -147,16 +147,16 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
  * else 0 for an exact filter. NaN unless over > 0.
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
- * of the hits, it may be too low. It does not cover rounding, which adds up to a unit to a counter for each time that
- * the value was stored, nor an item that counts its own hits twice because its cells coincide.
+ * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
+ * the value is stored. Nor does it cover an item that counts its own hits twice because two of its cells coincide.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCEPT;
 
 /*
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
- * counters of such an item, other items have more than `over` hits, less the slack. So the estimate for a block is
- * s^k, where s is the share of its counters that exceed this; the result is the mean over all blocks. It is 1 if the
- * slack alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
+ * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k,
+ * where s is the share of its counters that exceed t; the result is the mean over all blocks. It is 1 if the slack
+ * alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
  * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
@@ -200,8 +200,8 @@ SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint
 
 /*
  * Sets *out to the largest count of an item of an exact filter, in hits at the base, without the items whose hashes
- * are in `except`; 0 if there is no other. `except` has except_count hashes in ascending order; a hash may be there
- * more than once. May return SB_BAD_CELLS. REQUIRES: the filter is exact.
+ * are in `except`; 0 if there is no other item. `except` has except_count hashes in ascending order; a hash may be
+ * there more than once. May return SB_BAD_CELLS. REQUIRES: the filter is exact.
  */
 SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except,
 											size_t except_count, double *out) SB_NOEXCEPT;
@@ -259,8 +259,8 @@ SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_
 
 /*
  * Stores the same counters in `layout`: SB_TBF_FLAT or SB_TBF_EXTENSIBLE. There is nothing to do if the filter has
- * cells in this layout. An exact filter becomes one with cells, whatever its layout is; for an exact filter the status
- * may also be SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW or SB_TOTAL_OVERFLOW.
+ * cells in this layout. An exact filter becomes a filter with cells, whatever its layout is; then the status may also
+ * be SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW or SB_TOTAL_OVERFLOW.
  */
 SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout, const sb_memory *to,
 										 size_t in_front, sb_tbf *out, void **value) SB_NOEXCEPT;

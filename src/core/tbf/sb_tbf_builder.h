@@ -20,13 +20,13 @@ extern "C" {
  * hits matters.)
  *
  * The state of the builder after a status that is not SB_OK:
- *  - SB_NO_MEMORY and SB_INTERRUPTED: all that earlier calls added with SB_OK is still in. Of what this call was to
- *    add, all, a part or nothing is in. The builder can still be used: it never undercounts what was added with
- *    SB_OK.
+ *  - SB_NO_MEMORY and SB_INTERRUPTED: the builder still has all that earlier calls added with SB_OK. Of what this call
+ *    was to add, it has all, a part or nothing. It can still be used: it never undercounts what was added with SB_OK.
  *  - SB_OVERFLOW: as after SB_NO_MEMORY, but an item of the call may have its hit in only some of its cells. Hits
  *    that were pending (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was. (If sb_tbf_builder_unite() finds late that stored filters
- *    in the two builders differ in size, its parameters and the length of its list of hot items may have changed.)
+ *    in the two builders differ in size, the builder's parameters and the limit of its list of hot items may have
+ *    changed.)
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
  */
 typedef struct sb_tbf_builder sb_tbf_builder;
@@ -86,8 +86,8 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 											  uint64_t value) SB_NOEXCEPT;
 
 /*
- * sb_tbf_builder_add_hot_hit() adds a hit to the list of hot items. Call it besides sb_tbf_builder_add_hit(); `weight`
- * is the one that sb_tbf_hit() was given. It returns true if the item is new to the list: then give the item's text to
+ * sb_tbf_builder_add_hot_hit() adds a hit to the list of hot items. Call it as well as sb_tbf_builder_add_hit(), with
+ * the weight that sb_tbf_hit() got. It returns true if the item is new to the list: then give the item's text to
  * sb_tbf_builder_name_hot_item() next. If that is not done or fails, the hit is counted in the error of the list
  * instead. If there is no list (sb_tbf.top is 0) or the weight is 0, sb_tbf_builder_add_hot_hit() does nothing and
  * returns false. sb_tbf_builder_name_hot_item() may return SB_NO_MEMORY, SB_INTERRUPTED.
@@ -123,8 +123,8 @@ SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEP
  * less than 2^-13 of themselves).
  *
  * SB_OUT_OF_RANGE: the weight is NaN, below 0, or SB_TBF_MAX_WEIGHT or more. SB_DIFFERENT: the filters cannot be
- * added up. The reason is one that sb_tbf_plan_merge() gives; or difference->parameter is "kind", and their kinds
- * differ.
+ * added up, for a reason that sb_tbf_plan_merge() gives, or because their kinds differ (difference->parameter is
+ * "kind").
  */
 SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 												 double weight,

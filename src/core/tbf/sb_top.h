@@ -34,7 +34,7 @@ extern "C" {
  * one.
  */
 /*
- * The most bytes that are kept of an item's text. The core cuts a longer text after so many bytes. A caller that does
+ * The most bytes that are kept of an item's text. The core cuts a longer text after this many bytes. A caller that does
  * not want a character to be cut in two shortens the text first.
  */
 #define SB_TOP_MAX_ITEM 256

@@ -6,7 +6,7 @@
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
  * one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64). The
  * positions in the block are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell:
- * then that cell gets the hit twice, and it still does after folding. (If positions were made distinct, folding would
+ * then each hit is added to that cell twice, before and after folding. (If positions were made distinct, folding would
  * break: a look-up would read cells that nothing was added to.)
  */
 #include "base/bits.hpp"

@@ -284,7 +284,7 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 
 	/*
 	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending hits
-	 * are added. With minimum increase they are not, because a hit raises the cells of its item to a minimum over all
+	 * are added. With minimum increase they differ, because a hit raises the cells of its item to a minimum over all
 	 * planes. So with minimum increase the pending hits are added before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))

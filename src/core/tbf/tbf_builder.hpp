@@ -73,7 +73,7 @@ struct sb_tbf_builder
 	streambloom::borrowed_items borrowed;
 	sb_hash_set recurring; /* recurring minimum: the table's items, with their hits beside; else slots is NULL */
 	sb_tbf_builder
-		*filters; /* if self_sized, and with sums of items: the filters with cells that were added; or NULL */
+		*filters; /* sums of the added filters with cells, as long as the sums of this builder are of items; or NULL */
 	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* an item new to the list, whose text is still to come */
 };
@@ -129,8 +129,8 @@ inline sb_tbf largest_filter()
 void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may be NULL */
 
 /*
- * make_builder() makes an empty builder that has no sums yet. ended_if_failed() releases the builder and sets it to
- * NULL unless status is SB_OK, and returns status.
+ * make_builder() makes an empty builder that has no sums yet. ended_if_failed() returns `status`; if that is not SB_OK,
+ * it releases the builder and sets *builder to NULL.
  */
 [[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized,
 									 sb_tbf_builder **out);
@@ -197,8 +197,8 @@ public:
 	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
 
 	/*
-	 * Reads the next hashes and returns their number; 0: there are no more. hashes() and words() belong to these until
-	 * the next call.
+	 * Reads the next items and returns their number, 0 after the last one. hashes() and words() are those of these
+	 * items until the next call.
 	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
@@ -254,8 +254,8 @@ sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);
 
 /*
- * Stores an exact filter with cells instead of items. It gets as many cells as if it had become too large for the
- * exact form by merging (tbf_builder_store.cpp).
+ * Stores an exact filter with cells instead of items. It gets as many cells as the result of a merge that has these
+ * items and is too large for the exact form (tbf_builder_store.cpp).
  */
 [[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
 									   size_t in_front, sb_tbf *out, void **value);

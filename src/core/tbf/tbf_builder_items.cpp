@@ -1,6 +1,6 @@
 /*
- * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, and goes over to sums of cells. Items are
- * read some at a time, from a set or from bytes that came from another process.
+ * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, until the builder goes over to sums of
+ * cells. Items are read some at a time, from a set or from bytes that came from another process.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

@@ -67,7 +67,7 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 
 /* ------------------------------------------------------------------- the whole */
 
-/* Returns how many bytes the counters usually take at most. */
+/* Returns a number of bytes that the counters usually do not exceed. */
 static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 {
 	if (builder->form != sums_form::cells)
@@ -228,7 +228,7 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	if (status != SB_OK)
 		return status;
 	if (builder->plan.top != 0)
-		top_purge(&builder->top); /* this costs precision, but items can still be added to the list */
+		top_purge(&builder->top); /* at most `limit` entries are stored; items can still be added afterwards */
 	if (builder->filters != nullptr)
 		status = store_both(builder, &block, stored);
 	else if (is_exact(&builder->plan) && builder->set.count <= SB_TBF_EXACT_ITEMS)

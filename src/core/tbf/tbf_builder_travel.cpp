@@ -325,7 +325,7 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 	return status;
 }
 
-/* Reads totals and times. plane[i] becomes whether plane i follows. */
+/* Reads totals and times. plane[i] becomes true if plane i follows, *filters if the sums of filters with cells do. */
 static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
 {
 	tbf_sums *sums = &builder->sums;
@@ -518,7 +518,7 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 	return status;
 }
 
-/* Reads everything that follows the plan. *filters becomes whether the sums of filters with cells come next. */
+/* Reads everything that follows the plan. *filters becomes true if the sums of filters with cells come next. */
 static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];

@@ -48,8 +48,8 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 }
 
 /*
- * The result has a list of hot items only if both builders have one. It has as many items as the shorter of the two
- * lists, because the shorter list has the larger bound of the error.
+ * The result has a list of hot items only if both builders have one. The limit of the list is the smaller one of both
+ * limits, because the list with the smaller limit has the larger bound of the error.
  */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {
@@ -210,7 +210,7 @@ static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint
 	return take_plan(builder, &joined);
 }
 
-/* Turns the items of a builder that sizes itself into cells, so many that the cells of `other` can be added to them. */
+/* Turns sums of items into sums of cells. There are as many cells as it takes to add the cells of `other` to them. */
 static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *other, sb_difference *difference)
 {
 	sb_tbf joined;

@@ -4,7 +4,7 @@
  * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest width
  * that holds the largest counter of the filter.
  *
- * Extensible: short counters for the many small numbers, long ones for the few large numbers, and any counter found
+ * Extensible: many small numbers take few bits each, a few large numbers take more, and any counter can be read
  * without unpacking the others. The O-TBF of Cheng et al. (Fig. 3) has the same purpose, but its overflow table and
  * its pool of free counters need pointers. This layout has directly addressable codes instead (Brisaboa, Ladra,
  * Navarro, "DACs: Bringing direct access to variable-length codes", 2013) over a bitmap of the counters that are not
@@ -23,8 +23,8 @@
  *     each level         its codes, packed; then, except in the last level, a bit for each code: does it go on?
  *
  * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
- * long as there are any. To find the code of level i + 1 that belongs to a code of level i, count the go-on bits
- * before that code that are set. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first
+ * long as there are any. To find the code of level i + 1 that belongs to code number j of level i, count how many of
+ * the first j go-on bits are set. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first
  * byte. The widths are those of the least cost by the rule of choose_levels() in tbf_packed.cpp; the block is nearly
  * always, but not always, the smallest possible. The rule is part of the format: equal counters give equal bytes, and
  * other widths are refused.

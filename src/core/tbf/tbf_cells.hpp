@@ -13,10 +13,10 @@ namespace streambloom {
 
 struct gathered;
 
-/* Returns the bytes of the counters, which follow the header. What comes after the counters is not included. */
+/* Returns the number of bytes of the counters, which follow the header, without what comes after the counters. */
 size_t counters_size(const sb_tbf *tbf);
 
-/* Bytes of the directory of the extensible layout; 0 if there is none. */
+/* The number of bytes of the directory of the extensible layout; 0 if there is none. */
 inline size_t directory_size(const sb_tbf *tbf)
 {
 	return tbf->payload == 0 ? 0 : size_t{4} * tbf->block_count;
@@ -32,8 +32,8 @@ using block_counters = uint64_t[SB_TBF_BLOCK];
 [[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
 /*
- * The first of two passes over the counters of a filter that is to be stored: it finds out what the header has to say
- * about them. REQUIRES: add() or add_empty() is called for each block, in order.
+ * The first of two passes over the counters of a filter that is to be stored: it calculates the width of a flat cell
+ * and the size of the packed blocks, for the header. REQUIRES: add() or add_empty() is called for each block, in order.
  */
 class cell_meter
 {
@@ -56,7 +56,7 @@ private:
 class cell_writer
 {
 public:
-	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
+	/* Inline, since a constructor in the .cpp would become an alias in the bitcode: that crashes PostgreSQL's JIT. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 	void add_empty();
@@ -113,8 +113,8 @@ private:
 
 /*
  * Makes the first pass over counters that the caller's function gives: status = produce(block, counters, &empty).
- * `empty` is false before each call. If the function sets it, all counters of the block are 0, and it need not fill
- * them in.
+ * `empty` is false before each call. If the function sets it to true, all counters of the block are 0, and `counters`
+ * may be left as they are.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)

@@ -5,7 +5,7 @@
  * forgotten, and everything else is rounded up. Two decays one after the other, by i and by j half-lives, give the same
  * bytes as a single one by i + j.
  *
- * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough,
+ * Flat counters are decayed many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
  */
 #include "base/bits.hpp"

@@ -63,10 +63,10 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 /*
  * Estimates an item's units: its smallest counter, minus the average amount that other items add to it. That amount is
  * about the mean of the smallest of k cells drawn at random: the sum over x of P(c > x)^k, where P is the distribution
- * of the block's own counters. (The item's own cells are among these, but k of thousands, to the power of k, hardly
- * matter.) The textbook subtracts the mean of all cells from each of the item's cells, and takes the median
- * (count-mean-min, Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth
- * than the smallest counter itself.
+ * of the block's own counters. (The item's own cells are among these m counters, but (k/m)^k is too small to matter.)
+ * The textbook subtracts the mean of all cells from each of the item's cells, and takes the median (count-mean-min,
+ * Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth than the
+ * smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
@@ -164,9 +164,10 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * Estimates the inner product from one block of each filter. An item with counts f and g adds k f g to the sum of the
- * products of counters, and two different items add k^2 f g / m on average, by chance. Let P be the inner product, and
- * A and B the blocks' sums. Then sum(a b) = k P + (A B - k^2 P) / m, which is solved for P.
+ * Estimates the inner product from one block of each filter. An item with the counts f and g in the two filters adds
+ * k f g to the sum of the products of counters. Two different items, with f in one filter and g in the other, add
+ * k^2 f g / m on average, by chance. Let P be the inner product, and A and B the blocks' sums. Then sum(a b) = k P +
+ * (A B - k^2 P) / m, which is solved for P.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {

@@ -17,7 +17,7 @@ static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 
 namespace {
 
-/* Finds the k of a block: it notes how many digits each of the block's counts less 1 has. */
+/* Finds the k of a block from the number of digits of each count - 1. */
 class order_of_counts
 {
 public:
@@ -42,9 +42,9 @@ private:
 } // namespace
 
 constexpr size_t block_header = 3;
-constexpr int most_digits = 62; /* of a count less 1 */
+constexpr int most_digits = 62; /* of count - 1 */
 
-/* Returns the bytes of a block of `count` items, which is not 0, and sets *k. */
+/* Returns the number of bytes of a block of `count` items, and sets *k. REQUIRES: count > 0. */
 static size_t block_size(const exact_item *items, size_t count, const hash_digits &digits, int *k)
 {
 	order_of_counts counts;
@@ -161,7 +161,7 @@ struct block_parts
 
 constexpr size_t taken_at = block_header * 8;
 
-/* Sets the parts of a block. Returns false if a block of this size cannot have so many items. */
+/* Sets the parts of a block. Returns false if a block of `size` bytes cannot have as many items as it says. */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
 {
@@ -180,8 +180,8 @@ SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_di
 } // namespace
 
 /*
- * Makes a count from the two parts in which the count less 1 is stored: its lower digits, order_of_counts of them, and
- * the rest, which is the digits above these. SB_BAD_CELLS: the count is too large.
+ * Makes a count from the two parts of count - 1 that are stored: `low`, its order_of_counts lowest digits, and `rest`,
+ * the digits above these. SB_BAD_CELLS: the count is too large.
  */
 static sb_status put_together(uint64_t low, uint64_t rest, int order_of_counts, uint64_t *units)
 {
@@ -210,7 +210,7 @@ sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned
 	return SB_OK;
 }
 
-/* Moves bucket_ on to the first taken bucket from bucket_ on, or beyond the last bucket. */
+/* If bucket_ has no items, moves it on to the next bucket that has items, or beyond the last bucket. */
 void exact_block::find_taken()
 {
 	while (bucket_ < buckets_)
@@ -249,8 +249,8 @@ sb_status exact_block::next(exact_item *out)
 }
 
 /*
- * Sets *offset, counted from the directory's first byte, and *size to where a block lies. `begin` and `end` are the
- * directory's entries for the block before it (0 for the first block) and for this block.
+ * Says where a block lies: *offset counts from the directory's first byte. `begin` and `end` are the directory's
+ * entries for the block before it (0 for the first block) and for this block.
  */
 static sb_status range_of(const sb_tbf *filter, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {
@@ -378,7 +378,7 @@ sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, co
 
 namespace {
 
-/* Reads the rest of an item that has one. */
+/* Reads the rest (tbf_exact.hpp) of an item whose `more` is set. */
 template <sb_simd variant>
 SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts,
 							uint32_t item, uint64_t *rest)

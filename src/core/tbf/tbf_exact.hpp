@@ -16,13 +16,13 @@
  *     k              1 byte
  *     taken          a bit for each bucket of the block: does it have items?
  *     last           a bit for each item: is it the last one of its bucket?
- *     more           a bit for each item: does its count less 1 have more than k digits?
- *     records        for each item the l lower digits of its hash, then the k lower digits of its count less 1
- *     rest           for each item whose `more` is set: the other digits of its count less 1, in gamma code
+ *     more           a bit for each item: does count - 1 have more than k digits?
+ *     records        for each item the l lower digits of its hash, then the k lower digits of count - 1
+ *     rest           for each item whose `more` is set: the other digits of count - 1, in gamma code
  *
  * Strings of bits follow each other without gaps. Numbers begin with their lowest digit, in the lowest bit of a byte.
- * Zeros fill up the last byte. k is the smallest number for which at most half of the block's counts less 1 have more
- * than k digits. So a set of items can be written in only one way.
+ * Zeros fill up the last byte. k is the smallest number for which `more` is set for at most half of the block's items.
+ * So a set of items can be written in only one way.
  *
  * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4
  * bytes for 65,536 hashes, 7 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
@@ -58,8 +58,8 @@ inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 }
 
 /*
- * exact_size() returns the bytes of directory and blocks; exact_write() writes them to `out`, which has room for so
- * many. REQUIRES: count <= SB_TBF_EXACT_ITEMS, the hashes ascend, and no two are the same.
+ * exact_write() writes directory and blocks; exact_size() returns how many bytes they take. REQUIRES: count <=
+ * SB_TBF_EXACT_ITEMS, the hashes ascend, no two are equal, and `out` has room.
  */
 size_t exact_size(const exact_item *items, uint32_t count);
 void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
@@ -76,8 +76,8 @@ inline uint32_t blocks_of(const sb_tbf *exact)
 }
 
 /*
- * A block, which may be any bytes, while its items are read. The positions of its parts are in bits from its first
- * byte.
+ * Reads the items of a block, whose bytes may be anything. The positions of its parts are counted in bits from its
+ * first byte.
  */
 class exact_block
 {

@@ -72,7 +72,8 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 namespace {
 
 /*
- * For each set of four words that are wanted (a bit for each): the indices of their 32-bit halves, moved to the front.
+ * An operand of a permutation of eight 32-bit halves, for each subset of four words. halves[wanted] moves the words
+ * whose bits are set in `wanted` to the front.
  */
 struct compressing_table
 {
@@ -93,8 +94,8 @@ constexpr compressing_table compressing;
 } // namespace
 
 /*
- * Gathers 64 counters; returns their word of the bitmap. codes: has room for 64 codes, even if there are fewer
- * counters.
+ * Gathers 64 counters; returns their word of the bitmap. `codes` has room for 64 codes, even if some counters are
+ * zero.
  */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
 {
@@ -212,7 +213,7 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
  * Chooses the widths that take the fewest bits, by dynamic programming from the top. Let n[j] be the number of codes
  * that have anything at bit j or above; for j = 0 it is the number of all codes. A level that begins at bit j and has
  * width b costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32
- * bits, for its entries in the head and for bytes filled up. Of two widths of equal cost the narrower one is taken.
+ * bits, for its entries in the head and for filling up bytes. Of two widths of equal cost the narrower one is taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {

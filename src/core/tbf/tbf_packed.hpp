@@ -43,14 +43,14 @@ inline uint64_t bytes_for(uint64_t bits)
 	return (bits + 7) / 8;
 }
 
-/* Returns the bytes of a block before its bitmap: those of its levels and of its rank samples. */
+/* Returns the number of bytes of a block before its bitmap: they describe its levels, and have its rank samples. */
 inline uint64_t head_size(uint32_t cells, int levels)
 {
 	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
 	return 3 + static_cast<uint64_t>(levels) + 2 * static_cast<uint64_t>(std::max(levels - 1, 0)) + 2 * samples;
 }
 
-/* Returns the bytes of a packed block with these levels: 0 if all its counters are zero. */
+/* Returns the number of bytes of a packed block with these levels: 0 if all its counters are zero. */
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
@@ -84,8 +84,8 @@ levels levels_of(const uint64_t *counters, uint32_t cells);
 void pack(gathered *block, uint32_t cells, const levels *l, unsigned char *out);
 
 /*
- * Decays a block by 1 .. 63 half-lives. Returns whether any counter became zero. *largest: a number with as many
- * binary digits as the largest counter that is left.
+ * Decays a block by 1 .. 63 half-lives. Returns whether any counter became zero. *largest becomes a number with as
+ * many binary digits as the largest counter that is left.
  */
 bool fade(gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest);
 
@@ -101,8 +101,8 @@ struct packed_block
 };
 
 /*
- * Reads the head of a packed block. Checks it against the size, so that nobody reads beyond the block; the bit strings
- * are not looked at. Returns false if they do not agree.
+ * Reads the head of a packed block. Returns false if the head does not agree with `size`; so nobody reads beyond the
+ * block. The bit strings are not looked at.
  */
 bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out);
 

@@ -17,7 +17,7 @@ namespace streambloom {
  */
 struct few_cells
 {
-	uint16_t places; /* length of the table; behind the struct lie so many words, then the cell numbers */
+	uint16_t places; /* length of the table; behind the struct lie that many words, then the cell numbers */
 	uint16_t used;
 	uint16_t promised; /* how many free places hold_cells() keeps for cells that are about to be added */
 	uint16_t size;	   /* index of `places` in the table of sizes */
@@ -47,7 +47,7 @@ struct cell_plane
 	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
 	unsigned char *next_list;
 	few_cells *free_list[sizes_of_few]; /* lists that are free, by size; each begins with the address of the next */
-	void *pieces;						/* all pieces of memory; each begins with the address of the one before it */
+	void *pieces;						/* list of all pieces of memory; each begins with the address of the next */
 	sb_memory memory;
 };
 
@@ -57,9 +57,8 @@ void release_cell_plane(cell_plane *plane); /* plane may be NULL */
 
 /*
  * Estimates how many bytes the plane's cells would take as extensible counters: a byte for each cell of a block with
- * words, and a fourth of the memory of the lists, which is more than three bytes for each entry. That is nearly
- * always enough, except for lists of few entries: the bitmap of their blocks alone takes cells / 8 bytes
- * (tbf_cells.cpp).
+ * words, and a fourth of the memory of the lists (more than three bytes for each entry). That is nearly always enough,
+ * except for lists of few entries: the bitmap of their blocks alone takes cells / 8 bytes (tbf_cells.cpp).
  */
 inline uint64_t usual_bytes(const cell_plane *plane)
 {
@@ -67,8 +66,8 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Gives words to a block that has none. They hold what was in its list; all others are zero. SB_NO_MEMORY: the block
- * has no words, and its list is as it was.
+ * Gives words to a block that has none. Cells that were in its list keep their sums; all other words are zero.
+ * SB_NO_MEMORY: the block has no words, and its list is as it was.
  */
 [[nodiscard]] sb_status give_words(cell_plane *plane, uint32_t block);
 
@@ -90,15 +89,14 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Makes room for the cells of many items, as hold_cells() does for one. *full becomes true if all their blocks have
- * words. A kernel can add only to words.
+ * Makes room for the cells of many items, as hold_cells() does in one block. *full becomes true if all blocks of these
+ * items have words. A kernel can add only to words.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 
 /*
- * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() returns
- * it, too, but first adds a cell that is missing, with the word 0. REQUIRES: hold_cells() has made room for
- * add_word().
+ * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() adds a
+ * missing cell, with the word 0, before it returns the word. add_word() REQUIRES: hold_cells() has made room.
  */
 const uint64_t *find_word(const few_cells *few, uint32_t cell);
 uint64_t *add_word(cell_plane *plane, uint32_t block, uint32_t cell);

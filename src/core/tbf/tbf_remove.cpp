@@ -5,9 +5,9 @@
  * hits at the base, is at least the exact sum of the hits on its cell. (A hit counts once for each position that its
  * item has there.) This is so because sums are only rounded up. Merging, widening, and decay that forgets nothing also
  * round up, or repeat counters. The hit to be taken out is part of that sum, with exactly the value that is known
- * here: sb_tbf_hit() rounds the same weight at the same moment in the same way. That value times the positions,
- * rounded down to units, is subtracted. What remains is at least the exact sum of all other hits, of other items and
- * of this one. For the same reason, a counter below the hit's value proves that the hit is not there.
+ * here: sb_tbf_hit() rounds the same weight at the same moment in the same way. That value times the number of
+ * positions, rounded down to units, is subtracted. What remains is at least the exact sum of all other hits, of other
+ * items and of this one. For the same reason, a counter below the hit's value proves that the hit is not there.
  *
  * Since the amount is rounded down, up to one unit of the hit may stay in each counter. Whole hits that have not
  * decayed are whole units, and nothing of them stays.

@@ -7,7 +7,7 @@
  *
  * The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the newest hit,
  * are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes, its item is
- * inserted into the set of items all the same.) Rounding happens only when the value is stored: once, and up.
+ * still inserted into the set of items.) Rounding happens only when the value is stored: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

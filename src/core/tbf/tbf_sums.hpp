@@ -125,7 +125,7 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 [[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 											   uint64_t *minimum);
 
-/* Adds a hit to the totals. To be called once for each hit, besides adding it to the cells. */
+/* Adds a hit, or several hits of one moment, to the totals. sums_add_item() and others add them to the cells. */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*
@@ -159,10 +159,10 @@ struct filter_weight
  *
  * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
  * parts of 16 binary digits, and each part has a plane of its own. *planes is the number of these planes, 1 to 4; the
- * newest of them is at most the one after that of the newest hit. Returns the index of the oldest of them; the others
- * have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The caller then makes those
- * of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the filter has no hits, or
- * the weight is 0, it is -1, too, and nothing changes.
+ * newest of them is at most one plane newer than that of the newest hit. The function returns the index of the oldest
+ * one; the newer ones have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The
+ * caller then makes those of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the
+ * filter has no hits, or the weight is 0, the result is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
  * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
@@ -174,8 +174,9 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
 
 /*
  * The second step for an exact filter. The constructor notes its totals. next() gives its items to the caller, who
- * adds their words to the planes: those of part j to plane index - j, at that plane's first half-life. If there is no
- * such plane, it has fallen out, and so have these words. At the end the caller calls note_losses().
+ * adds their words to the planes: those of part j to the plane with the index plane_of_part(j), at its first half-life.
+ * If plane_of_part(j) is -1, the plane has fallen out, and the words are dropped. At the end the caller calls
+ * note_losses().
  */
 class weighted_items
 {
@@ -215,9 +216,9 @@ void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
- * to += from, cell by cell. `from` may have fewer cells by a power of two, 2^j: each of its cells is then added to 2^j
- * cells of `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a
- * part of `from` was added.
+ * to += from, cell by cell. `from` may have 2^j times fewer cells: then each of its cells is added to 2^j cells of
+ * `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a part of
+ * `from` was added.
  */
 [[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
@@ -230,9 +231,9 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
  * filled in that case, too).
  *
- * `set` is NULL if the sums are of cells. Sums of the items of a set become counters here. Without minimum increase
- * the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are beside its hashes;
- * if it has a secret, `sorted` is what hash_set_sort() gave.
+ * `set` is NULL if the sums are of cells. Otherwise the counters are made from the sums of the set's items. Without
+ * minimum increase the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are
+ * beside its hashes; if it has a secret, `sorted` is what hash_set_sort() gave.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);

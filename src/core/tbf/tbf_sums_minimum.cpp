@@ -21,12 +21,12 @@ namespace {
  * value is its words in all planes, read as one number.
  *
  * Why it never undercounts: for every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits.
- *  - A hit keeps this for its own item: afterwards each cell of the item is at least the smallest one before plus the
- *    hit. It keeps it for other items, because no cell ever becomes smaller.
+ *  - The inequality still holds after a hit. For the hit's own item: each of its cells is at least the old value of its
+ *    smallest cell plus the hit. For other items: no cell becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
- *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words, which are
- *    not larger, plus the hit, which sums_note_hit() adds to the loss as well. (Adding only the difference, in the
- *    hit's plane, would be correct too. But the difference may have digits that only older planes have.)
+ *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words plus the hit,
+ *    and sums_note_hit() adds the hit to the loss as well. (Adding only the difference, in the hit's plane, would be
+ *    correct too. But the difference may have digits that only older planes have.)
  *  - Storing, decay and widening never make the smaller one of two counters the larger one, and merging adds counters
  *    up. So the inequality survives them, as it does for sums.
  */
@@ -53,8 +53,8 @@ static u128 value_of(const cell_words &words)
 }
 
 /*
- * Compares by value. Of two equal values, the one with more in older planes is the smaller one, because it loses more
- * when planes fall out. So two cells are equal only if all their words are.
+ * Compares by value. Of two equal values, the value with more in older planes counts as smaller, because it loses more
+ * when planes fall out. So two cells are equal only if all their words are equal.
  */
 static bool is_below(const cell_words &a, const cell_words &b)
 {

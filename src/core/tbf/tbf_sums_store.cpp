@@ -2,8 +2,8 @@
  * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
  *
  * The sums are read a block at a time. Sums of cells are read as they are. Sums of items are added up, for one block
- * after the other, from the slots that have the block's items. So a filter of megabytes is made from a set of items
- * without words for all its cells at once; these would take some thirty times the bytes of the packed counters.
+ * after the other, from the slots that have the block's items. So there are never words for all cells of a filter of
+ * megabytes at once; they would take some thirty times the bytes of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -346,9 +346,9 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 /*
  * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
  *  - If only hits were added, the base is the half-life of the newest hit.
- *  - If filters were merged, it is the oldest base of these, since there nothing has to be rounded. But it is at most
- *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life, and no counter may become too large to be split easily
- *    (see below). So it is the lowest base from there on for which this holds and the total fits.
+ *  - If filters were merged, the search begins at their oldest base, where nothing has to be rounded, but at most
+ *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life. The base is the lowest one from there on at which the
+ *    total fits and no counter is too large to be split easily (see below).
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {

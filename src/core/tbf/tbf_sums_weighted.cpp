@@ -31,7 +31,7 @@ struct placing
 	int planes;	   /* number of planes over which each counter is split */
 	/* counter * factor * 2^counters is the amount in 2^-12 hits at the first half-life of `plane` */
 	int64_t counters;
-	int64_t total; /* likewise for total and slack, instead of a counter; these exponents may be negative */
+	int64_t total; /* the same exponent for total and slack instead of a counter; both exponents may be negative */
 };
 
 } // namespace
@@ -40,15 +40,15 @@ struct placing
  * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
  * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
  * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would fall out of
- * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. So
- * the newest plane is at most the one after that of the newest hit, and sums_plan() relies on that.
+ * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. But
+ * the newest plane is at most one plane newer than that of the newest hit; sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
 	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
-	/* without decay nothing may fall out, even beside a filter that needs the plane after the newest */
+	/* without decay nothing may fall out, even if another filter needs one more plane after the newest */
 	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
 	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
 	int64_t start = plane * SB_TBF_PLANE;

@@ -2,9 +2,9 @@
  * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
  * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1).
  *
- * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower
+ * All numbers are integers that count at a base of whole half-lives, as the filter's counters do. But L is a lower
  * bound, so it is rounded down. The amount lost is added to the error, which all items share. Therefore the units are
- * 2^-40 hits: in the counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
+ * 2^-40 hits: with units of 2^-12 hits, as sums have them, rounding a million hits could add 244 hits to the error.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -47,7 +47,7 @@ static u128 shift_right_down(u128 value, uint64_t shift)
 	return shift >= 128 ? 0 : value >> shift;
 }
 
-/* Returns to - from, cut off at 1,000 half-lives either way: after so many, nothing is left. */
+/* Returns to - from, cut off at 1,000 half-lives either way: after 1,000 half-lives nothing is left. */
 static int64_t distance(int64_t from, int64_t to)
 {
 	return std::clamp<int64_t>(to - from, -1000, 1000);
@@ -207,8 +207,8 @@ void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 erro
 }
 
 /*
- * Sets *out to value * mantissa * 2^exponent, rounded down, and *lost to whether that lost anything. Returns false if
- * the result is too large. REQUIRES: value <= largest_amount, mantissa < 2^53.
+ * Sets *out to value * mantissa * 2^exponent, rounded down. *lost becomes true if the exact product is larger. Returns
+ * false if the result is too large. REQUIRES: value <= largest_amount, mantissa < 2^53.
  */
 static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
 {
@@ -343,8 +343,8 @@ private:
 } // namespace
 
 /*
- * Chooses as many fraction bits as the largest number leaves room for. `up` is the shift from its base to that of the
- * stored list.
+ * Chooses as many fraction bits as the largest number, `most`, leaves room for. From the base of this number to the
+ * base of the stored list a number is shifted to the left by `up` bits.
  */
 static conversion conversion_of(u128 most, int64_t up)
 {

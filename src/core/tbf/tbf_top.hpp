@@ -133,7 +133,7 @@ bool top_next(top_section *section, sb_top_item *out);
 [[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								   uint32_t *size);
 
-/* Returns a number of a stored list (L or error) in 2^-40 hits, as it is in memory. */
+/* Converts a number of a stored list (L or error) to 2^-40 hits, the units in memory. */
 sb_u128 top_amount(const top_section *section, uint64_t stored);
 
 /*
@@ -146,17 +146,14 @@ void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t l
 
 /* ---------------------------------------------------- adding to it (tbf_top_list.cpp) */
 
-/*
- * A new item whose text is still to come; the text is all that top_insert() needs besides. If least is 0, there is
- * none.
- */
+/* A new item for top_insert(), which still needs the item's text. If `least` is 0, no item is pending. */
 struct pending_item
 {
 	uint64_t hash;
 	sb_u128 least;
 };
 
-/* After all functions below the list is correct (see sb_top.h), whatever status they return. */
+/* Whatever status the functions below return, the list is correct afterwards (see sb_top.h). */
 
 /*
  * Adds a new entry, with top_insert() and the memory that it needs. Of a longer text only the first SB_TOP_MAX_ITEM
@@ -176,7 +173,7 @@ struct pending_item
 [[nodiscard]] sb_status add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										  const void *cells, double weight);
 
-/* Adds all of a stored list that top_open() has read, at this base. */
+/* Adds all of a stored list that top_open() has read. `base` is the base of the list's numbers. */
 [[nodiscard]] sb_status add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base);
 
 /* Adds all of another list. */
