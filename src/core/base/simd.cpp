@@ -3,6 +3,10 @@
  */
 #include "base/simd.hpp"
 
+#if SB_HAS_AVX2_CODE
+#include <cpuid.h>
+#endif
+
 namespace streambloom {
 
 int chosen_simd = 0;
@@ -10,9 +14,15 @@ int chosen_simd = 0;
 static bool processor_has_avx2()
 {
 #if SB_HAS_AVX2_CODE
+	/* old compilers do not know "lzcnt" as a name of a feature */
+	unsigned int eax;
+	unsigned int ebx;
+	unsigned int ecx;
+	unsigned int edx;
+	const bool has_lzcnt = __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_LZCNT) != 0;
 	__builtin_cpu_init();
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-		   __builtin_cpu_supports("popcnt");
+	return has_lzcnt && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+		   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 #else
 	return false;
 #endif
