@@ -121,8 +121,8 @@ inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *f
 
 /*
  * Makes the grams of a run of characters, one after the other. A gram is the value of a polynomial whose coefficients
- * are its characters, so each gram follows from the gram before by a few instructions. The index hashes grams once
- * more.
+ * are its characters, each plus 1. So each gram follows from the gram before by a few instructions. The index hashes
+ * grams once more.
  */
 class gram_roller
 {

@@ -1,10 +1,10 @@
 /*
- * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters. stable.cpp and stable_step.cpp
- * have the code that sbf and ibf share; sbf.cpp and ibf.cpp have what differs. stable_run.hpp takes 1 from each cell
- * of a run.
+ * stable.hpp: packed cells of d bits (1 to 8), and what else the files of the stable filters share. stable.cpp and
+ * stable_step.cpp have the code that is the same for sbf and ibf; sbf.cpp and ibf.cpp have what differs.
  *
  * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the payload is bit b % 8 of byte b / 8. The bits
- * after the last cell in its byte are zero. The functions work on groups of whole cells in a 64-bit word.
+ * after the last cell in its byte are zero. decrement_run() takes 1 from each cell of a run, in groups of whole cells
+ * that a 64-bit word holds. stable_run.hpp does the same faster, but may read and write bytes behind the run.
  */
 #ifndef STREAMBLOOM_STABLE_HPP
 #define STREAMBLOOM_STABLE_HPP

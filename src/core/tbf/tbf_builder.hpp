@@ -137,8 +137,8 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
 /*
- * Makes the plane with this index if it is missing. Does nothing if there is no such plane: below 0, or SB_TBF_PLANES
- * or more.
+ * Makes the plane with this index, unless the builder has it already. Does nothing if the index is not one of
+ * 0 .. SB_TBF_PLANES - 1.
  */
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 

@@ -123,7 +123,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 
-	/* hits has at most 62 + 12 bits; keep 64 of them, so that the product fits 128 */
+	/* hits can have some 75 bits; keep the highest 64 of them, so that the product fits 128 */
 	int spare = 0;
 	while (hits >> 64)
 	{

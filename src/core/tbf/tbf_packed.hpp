@@ -2,9 +2,10 @@
  * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packs the counters of a block, takes a
  * packed block apart again, and reads one of its counters. For the core's own files.
  *
- * While a block is not packed, it is a list of codes: for each counter that is not zero, the counter minus 1. To halve
- * a counter, rounded up, means to shift its code. So decay works on this list alone, and does not look at zeros, which
- * most counters are.
+ * While a block is not packed, it is a bitmap of the counters that are not zero, and a list of codes: for each of
+ * these counters, the counter minus 1. To halve a counter, rounded up, means to shift its code; a counter of which at
+ * most half a unit is left becomes 0 instead. So decay works on the codes, and does not look at zeros, which most
+ * counters are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP

@@ -417,7 +417,10 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 	return false;
 }
 
-/* Searches for the elements of argument 1. Each look-up reads one line, so it takes one slice. */
+/*
+ * Returns true if the look-up of one of the elements of argument 1 gives this answer. A look-up reads one line, or one
+ * block of an exact filter, so one slice is expected for each element.
+ */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {

@@ -123,7 +123,10 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 	return lend_filter(value);
 }
 
-/* The state is not changed, so that a moving window can add more rows. These rows also change a lent result. */
+/*
+ * The state keeps its items, so a window aggregate can add more rows after this and call it again. If the result was
+ * lent, these rows change its lines too; nobody reads it then any more (lend_lines()).
+ */
 SB_FUNCTION(bf_agg_final);
 Datum
 bf_agg_final(PG_FUNCTION_ARGS)

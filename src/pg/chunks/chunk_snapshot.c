@@ -38,8 +38,9 @@ void
 chunk_report_changed(const char *parent)
 {
 	/*
-	 * A kept plan of a function would be made again from its parse tree, which has the old columns. ResetPlanCache()
-	 * makes the session parse all kept statements again, so the next try of this statement has the new columns.
+	 * PostgreSQL does not know that a kept query (of a function, or prepared) depends on the table, because the query
+	 * names only the table's row type. So it would plan the analyzed query again, which has the old columns. After
+	 * ResetPlanCache() the session analyzes all kept queries again, so the next try has the new columns.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,

@@ -34,8 +34,9 @@ typedef struct KeyQuestion
 	int			set;			/* the number of the set in this JoinKeys */
 	Oid			index;
 	AttrNumber	column;			/* of the index */
-	uint64		collection;		/* the collection of the keys that the index was asked about last; 0: none */
-	uint64		decided_by;		/* the collection of the keys that were usable for the last find_spans(); 0: none */
+	/* Numbers as in JoinKeys.collection; 0: none. */
+	uint64		collection;		/* the last one for which ask() was called; it may have passed the index over */
+	uint64		decided_by;		/* the one whose keys were usable in the last find_spans() */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 

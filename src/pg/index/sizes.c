@@ -1,7 +1,8 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are: as functions of counts of items. The items were counted in ranges that were read, or estimated from the bits
- * of filters; or ../advisor has counted them in a sample of a table. Nothing of PostgreSQL is needed here.
+ * sizes.c: computes how long ranges are, how many of them make a group, how large their filters are, which levels
+ * there are, and how many pages a look-up reads. The arguments are counts of items, pages and lines. Items were
+ * counted in ranges that were read, or estimated from the bits of filters; or ../advisor has counted them in a sample
+ * of a table. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 

@@ -1,7 +1,8 @@
 /*
- * sizes.h: how long ranges are, how many of them make a group, how large their filters are, and which levels there
- * are. These are functions of counts of items alone; test/unit/sizes_test.cpp tests them without a server. All code
- * that decides a size calls them, and so does all code that predicts one: cost.c and ../advisor.
+ * sizes.h: how long ranges are, how many of them make a group, how large their filters are, which levels there are,
+ * and how many pages a look-up reads. These are functions of counts of items, pages and lines alone;
+ * test/unit/sizes_test.cpp tests them without a server. All code that decides a size calls them, and so does all code
+ * that predicts one: cost.c and ../advisor.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SIZES_H
 #define STREAMBLOOM_PG_INDEX_SIZES_H
