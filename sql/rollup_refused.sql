@@ -239,6 +239,21 @@ REVOKE SELECT ON log FROM streambloom_owner;
 SET ROLE streambloom_owner;
 CALL tbf_rollup_refresh('r');
 SELECT last_error, next_step FROM tbf_rollups;
+-- a refresh that is canceled says so, too
+RESET ROLE;
+GRANT SELECT ON log TO streambloom_owner;
+SET ROLE streambloom_owner;
+UPDATE tbf_rollup SET condition = 'pg_sleep(60) IS NOT NULL';
+SET statement_timeout = '1s';
+CALL tbf_rollup_refresh('r');
+RESET statement_timeout;
+SELECT last_error, next_step FROM tbf_rollups;
+UPDATE tbf_rollup SET condition = NULL;
+CALL tbf_rollup_refresh('r');
+SELECT last_error FROM tbf_rollups;
+RESET ROLE;
+REVOKE SELECT ON log FROM streambloom_owner;
+SET ROLE streambloom_owner;
 -- where nothing can be written
 SET default_transaction_read_only = on;
 CALL tbf_rollup_refresh('r');

@@ -524,13 +524,15 @@ BEGIN
 		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 		BEGIN
 			EXECUTE format('SELECT * FROM %s.tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
-		EXCEPTION WHEN OTHERS THEN
+		EXCEPTION WHEN query_canceled OR OTHERS THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless the transaction is read-only or the caller is not the owner.
+			-- The definition keeps the error, unless the transaction is read-only or the caller is not the owner. A
+			-- session that was canceled must end soon, so no lock on the row is waited for.
 			IF current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
-				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now() WHERE r.rollup = $1 AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
+				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
+					WHERE r.rollup = (SELECT l.rollup FROM %1$s.tbf_rollup l WHERE l.rollup = $1 FOR UPDATE SKIP LOCKED) AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
 				COMMIT;
 				PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 			END IF;
