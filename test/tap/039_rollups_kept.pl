@@ -3,7 +3,8 @@
 # whose clocks change; partitions that are detached and dropped; foreign tables; dump and restore. Whatever happens,
 # each hit is counted exactly once, and no count is too low.
 #
-# STREAMBLOOM_SEED chooses the random logs. If STREAMBLOOM_SECONDS is more than 60 the logs are longer.
+# STREAMBLOOM_SEED chooses the random logs, and the tiers with which a zone is tried. If STREAMBLOOM_SECONDS is more
+# than 60, the logs are longer, and each zone is tried with all tiers.
 use strict;
 use warnings;
 
@@ -87,14 +88,18 @@ SELECT format('CREATE TABLE ${name}_%s PARTITION OF $name FOR VALUES FROM (%L) T
 	FROM generate_series(date_trunc('month', (SELECT min(at) FROM ${name}_all)), (SELECT max(at) FROM ${name}_all), '1 month') m \\gexec
 SELECT tbf_rollup_create('${name}_heat', '$name', 'url', 'at', tiers => '$tiers', keep => '$keep', zone => '$zone');
 SQL
-	my $from = $db->sql("SELECT min(arrives) FROM ${name}_all");
+	my $session = PsqlSession->new($db->name);
+	my $from = $session->sql("SELECT min(arrives) FROM ${name}_all");
 	my ($wrong, $checks, $killed) = (0, 0, 0);
 	while ($from lt $last)
 	{
 		# rarely a long pause, mostly some minutes
 		my $minutes = rand() < 0.1 ? int(rand(2880)) : 5 + int(rand($steps));
-		my $to = $db->sql("SELECT least('$from'::timestamptz + interval '$minutes minutes', '$last'::timestamptz + interval '2 hours')");
-		$db->sql("INSERT INTO $name SELECT at, url FROM ${name}_all WHERE arrives >= '$from' AND arrives < '$to' ORDER BY md5(url || at)");
+		my $to = $session->sql(<<"SQL");
+SELECT least('$from'::timestamptz + interval '$minutes minutes', '$last'::timestamptz + interval '2 hours') AS until \\gset
+INSERT INTO $name SELECT at, url FROM ${name}_all WHERE arrives >= '$from' AND arrives < :'until' ORDER BY md5(url || at);
+\\echo :until
+SQL
 		$from = $to;
 		next if rand() < 0.1;
 		if (rand() < 0.3)
@@ -104,13 +109,13 @@ SQL
 			my $pid = $victim->sql('SELECT pg_backend_pid()');
 			$victim->send("CALL tbf_rollup_refresh('${name}_heat')");
 			sleep(rand(0.1));
-			$db->sql("SELECT pg_terminate_backend($pid, 60000)");
+			$session->sql("SELECT pg_terminate_backend($pid, 60000)");
 			my (undef, $state) = $victim->answer;
 			$killed++ if $state ne '00000';
 			$victim->close;
 		}
-		$db->sql("CALL tbf_rollup_refresh('${name}_heat')") foreach 1 .. (rand() < 0.2 ? 2 : 1);
-		my $said = $db->sql("SELECT differences('${name}_heat', '$name')");
+		my $refresh = "CALL tbf_rollup_refresh('${name}_heat');\n";
+		my $said = $session->sql($refresh x (rand() < 0.2 ? 2 : 1) . "SELECT differences('${name}_heat', '$name')");
 		$checks++;
 		if ($said ne '')
 		{
@@ -122,11 +127,12 @@ SQL
 			(my $quoted = $decay) =~ s/'/''/g;
 			foreach my $asked ("'$to'::timestamptz", "'$to'::timestamptz - interval '11 hours'")
 			{
-				$said = $db->sql("SELECT wrong_bounds('${name}_heat', '$name', $asked, '$quoted')");
+				$said = $session->sql("SELECT wrong_bounds('${name}_heat', '$name', $asked, '$quoted')");
 				diag("$name, $asked, $decay: $said") if $said ne '' && $wrong++ < 5;
 			}
 		}
 	}
+	$session->close;
 	$db->sql("CALL tbf_rollup_refresh('${name}_heat')");
 	is($db->sql("SELECT differences('${name}_heat', '$name')"), '', "$name: all is counted in the end");
 	is($wrong, 0, "$name: each hit is counted once, and bounds hold ($checks refreshes, $killed were killed before)");
@@ -152,14 +158,15 @@ SQL
 	}
 }
 
-subtest 'a made-up log of 100 days' => sub
+# The days are kept long enough for some of them to be folded into months.
+subtest 'a made-up log' => sub
 {
-	my $rows = $long ? 30000 : 10000;
+	my ($rows, $days) = $long ? (30000, 100) : (4000, 60);
 	$db->sql(<<"SQL");
 SELECT setseed($random);
-CREATE TABLE made_all AS SELECT timestamptz '2024-01-15 UTC' + random() * interval '100 days' AS at, '/' || floor(exp(random() * 8))::int AS url FROM generate_series(1, $rows);
+CREATE TABLE made_all AS SELECT timestamptz '2024-01-15 UTC' + random() * interval '$days days' AS at, '/' || floor(exp(random() * 8))::int AS url FROM generate_series(1, $rows);
 SQL
-	replay('made', '{minute,hour,day,month}', '{3 hours,10 days,60 days,null}', 'America/New_York', 3000);
+	replay('made', '{minute,hour,day,month}', $long ? '{3 hours,10 days,60 days,null}' : '{3 hours,4 days,20 days,null}', 'America/New_York', 4000);
 };
 
 subtest 'a blog\'s log' => sub
@@ -175,14 +182,17 @@ subtest 'a blog\'s log' => sub
 
 subtest 'zones' => sub
 {
+	my $session = PsqlSession->new($db->name);
 	my @zones = (['America/Havana', '2024-11-01'], ['America/Havana', '2024-03-08'], ['Australia/Lord_Howe', '2024-04-05'], ['Australia/Lord_Howe', '2024-10-04'],
 		['Europe/Berlin', '2024-10-25'], ['Europe/Berlin', '2024-03-29'], ['Asia/Kathmandu', '2024-01-01'], ['Pacific/Apia', '2011-12-28'],
 		['America/Sao_Paulo', '2018-11-02'], ['Asia/Beirut', '2023-10-27']);
-	foreach (@zones)
+	my @tiers = (['{hour,day,week}', '{1 day,2 days,null}'], ['{minute,hour,day}', '{1 day,2 days,null}'], ['{day,month}', '{2 days,null}']);
+	foreach my $i (0 .. $#zones)
 	{
-		my ($zone, $day) = @$_;
+		my ($zone, $day) = @{$zones[$i]};
 		next if $db->sqlstate("SELECT now() AT TIME ZONE '$zone'") ne '00000';
-		foreach (['{hour,day,week}', '{1 day,2 days,null}'], ['{minute,hour,day}', '{1 day,2 days,null}'], ['{day,month}', '{2 days,null}'])
+		# unless the test is long, the seed chooses one of the three for each zone
+		foreach ($long ? @tiers : $tiers[($seed + $i) % @tiers])
 		{
 			my ($tiers, $keep) = @$_;
 			my $script = "CREATE TABLE z (at timestamptz, url text); CREATE INDEX ON z (at); SELECT setseed($random);\n" .
@@ -197,9 +207,10 @@ subtest 'zones' => sub
 			$script .= "SELECT 'days', count(*) FROM (SELECT (at AT TIME ZONE '$zone')::date AS d, count(*) AS n FROM z GROUP BY 1) e
 				FULL JOIN (SELECT (starts AT TIME ZONE '$zone')::date AS d, sum(hits) AS n FROM zh GROUP BY 1) k USING (d) WHERE e.n IS DISTINCT FROM k.n HAVING count(*) > 0;\n" if $tiers eq '{minute,hour,day}';
 			$script .= "SELECT tbf_rollup_drop('zh') \\g /dev/null\nDROP TABLE z;\n";
-			is($db->sql($script), '', "$zone from $day, $tiers");
+			is($session->sql($script), '', "$zone from $day, $tiers");
 		}
 	}
+	$session->close;
 };
 
 # ------------------------------------------------------------- at once
@@ -417,7 +428,7 @@ subtest 'risers in rows with counters' => sub
 {
 	$db->sql(<<'SQL');
 CREATE TABLE once (at timestamptz, n int);
-INSERT INTO once SELECT timestamptz '2024-01-01 00:00 UTC' + i * interval '1 ms', i FROM generate_series(1, 200000) i;
+INSERT INTO once SELECT timestamptz '2024-01-01 00:00 UTC' + i * interval '1 ms', i FROM generate_series(1, 100000) i;
 SELECT tbf_rollup_create('once_heat', 'once', 'n', 'at', half_life => NULL, top => 10000);
 CALL tbf_rollup_refresh('once_heat');
 SQL
