@@ -63,16 +63,16 @@ FROM access_log GROUP BY 1 ORDER BY 2;
 \echo
 
 \set ECHO queries
-CREATE TABLE page_heat AS
+CREATE TABLE page_hits AS
 SELECT tbf_agg(url, at, '7 days') AS heat FROM access_log;
 \set ECHO none
 \echo
-ANALYZE chunk_summary, page_heat;
+ANALYZE chunk_summary, page_hits;
 
 \echo 'Nobody said how many hosts or pages there are: the filters size themselves. As lines of text:'
 \echo
 SELECT bf_sketch(hosts) AS hosts, bf_sketch(pages) AS pages FROM chunk_summary ORDER BY hits DESC LIMIT 1 \gset busiest_
-SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
+SELECT tbf_sketch(heat) AS heat FROM page_hits \gset
 \echo '  hosts of the busiest one  ' :busiest_hosts
 \echo '  pages of the busiest one  ' :busiest_pages
 \echo '  hits of all pages         ' :heat

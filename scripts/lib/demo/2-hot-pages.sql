@@ -24,7 +24,7 @@ SELECT CASE WHEN length(url) > 56 THEN left(url, 55) || '…' ELSE url END AS pa
        hits, rank() OVER (ORDER BY hits DESC) AS "rank by hits",
        round(exact::numeric, 2) AS "exact, decayed",
        round(tbf_count(heat, url, :'now')::numeric, 2) AS tbf_count
-FROM demo.page, page_heat ORDER BY exact DESC, url LIMIT 10;
+FROM demo.page, page_hits ORDER BY exact DESC, url LIMIT 10;
 \set ECHO none
 
 -- Sums of floating-point numbers are rounded, also the exact ones. So a difference of 1e-12 of a count is allowed.
@@ -34,8 +34,8 @@ SELECT demo.number(count(*)) AS pages, to_char(max(counted - exact), 'FM999990.0
 	CASE WHEN count(*) FILTER (WHERE counted > exact * 1.001 + unit) > 0 THEN E'; the others share their counters\nwith other pages and count too much' ELSE '' END AS others,
 	demo.verdict(count(*) > 0 AND count(*) FILTER (WHERE (counted >= exact * (1 - 1e-12)) IS NOT TRUE) = 0,
 		format('pages that tbf_count undercounts: %s of %s', count(*) FILTER (WHERE (counted >= exact * (1 - 1e-12)) IS NOT TRUE), demo.number(count(*)))) AS verdict
-FROM (SELECT hits, exact, tbf_count(heat, url, :'now') AS counted FROM demo.page, page_heat) p,
-	(SELECT unit FROM page_heat, tbf_info(heat)) i
+FROM (SELECT hits, exact, tbf_count(heat, url, :'now') AS counted FROM demo.page, page_hits) p,
+	(SELECT unit FROM page_hits, tbf_info(heat)) i
 \gset
 \echo 'hits: all that the log holds. The last two columns: what is left of them, each halved for every 7 days of its age.'
 \echo 'Of' :pages 'pages' :good 'are right to the rounding (a thousandth and' :unit 'hits)':others'.'

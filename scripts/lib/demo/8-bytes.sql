@@ -15,7 +15,7 @@ WITH thing AS (
 	UNION ALL SELECT 6, 'table chunk_summary, as it lies on disk', pg_total_relation_size('chunk_summary')
 	UNION ALL SELECT 7, 'bf index on host and url', sum(pg_relation_size(relid)) FROM pg_partition_tree('access_log_bf')
 	UNION ALL SELECT 8, 'table of exact hits of all pages, no index', pg_table_size('demo.page')
-	UNION ALL SELECT 9, 'tbf of all pages', sum(pg_column_size(heat)) FROM page_heat
+	UNION ALL SELECT 9, 'tbf of all pages', sum(pg_column_size(heat)) FROM page_hits
 	UNION ALL SELECT 10, 'tbf an hour, of all hours together', sum(pg_column_size(f)) FROM hourly
 )
 SELECT what, coalesce(demo.in_column(bytes), 'cannot be made: a text is too long') AS bytes,

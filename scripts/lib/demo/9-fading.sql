@@ -4,11 +4,11 @@ SELECT max(at) AS now FROM access_log \gset
 
 CREATE TABLE demo.faded AS
 SELECT weeks, tbf_decay(heat, :'now'::timestamptz + weeks * interval '1 week') AS heat
-FROM page_heat, unnest(ARRAY[0, 4, 8, 16]) AS weeks;
+FROM page_hits, unnest(ARRAY[0, 4, 8, 16]) AS weeks;
 
 \echo 'tbf_decay drops what has faded below half a unit and gives its space back. A nightly job would run:'
 \echo
-\echo '  UPDATE page_heat SET heat = tbf_decay(heat, now());'
+\echo '  UPDATE page_hits SET heat = tbf_decay(heat, now());'
 \echo
 \echo 'The filter, decayed to later times with no new hits:'
 \echo
