@@ -123,8 +123,12 @@ $db->sql("INSERT INTO log SELECT * FROM rows_of_log(20001, 21000); VACUUM ANALYZ
 is($db->sql("$by_index SELECT count(*) FROM log WHERE host = 'host2900' UNION ALL SELECT count(*) FROM log WHERE line LIKE '%' || md5('20500') || '%'"), "7\n1",
 	'what is written after it is found');
 $db->sql("CALL tbf_rollup_refresh('heat')");
-is($db->sql("SELECT round(sum(hits_from)), round(sum(hits_to)) FROM (SELECT DISTINCT host FROM log) h, tbf_rollup_count('heat', host, '2026-04-14 12:00 UTC', '1')"), '21000|21000',
+is($db->sql("SELECT (SELECT sum(hits) FROM heat), (SELECT round(sum(tbf_count(f, host))) FROM (SELECT DISTINCT host FROM log) h, (SELECT tbf_rollup_filter('heat', '2026-04-14 12:00 UTC', '1') AS f OFFSET 0) r)"), '21000|21000',
 	'the roll-up goes on and counts each row once');
+# Each call reads the whole roll-up, so only every 30th host is asked for. host2857 has rows of both clusters.
+is($db->sql("SELECT count(*), count(*) FILTER (WHERE round(hits_from) = n AND round(hits_to) = n), count(*) FILTER (WHERE host = 'host2857' AND ids @> '{20000,20001}') " .
+		"FROM (SELECT host, count(*) AS n, array_agg(id) AS ids FROM log WHERE substr(host, 5)::int % 30 = 7 GROUP BY host) h, tbf_rollup_count('heat', host, '2026-04-14 12:00 UTC', '1')"), '100|100|1',
+	'also by tbf_rollup_count()');
 is($db->sql("UPDATE filter SET b = bf_add(b, 5000), t = tbf_add(t, 5000, '2026-03-03 UTC') WHERE name = 'i' RETURNING b \@> 5000, tbf_count(t, 5000, '2026-03-03 UTC') >= 1"), 't|t',
 	'filters of before take new items');
 

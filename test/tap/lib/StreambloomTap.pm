@@ -202,16 +202,25 @@ sub fails_like
 	ok($ok, $name) or diag($code == 0 ? "no error, but: " . substr($out, 0, 500) : substr($err, 0, 1000));
 }
 
+# The source of a \copy of a packed file's lines. With $each, it has only the first line, the line $each lines after it,
+# and so on.
+sub lines_of
+{
+	my ($path, $unpacker, $each) = @_;
+	$path =~ s/'/'\\''/g;
+	my $command = "$unpacker -dc '$path'" . (($each // 1) > 1 ? " | awk 'NR % $each == 1'" : '');
+	$command =~ s/'/''/g;
+	return "program '$command'";
+}
+
 # Loads the lines of a packed file into a table (n, line), each line as one value. n counts the lines, because COPY
 # fills gaps in earlier pages: rows are not stored in the order of the file.
 sub load_lines
 {
-	my ($self, $table, $path, $unpacker) = @_;
-	$path =~ s/'/'\\''/g;
-	my $command = "$unpacker -dc '$path'";
-	$command =~ s/'/''/g;
+	my ($self, $table, $path, $unpacker, $each) = @_;
+	my $lines = lines_of($path, $unpacker, $each);
 	$self->sql("CREATE UNLOGGED TABLE $table (n bigserial, line text);\n" .
-		"\\copy $table (line) from program '$command' with (format csv, quote e'\\x01', delimiter e'\\x02')\n" .
+		"\\copy $table (line) from $lines with (format csv, quote e'\\x01', delimiter e'\\x02')\n" .
 		"ANALYZE $table;");
 }
 
