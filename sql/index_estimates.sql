@@ -365,5 +365,17 @@ SELECT pg_stat_force_next_flush();
 SELECT count(*) AS asked FROM blocks_of JOIN blocks_before USING (indexrelid) WHERE blocks_of.blocks > blocks_before.blocks;
 RESET streambloom.enable_chunk_skip;
 
+-- An index that leaves nothing out for a condition does not hide another one, here of the same class with other options.
+CREATE TABLE two AS SELECT md5(i::text) || ' ' || md5((i * 7)::text) AS line FROM generate_series(1, 20000) i;
+VACUUM ANALYZE two;
+CREATE INDEX folded ON two USING bf (line gram_ops);
+CREATE INDEX exact ON two USING bf (line gram_ops (fold = off));
+CREATE INDEX long ON two USING bf (line gram_ops (n = 8, fold = off));
+SELECT scans($$SELECT * FROM two WHERE line ILIKE '%sqlmap%'$$);
+DROP INDEX exact;
+SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
+DROP INDEX folded;
+SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;
