@@ -135,16 +135,20 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 
 /* Empties the set of the items of a range. */
 static void
-empty_set(SampleColumn *column)
+empty_set(const Sample *sample, SampleColumn *column)
 {
-	if (column->set.count > 0)
+	sb_memory	memory = memory_in(sample->context);
+	const uint64 items = column->set.count;
+
+	if (items > 0)
 		pfree(bf_index_take_set(&column->set));
+	bf_index_shrink_set(&column->set, &memory, items);
 	column->added = 0;
 }
 
 /* Ends the range that is being read, and goes on to range `next`. Ranges between the two have no rows. */
 static void
-pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory *memory)
+pass_to_range(const Sample *sample, SampleColumn *column, uint32 next)
 {
 	for (; column->range < next; column->range++)
 	{
@@ -152,7 +156,7 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 
 		range->items = column->set.count;
 		range->full = ((uint64) column->range + 1) * column->pages_per_range <= sample->heap_blocks;
-		empty_set(column);
+		empty_set(sample, column);
 	}
 }
 
@@ -173,7 +177,7 @@ items_in_more(const SampleColumn *column, double times)
  * read, this part is scaled up to a whole one. Otherwise it is left out.
  */
 static void
-end_part_of_range(SampleColumn *column, double end)
+end_part_of_range(const Sample *sample, SampleColumn *column, double end)
 {
 	const double pages = end - (double) column->range * column->pages_per_range;
 
@@ -186,7 +190,7 @@ end_part_of_range(SampleColumn *column, double end)
 			.full = true
 		};
 	}
-	empty_set(column);
+	empty_set(sample, column);
 }
 
 /* Notes the number of distinct values in the first range of each level, if that range ends before this page. */
@@ -305,7 +309,6 @@ static void
 read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first,
 		  BlockNumber end)
 {
-	sb_memory	memory = memory_in(sample->context);
 	double		read_to = end;
 
 	begin_pages(scan, first, end);
@@ -337,7 +340,7 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 			if (column->refused != NULL)
 				continue;
 			place.range = place.page / column->pages_per_range;
-			pass_to_range(sample, column, place.range, &memory);
+			pass_to_range(sample, column, place.range);
 			if (first <= sample->contiguous)
 				note_levels(column, place.page);
 			while (next_item(column, &row, &next, &hash))
@@ -365,9 +368,9 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 		if (column->refused != NULL)
 			continue;
 		if (read_to == end)
-			pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
+			pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1);
 		else
-			end_part_of_range(column, read_to);
+			end_part_of_range(sample, column, read_to);
 		if (first <= sample->contiguous)
 			note_levels(column, (BlockNumber) read_to);
 		if (bf_index_looks_at_keys(sample, column))
@@ -459,7 +462,7 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
  * range, of which `pages` were read. The number of their items is scaled up to `length` pages.
  */
 static double
-lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumber length)
+lines_collected(const Sample *sample, SampleColumn *column, double pages, BlockNumber whole, BlockNumber length)
 {
 	double		items = column->set.count;
 	uint8		hashes;
@@ -469,7 +472,7 @@ lines_collected(SampleColumn *column, double pages, BlockNumber whole, BlockNumb
 	/* The last page of a short table is half full on average. */
 	else if (whole < length)
 		items *= length / (whole - 0.5);
-	empty_set(column);
+	empty_set(sample, column);
 	return items / sb_bf_items_per_line(column->rate, &hashes);
 }
 
@@ -501,7 +504,7 @@ lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, Memory
 		pages = collect_items(sample, scan, slot, row_context, first, end, of_keys, Max(left / (places - place), 1));
 		for (int i = 0; i < sample->column_count; i++)
 			if (needs_length(&sample->columns[i], of_keys))
-				found[i * places + place] = lines_collected(&sample->columns[i], pages, end - first, length);
+				found[i * places + place] = lines_collected(sample, &sample->columns[i], pages, end - first, length);
 	}
 	for (int i = 0; i < sample->column_count; i++)
 		lines[i] = bf_index_size_that_tells(&found[i * places], place);

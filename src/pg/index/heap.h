@@ -132,4 +132,11 @@ extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block
 /* Moves the hashes of a set into an array, in palloc'd memory. */
 extern uint64 *bf_index_take_set(sb_hash_set *set);
 
+/*
+ * To be called for an empty set that held the `items` hashes of a range and will hold those of the next one. If it has
+ * far more slots, a small set takes its place: to take the hashes of a set, all its slots are read and cleared. So
+ * after a range with a million items, such as those of one large array, every further range would cost as much.
+ */
+extern void bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items);
+
 #endif

@@ -22,6 +22,18 @@ bf_index_take_set(sb_hash_set *set)
 /* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
 #define ITEMS_EXPECTED 2048
 
+/* A set with more slots than this for each item of a range is too large. */
+#define MOST_SLOTS_AN_ITEM 16
+
+void
+bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items)
+{
+	if (set->capacity <= MOST_SLOTS_AN_ITEM * Max(items, ITEMS_EXPECTED))
+		return;
+	sb_hash_set_release(set, memory);
+	must_finish(sb_hash_set_begin(set, memory, ITEMS_EXPECTED));
+}
+
 /* Makes an empty set for each column, unless it was made for an earlier range. */
 static void
 prepare_sets(BfHeapReader *reader)
@@ -76,6 +88,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
 	const BfHorizons before = reader->horizons;
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
 	items->range = range;
 	items->columns = reader->itemizer.columns;
@@ -93,6 +106,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	{
 		items->counts[column] = reader->sets[column].count;
 		items->hashes[column] = bf_index_take_set(&reader->sets[column]);
+		bf_index_shrink_set(&reader->sets[column], &memory, items->counts[column]);
 	}
 }
 
