@@ -146,7 +146,7 @@ INSERT INTO sparse SELECT i, 1, repeat('x', 500) FROM generate_series(0, 15000) 
 DELETE FROM sparse WHERE id % 150 > 0;
 CREATE INDEX sparse_v ON sparse USING bf (v) WITH (pages_per_range = 16);
 VACUUM ANALYZE sparse;
-SELECT pages_costed('SELECT * FROM sparse WHERE v = 1', 'sparse') BETWEEN 0.99 AND 1.2 AS all_pages, pages_costed('SELECT * FROM sparse WHERE v = 2', 'sparse') < 0.1 AS few_pages;
+SELECT pages_costed('SELECT * FROM sparse WHERE v = 1', 'sparse') >= 0.99 AS all_pages, pages_costed('SELECT * FROM sparse WHERE v = 2', 'sparse') < 0.1 AS few_pages;
 
 -- Partitions: of many some are asked, and stand for the others.
 CREATE TABLE part (p integer, tags text[]) PARTITION BY LIST (p);
@@ -376,6 +376,19 @@ DROP INDEX exact;
 SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
 DROP INDEX folded;
 SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
+-- Nor does it speak for another one: the indexes of some partitions are asked for those of the others.
+SET streambloom.enable_chunk_skip = off;
+CREATE TABLE twenty (part int, line text) PARTITION BY LIST (part);
+DO $$ BEGIN FOR i IN 1 .. 20 LOOP EXECUTE format('CREATE TABLE twenty_%s PARTITION OF twenty FOR VALUES IN (%1$s)', i); END LOOP; END $$;
+INSERT INTO twenty SELECT i % 20 + 1, line FROM (SELECT row_number() OVER () AS i, line FROM two) t;
+VACUUM ANALYZE twenty;
+CREATE INDEX folded ON twenty USING bf (line gram_ops);
+CREATE INDEX exact ON twenty USING bf (line gram_ops (fold = off));
+SELECT string_agg(DISTINCT scan, ', ') FROM regexp_split_to_table(scans($$SELECT * FROM twenty WHERE line ILIKE '%sqlmap%'$$), ', ') s, regexp_replace(s, '_\d+', '_N') scan;
+DROP INDEX folded;
+CREATE INDEX folded ON twenty USING bf (line gram_ops);
+SELECT string_agg(DISTINCT scan, ', ') FROM regexp_split_to_table(scans($$SELECT * FROM twenty WHERE line ILIKE '%sqlmap%'$$), ', ') s, regexp_replace(s, '_\d+', '_N') scan;
+RESET streambloom.enable_chunk_skip;
 
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

@@ -625,7 +625,6 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	double		rows = Max(info->rel->tuples, 1);
 	double		heap_pages = Max(info->rel->pages, 1);
 	double		rechecked,
-				rows_in_vain,
 				wanted,
 				rows_counted,
 				pages_counted;
@@ -665,12 +664,9 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*total += expected.lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
 	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
-	 * match. Of two indexes for the same conditions the planner takes the one with the lower cost of the index itself.
-	 * So an index that leaves nothing out is given the cost of all rows, although the planner counts them too: it would
-	 * hide an index that leaves out nearly all. (A scan by it costs more than a sequential one anyway.)
+	 * match.
 	 */
-	rows_in_vain = expected.share >= 1 ? rechecked : Max(0, rechecked - *selectivity * rows);
-	*total += rows_in_vain * (cpu_tuple_cost + qual_cost.per_tuple);
+	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
 	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The cost
@@ -682,6 +678,14 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	if (loop_count <= 1 && pages_counted < wanted)
 		*total += Max(0, cost_of_pages(wanted, heap_pages, heap_random, heap_seq) -
 					  cost_of_pages(pages_counted, heap_pages, heap_random, heap_seq));
+	/*
+	 * Of two indexes for the same conditions the planner takes the one whose own cost is lower, whatever they leave.
+	 * So an index that leaves nothing out would hide one that leaves out nearly all. Therefore it is given the cost of
+	 * a sequential scan, although the planner adds that of the heap once more: a scan by it costs more than a
+	 * sequential one anyway. (In a nested loop the pages stay in the cache, so that this need not be so.)
+	 */
+	if (loop_count <= 1 && expected.share >= 1)
+		*total += heap_pages * heap_seq + rows * (cpu_tuple_cost + qual_cost.per_tuple);
 	*startup = qual_cost.startup;
 	*total += *startup;
 }

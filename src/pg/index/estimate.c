@@ -227,8 +227,8 @@ get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses
 }
 
 /*
- * Sets the answer's parent, and its shape: a hash of the conditions, with the numbers that the columns have in the
- * parent.
+ * Sets the answer's parent, and its shape: a hash of the conditions, with the operator classes of the columns and the
+ * numbers that they have in the parent.
  */
 static void
 set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
@@ -464,8 +464,7 @@ find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, cons
 			candidate->nkeycolumns == info->nkeycolumns;
 
 		for (int i = 0; i < info->nkeycolumns && alike; i++)
-			alike = candidate->opfamily[i] == info->opfamily[i] &&
-				candidate->indexcollations[i] == info->indexcollations[i] &&
+			alike = bf_known_is_same_class(candidate, info, i) &&
 				bf_known_column_of_parent(root, candidate, parent, i) ==
 					bf_known_column_of_parent(root, info, parent, i);
 		if (alike && have_same_expressions(candidate, info))

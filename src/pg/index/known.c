@@ -126,6 +126,26 @@ bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Ind
 	return attribute == 0 ? -1 - column : bf_known_attribute_of_parent(root, info->rel, parent, attribute);
 }
 
+/* The options of the operator class of a column, as its functions get them; NULL if there are none. */
+static const bytea *
+options_of(const IndexOptInfo *info, int column)
+{
+	return info->opclassoptions != NULL ? info->opclassoptions[column] : NULL;
+}
+
+bool
+bf_known_is_same_class(const IndexOptInfo *a, const IndexOptInfo *b, int column)
+{
+	const bytea *options = options_of(a, column),
+			   *others = options_of(b, column);
+
+	if (a->opfamily[column] != b->opfamily[column] || a->indexcollations[column] != b->indexcollations[column])
+		return false;
+	if (options == NULL || others == NULL)
+		return options == others;
+	return VARSIZE_ANY(options) == VARSIZE_ANY(others) && memcmp(options, others, VARSIZE_ANY(options)) == 0;
+}
+
 /* The hash of a long value is made of its length and of at most this many of its first bytes. */
 #define BYTES_THAT_TELL 256
 
@@ -134,8 +154,13 @@ bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent, c
 {
 	const Const *value = comparison->value;
 	int			column = bf_known_column_of_parent(root, info, parent, comparison->column);
+	const bytea *options = options_of(info, comparison->column);
 	uint32		hash = hash_combine(comparison->flags, column);
 	Size		size;
+
+	hash = hash_combine(hash, info->opfamily[comparison->column]);
+	if (options != NULL)
+		hash = hash_combine(hash, hash_bytes((const unsigned char *) options, VARSIZE_ANY(options)));
 
 	if (value == NULL)
 		return hash;

@@ -48,9 +48,12 @@ extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const Re
  */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
+/* Have two indexes the same operator class, options and collation in this column? */
+extern bool bf_known_is_same_class(const IndexOptInfo *a, const IndexOptInfo *b, int column);
+
 /*
- * A hash of the comparison, the same for all partitions: of the column's number in the parent table, the flags, the
- * operator and the value. Different comparisons may have the same hash.
+ * A hash of the comparison, the same for all partitions: of the column's number in the parent table, its operator class
+ * with the options, the flags, the operator and the value. Different comparisons may have the same hash.
  */
 extern uint32 bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent,
 							const BfComparison *comparison);
