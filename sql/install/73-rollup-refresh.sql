@@ -528,11 +528,15 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless the transaction is read-only or the caller is not the owner. A
-			-- session that was canceled must end soon, so no lock on the row is waited for.
+			-- The definition keeps the error, unless the transaction is read-only, the caller is not the owner, or
+			-- another session has locked the row or the table: a session that was canceled must end soon.
 			IF current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
-				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
-					WHERE r.rollup = (SELECT l.rollup FROM %1$s.tbf_rollup l WHERE l.rollup = $1 FOR UPDATE SKIP LOCKED) AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
+				PERFORM set_config('lock_timeout', '100ms', true);
+				BEGIN
+					EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
+						WHERE r.rollup = (SELECT l.rollup FROM %1$s.tbf_rollup l WHERE l.rollup = $1 FOR NO KEY UPDATE SKIP LOCKED) AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
+				EXCEPTION WHEN lock_not_available OR query_canceled THEN NULL;
+				END;
 				COMMIT;
 				PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 			END IF;
