@@ -9,7 +9,7 @@
  * above 255; and most of what PostgreSQL refuses as an error. The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
- *  - A repeated character (+, {2}) ends the run before it, and begins the run behind it as well.
+ *  - A repeated character (+, {2}) is the last one of the run before it, and also the first one of the run behind it.
  *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
  *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
  *    with the characters behind the group.
