@@ -140,13 +140,13 @@ SELECT condition, contains, min(round(pages::numeric, 1)) AS min_pages, max(roun
 -- A value that stands in the list a thousand times is still one value.
 SELECT round(pages_costed('SELECT * FROM listed WHERE apart = ANY (array_fill(7, ARRAY[1000]) || -5)', 'listed', false)::numeric, 1) AS many_times, round(pages_costed('SELECT * FROM listed WHERE apart = ANY (''{7,-5}'')', 'listed', false)::numeric, 1) AS once;
 
--- A table with fewer rows than pages: all pages are read, and all of them have a cost.
+-- A table with fewer rows than pages: all pages are read, and all of them have a cost (twice: an index that leaves nothing out costs a sequential scan more).
 CREATE TABLE sparse (id integer, v integer, pad text) WITH (autovacuum_enabled = off);
 INSERT INTO sparse SELECT i, 1, repeat('x', 500) FROM generate_series(0, 15000) i;
 DELETE FROM sparse WHERE id % 150 > 0;
 CREATE INDEX sparse_v ON sparse USING bf (v) WITH (pages_per_range = 16);
 VACUUM ANALYZE sparse;
-SELECT pages_costed('SELECT * FROM sparse WHERE v = 1', 'sparse') >= 0.99 AS all_pages, pages_costed('SELECT * FROM sparse WHERE v = 2', 'sparse') < 0.1 AS few_pages;
+SELECT pages_costed('SELECT * FROM sparse WHERE v = 1', 'sparse') BETWEEN 1.99 AND 2.2 AS all_pages, pages_costed('SELECT * FROM sparse WHERE v = 2', 'sparse') < 0.1 AS few_pages;
 
 -- Partitions: of many some are asked, and stand for the others.
 CREATE TABLE part (p integer, tags text[]) PARTITION BY LIST (p);

@@ -98,8 +98,8 @@ give_options(BfKeyClass *keys, const bytea *options, MemoryContext context)
 	MemoryContextSwitchTo(caller);
 }
 
-static bool
-same_options(const bytea *a, const bytea *b)
+bool
+bf_index_same_options(const bytea *a, const bytea *b)
 {
 	if (a == NULL || b == NULL)
 		return a == b;
@@ -173,7 +173,7 @@ bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column)
 		keys->collation == function_collation(index, column) &&
 		keys->key_type == bf_index_item_type(index, column) &&
 		keys->key_collation == key_collation(index, column, keys->key_type) &&
-		same_options(keys->options, RelationGetIndexAttOptions(index, false)[column]);
+		bf_index_same_options(keys->options, RelationGetIndexAttOptions(index, false)[column]);
 }
 
 ItemHasher *

@@ -12,6 +12,8 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "index/keys.h"
+
 /* ------------------------------------------------------------------ comparisons */
 
 /*
@@ -136,14 +138,8 @@ options_of(const IndexOptInfo *info, int column)
 bool
 bf_known_is_same_class(const IndexOptInfo *a, const IndexOptInfo *b, int column)
 {
-	const bytea *options = options_of(a, column),
-			   *others = options_of(b, column);
-
-	if (a->opfamily[column] != b->opfamily[column] || a->indexcollations[column] != b->indexcollations[column])
-		return false;
-	if (options == NULL || others == NULL)
-		return options == others;
-	return VARSIZE_ANY(options) == VARSIZE_ANY(others) && memcmp(options, others, VARSIZE_ANY(options)) == 0;
+	return a->opfamily[column] == b->opfamily[column] && a->indexcollations[column] == b->indexcollations[column] &&
+		bf_index_same_options(options_of(a, column), options_of(b, column));
 }
 
 /* The hash of a long value is made of its length and of at most this many of its first bytes. */
@@ -160,7 +156,7 @@ bf_known_hash(const PlannerInfo *root, const IndexOptInfo *info, Index parent, c
 
 	hash = hash_combine(hash, info->opfamily[comparison->column]);
 	if (options != NULL)
-		hash = hash_combine(hash, hash_bytes((const unsigned char *) options, VARSIZE_ANY(options)));
+		hash = hash_combine(hash, hash_bytes((const unsigned char *) options, VARSIZE(options)));
 
 	if (value == NULL)
 		return hash;
