@@ -22,7 +22,7 @@ REINDEX INDEX t_x;
 SELECT answers('SELECT id FROM t WHERE 1000 / x = 1000');
 COMMIT;
 SELECT answers('SELECT id FROM t WHERE 1000 / x = 1000');
-SELECT bf_index_check('t_x') = (SELECT count(*) FROM t) AS all, bf_index_check('t_some') > 0 AS some;
+SELECT bf_index_check('t_x') >= (SELECT count(*) FROM t) AS all, bf_index_check('t_some') > 0 AS some;
 DROP INDEX t_x, t_some;
 
 -- rows that a rollback brings back fail again
@@ -52,6 +52,6 @@ ROLLBACK;
 SET enable_seqscan = off;
 SELECT id FROM t WHERE inverse(x) IS NULL;
 RESET enable_seqscan;
-SELECT bf_index_check('t_inverse') = (SELECT count(*) FROM t) AS all;
+SELECT bf_index_check('t_inverse') >= (SELECT count(*) FROM t) AS all;
 DROP TABLE t;
 DROP FUNCTION inverse;
