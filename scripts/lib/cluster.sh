@@ -19,9 +19,9 @@ copy_source() {
 		| as_server tar -C "$work/src" --no-same-owner -xf -
 }
 
-# make_extension [ARGUMENT...]: runs make in the copy, for the PostgreSQL that was found, with $make_options.
-make_options=()
-make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "${make_options[@]}" "$@"; }
+# make_extension [ARGUMENT...]: runs make in the copy, for the PostgreSQL that was found.
+# Bitcode for the JIT compiler would take as long again, and nothing here reads it; the Debian packages are built with it.
+make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@"; }
 
 # use_cluster: sets $bin, PGHOST, PGPORT and PGUSER for the cluster in $work.
 use_cluster() {

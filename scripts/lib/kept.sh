@@ -5,7 +5,7 @@
 # $repository, $server_user and die come from common.sh, $PG_CONFIG from packages.sh.
 # shellcheck disable=SC2154
 #
-# common.sh reads $kept, and cluster.sh reads $make_options.
+# common.sh reads $kept.
 # shellcheck disable=SC2034
 
 # find_test NAME: prints "SUITE TEST", where TEST is the name by which the suite knows the test.
@@ -65,7 +65,6 @@ make_kept_work() {
 	work=$folder
 	lock_work || { work='' && die "another scripts/test with a name is at work in $folder"; }
 	kept=(! -name src ! -name unit)
-	make_options=(with_llvm=no)
 	trap clean_up EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP

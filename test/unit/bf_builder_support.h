@@ -6,8 +6,6 @@
 
 #include "support.h"
 
-#include <set>
-
 namespace test {
 
 /* The plan of a filter of `items` integers at this rate. With 0 items it sizes itself. */
@@ -85,10 +83,12 @@ public:
 /* Makes the result for these hashes without a builder, as sb_bf_builder.h describes it. */
 inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
-	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());
+	std::vector<uint64_t> distinct(hashes);
+	std::sort(distinct.begin(), distinct.end());
+	distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
 	sb_bf header = plan;
 	if (plan.expected_items == 0 && distinct.size() <= SB_BF_EXACT_ITEMS)
-		return Bf::exact(plan, {distinct.begin(), distinct.end()});
+		return Bf::exact(plan, distinct);
 	if (plan.expected_items == 0)
 	{
 		EXPECT_EQ(sb_bf_plan(std::max<size_t>(distinct.size(), 1), plan.fpr, true, &header), SB_OK);

@@ -13,7 +13,7 @@ namespace test {
 
 inline std::string golden_text(const std::string &name)
 {
-	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name, std::ios::binary);
+	std::ifstream file(STREAMBLOOM_GOLDEN "/" + name, std::ios::binary);
 	EXPECT_TRUE(file) << name;
 	std::stringstream text;
 	text << file.rdbuf();

@@ -256,9 +256,11 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 	{
 		done += streambloom::hash_set_insert_many(&set.set, hashes.data() + done,
 												  std::min<size_t>(hashes.size() - done, 128));
-		if (done % 1024 < 128 || set.set.crowded)
+		/* Looking at a whole set is slow; large ones are looked at only before they move, when they are fullest. */
+		const bool full = !streambloom::hash_set_has_room(&set.set);
+		if ((done % 1024 < 128 && set.set.capacity <= 65536) || set.set.crowded || full)
 			farthest = std::max(farthest, farthest_search(&set.set));
-		if (!streambloom::hash_set_has_room(&set.set))
+		if (full)
 			set.move(streambloom::hash_set_next_capacity(set.set.capacity),
 					 set.set.crowded ? secret : set.set.secret[0]);
 		else if (streambloom::hash_set_wants_secret(&set.set))

@@ -27,7 +27,7 @@ static sb_tbf planned(uint64_t items, double fpr, bool power = false)
 TEST(TbfPlan, HasAShapeThatTheReaderAccepts)
 {
 	for (double fpr : {0.5, 0.1, 0.01, 0.001, 1e-6})
-		for (uint64_t items = 1; items < 1000000; items = items * 3 / 2 + 1)
+		for (uint64_t items = 1; items < 1000000; items = items * 5 / 2 + 1)
 			for (bool power : {false, true})
 			{
 				sb_tbf tbf = planned(items, fpr, power);
