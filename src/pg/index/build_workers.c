@@ -7,8 +7,8 @@
  * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
  * next batch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. The leader reads the
- * ranges that are in no file when it comes to them.
+ * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. When the leader
+ * comes to a range that is in no file, it reads the range itself.
  */
 #include "index/build_workers.h"
 
@@ -185,7 +185,7 @@ void
 bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 {
 	Shared	   *shared = shm_toc_lookup(contents, KEY_SHARED, false);
-	/* the locks that index.c has taken in the leader */
+	/* the locks that PostgreSQL has taken in the leader */
 	const LOCKMODE heap_lock = shared->task.concurrently ? ShareUpdateExclusiveLock : ShareLock;
 	const LOCKMODE index_lock = shared->task.concurrently ? RowExclusiveLock : AccessExclusiveLock;
 	Relation	heap;
@@ -248,8 +248,8 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 
 /*
  * Each process takes a batch about TURNS times, if there are enough ranges. A batch has at most MOST_IN_A_BATCH
- * ranges, because whoever reads one of them from its file has to read past those before it. But each batch is a
- * file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
+ * ranges, because a process that reads a range from the batch's file has to read past the ranges before it. But each
+ * batch is a file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
  */
 #define TURNS 16
 #define MOST_IN_A_BATCH 64
