@@ -217,7 +217,7 @@ add_stretches(Relation index, BfGeometry *geometry, Directory *directory, const 
 	pfree(order);
 }
 
-/* Sets the pointers into this chunk of memory. */
+/* Sets the pointers to the arrays that follow the struct in the same chunk of memory, and the size of the chunk. */
 static void
 set_pointers(BfGeometry *geometry, uint32 stretches)
 {

@@ -274,7 +274,10 @@ measure_column(Relation index, const BfGeometry *geometry, int level, int column
 	}
 }
 
-/* The ranges of a level by their states in a column, according to the first pages of the groups. */
+/*
+ * How many ranges of a level have each state in one column. The first page of the column in each group tells the
+ * states.
+ */
 typedef struct StateCounts
 {
 	int64		of[BF_FULL + 1];

@@ -35,8 +35,8 @@
  * groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
- * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these only grow:
- * `publications`, `begun`, `groups`, `stretches` and `directory_pages`.
+ * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these never become
+ * smaller: `publications`, `begun`, `groups`, `stretches`, `directory_pages`, `in_vain` and `in_vain_below`.
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group, or a crash has left them there.
@@ -55,7 +55,7 @@ typedef struct BfParameters
 {
 	double		false_positive_rate;	/* rate of one item in one range */
 	double		load;			/* items per line at that rate */
-	uint8		hashes;			/* cells that an item sets in its line */
+	uint8		hashes;			/* how many bits an item sets in its line */
 	uint8		keys;			/* a BfKeys: what of a value becomes items; 0 on the levels above */
 	uint8		zero[6];
 } BfParameters;

@@ -32,7 +32,7 @@
 #include "index/sizes.h"
 #include "index/space.h"
 
-/* In one run no further group is replaced or moved when this share of the heap was read for that. */
+/* A run replaces or moves no further group once it has read this share of the heap for that. */
 #define MOST_REPLACED 0.5
 
 /* At most this many pages of each column are looked at before a group is replaced because of its bits. */
@@ -40,9 +40,8 @@
 
 /*
  * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
- * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. In one
- * run no further group is sampled when the share MOST_SAMPLED of the heap was read for this; but one group is sampled
- * in any case.
+ * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. A run
+ * samples no further group once it has read the share MOST_SAMPLED of the heap for this; but it samples at least one.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)

@@ -2,8 +2,8 @@
  * sample.c: which alternatives of a long condition an estimate looks for.
  *
  * Most alternatives are alike: each of some thousand addresses is in few rows. So a sample of them tells of all. But
- * one may be in most rows of the table, and a sample leaves it out as a rule. So the alternatives that are the most
- * common by PostgreSQL's statistics are looked for besides, and stand for themselves alone.
+ * one may be in most rows of the table, and a sample leaves it out as a rule. So the most common alternatives by
+ * PostgreSQL's statistics are looked for in any case, and each of them stands for itself alone.
  */
 #include "index/sample.h"
 

@@ -78,9 +78,9 @@ pages_to_search(Relation index, Relation heap)
 
 /*
  * Carries out descent->search in the index: hashes its items and finds the pages of the heap that may hold matching
- * rows. They are added to descent->few and descent->spans, and their ranges are counted in descent->verdict, as far
- * as these are not NULL. Returns how many pages were found. The search ends early in two cases: when the pages are
- * too many for `few`; and at the first range that may match, if all three are NULL.
+ * rows. descent->few and descent->spans get these pages, and descent->verdict counts their ranges; each of the three
+ * may be NULL. Returns how many pages were found. The search ends early in two cases: when the pages are too many for
+ * `few`; and at the first range that may match, if all three are NULL.
  */
 static int64
 search_index(Descent *descent, Relation heap)

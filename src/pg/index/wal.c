@@ -13,12 +13,12 @@
  *
  * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the
  *   page into one of them.
- * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
- *   back.
+ * - GenericXLogFinish() compares the page and its copy byte by byte to find out what has changed, and copies the
+ *   whole page back.
  * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
  *   and after.
  *
- * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
+ * All this costs some microseconds for each row, and doubles the WAL of a group that is made for future ranges. Here
  * it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
