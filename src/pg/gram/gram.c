@@ -229,8 +229,8 @@ comparison_of(StrategyNumber strategy)
 }
 
 /*
- * Takes a pattern apart, and returns the grams that a match must have. If there are none, asks for all rows. The
- * query travels from extractQuery to triConsistent as the extra data of the first key.
+ * Takes a pattern apart, and returns the grams that decide whether a text can match. If there are none, asks for all
+ * rows. The query travels from extractQuery to triConsistent as the extra data of the first key.
  */
 static Datum
 extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)

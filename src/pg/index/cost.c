@@ -606,7 +606,7 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 }
 
 /*
- * What it costs in a bitmap scan (cost_bitmap_heap_scan()) to read so many of a table's `heap_pages` pages: `seq` for
+ * What PostgreSQL's cost_bitmap_heap_scan() reckons for reading `pages` of a table's `heap_pages` pages: `seq` for
  * each page if all are read, and nearly `random` if few are.
  */
 static double
@@ -670,8 +670,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
-	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The cost
-	 * of the pages that it lacks is added here. (In a nested loop these stay in the cache.)
+	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The
+	 * cost of the pages that it lacks is added here. (In a nested loop the pages stay in the cache.)
 	 */
 	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
 	rows_counted = *selectivity * rows;

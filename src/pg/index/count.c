@@ -24,7 +24,7 @@
 /* The most hashes that are added to a set at once. */
 #define AT_ONCE 4096
 
-/* The hashes of a column whose last `zeros` bits are zero. */
+/* The hashes of a column that end with at least `zeros` zero bits. */
 typedef struct Sample
 {
 	sb_hash_set set;

@@ -213,7 +213,9 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 /* ------------------------------------------------------------- what the index is asked */
 
-/* Puts the conditions with known values on columns that the user may read into comparisons[]. Returns how many. */
+/*
+ * Sets comparisons[] to the conditions with known values whose columns the user may read. Returns how many these are.
+ */
 static int
 get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfComparison *comparisons)
 {
@@ -434,7 +436,8 @@ is_first(const List *all, const Answer *wanted)
 }
 
 /*
- * Do the two indexes, of two partitions, have the same expressions? The columns in them are those of their partitions.
+ * Do two indexes, of different partitions, have the same expressions? The expressions of each have the columns of its
+ * own partition.
  */
 static bool
 have_same_expressions(const IndexOptInfo *a, const IndexOptInfo *b)

@@ -240,7 +240,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, B
 }
 
 /*
- * Overwrites all pages of a group as those of a new group: all ranges are unsummarized, and the lines are not in use,
+ * Makes all pages of a group as they were when it was new: all ranges are unsummarized, and the lines are not in use,
  * so this takes little WAL.
  */
 static void

@@ -96,8 +96,8 @@ lacks(const unsigned char *line, const unsigned char *bits)
 }
 
 /*
- * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder, and
- * lacks one of them. A range that is full needs none, because nobody relies on it.
+ * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder,
+ * and lacks one of these bits. A range that is full needs no bits, because nobody relies on them.
  */
 static bool
 is_wanted(const Pages *all, BfFilterPage *content, const BfPageBits *one)
@@ -291,8 +291,8 @@ may_run_as_owner(Relation index, Relation heap)
 }
 
 /*
- * Summarizes the range that ends before this block. It is called for the first row of the next range: most probably
- * the range before gets no more rows.
+ * Summarizes the range that ends before this block. To be called when the first row of the next range is written:
+ * most probably the range before it gets no more rows.
  */
 static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)

@@ -8,7 +8,7 @@
  * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - keys that are not looked for, because the query has more than BF_FEW_KEYS keys (leave_some()).
+ * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()).
  */
 #include "index/key_search.h"
 
@@ -264,8 +264,8 @@ sort_hashes(BfKeySearch *search)
 typedef struct Requirement
 {
 	BfKeySearch *search;
-	bool	   *present;		/* true for all hashes, except while a set of them is tried */
-	uint64		tries;			/* how many sets may still be tried */
+	bool	   *present;		/* true for all hashes, except those that are missing in the current try */
+	uint64		tries;			/* how many tries are left */
 	uint32		count;			/* how many required hashes were found: BF_FEW_KEYS at most */
 	uint32		hashes[BF_FEW_KEYS];	/* their numbers, ascending */
 } Requirement;

@@ -69,7 +69,7 @@ typedef struct Overview
 	int			levels;			/* number of levels that have groups */
 	bool		too_full;
 	uint32		full_ranges;	/* number of full ranges of level 0, when they were counted last */
-	BlockNumber full_block;		/* first block of the first of them */
+	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
 	MemoryContext context;		/* memory context of the call */

@@ -1,5 +1,5 @@
 /*
- * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in scan.h, and
+ * probe.c: asks an index that was asked before, this time without opening it or its heap. See BfProbe in scan.h, and
  * ../chunks for when that is right.
  */
 #include "index/search.h"

@@ -52,9 +52,9 @@ typedef struct Condition
 	Oid			type;
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
-	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
+	BfKeyClass *class;			/* the hasher is for keys of this class; NULL: for values */
 
-	struct Condition *aside;	/* the condition as it is for indexes whose items are hashed otherwise; NULL: none */
+	struct Condition *aside;	/* its form for indexes that hash items in another way; NULL: none */
 } Condition;
 
 /*

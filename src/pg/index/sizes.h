@@ -177,8 +177,9 @@ extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
 /* ------------------------------------------------------------------------ groups */
 
 /*
- * How many of the next `count` ranges make a group that is built, and the lines of its filters in each column. Two
- * groups are made if they take at least an eighth less space than one. REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
+ * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
+ * filters in each column. The group does not get all of them if two groups take at least an eighth less space.
+ * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines);
 

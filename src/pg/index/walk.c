@@ -39,7 +39,7 @@ typedef struct Walk
 	int			room;
 	Part	   *parts;
 	double		index_pages;	/* pages of the index that a search reads */
-	uint32		most_pages;		/* the most of them that are read */
+	uint32		most_pages;		/* the most pages that are read */
 } Walk;
 
 static void

@@ -1,6 +1,4 @@
-/*
- * walk.h: looks at some pages of an index, from which the whole is judged. An estimate for the planner.
- */
+/* walk.h: estimates for the planner, from some pages of an index. */
 #ifndef STREAMBLOOM_PG_INDEX_WALK_H
 #define STREAMBLOOM_PG_INDEX_WALK_H
 
