@@ -1,11 +1,12 @@
 /*
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
- * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
- * Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common counter, and
- * write the items of each batch into a file of its own. The leader makes the groups from these files in the order
- * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
- * next batch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
+ * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they
+ * have. Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common
+ * counter, and write the items of each batch into a file of its own. The leader makes the groups from these files in
+ * the order of the ranges, as if it had read all ranges itself. So the index does not depend on which process has
+ * read a range. Where the next batch is not there yet, the leader reads one that nobody has taken. The levels above
+ * come from the same files.
  *
  * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. When the leader
  * comes to a range that is in no file, it reads the range itself.

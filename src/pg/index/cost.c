@@ -2,15 +2,15 @@
  * cost.c: estimates what a scan of a bf index costs, and how much of the heap it leaves to be read.
  *
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
- * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
- * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
- * order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in order,
- * from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of the
- * three estimates is used.
+ * ranges. If equal values lie together, they are in about the share s * d of the ranges. Here d is the number of
+ * distinct values in a range, which the size of the filters tells. And if the values stand in the table in about
+ * their order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in
+ * order, from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of
+ * the three estimates is used.
  *
- * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
- * key is taken to be any of the column's keys: if a range has n of the column's N different keys, a key is in n / N
- * of the ranges in the mean. The sizes of the filters of all levels tell n and N.
+ * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. Each
+ * of the column's keys is taken to be equally likely. If a range has n of the column's N different keys, a key is in
+ * n / N of the ranges in the mean. The sizes of the filters of all levels tell n and N.
  *
  * All this is for values that are not known when the query is planned. About known values estimate.c asks the index.
  *
@@ -270,8 +270,8 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 /* ------------------------------------------------------------------ the conditions */
 
 /*
- * If the argument of a condition cannot be taken apart into keys, mostly because its value is not known yet, it is
- * taken to have this many keys, and a row must have all of them.
+ * If the argument of a condition cannot be taken apart into keys, it is taken to have this many keys, and a row must
+ * have all of them. In most of these cases its value is not known yet.
  */
 #define KEYS_EXPECTED 2
 

@@ -2,10 +2,10 @@
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
- * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not
- * in it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the
- * level below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group
- * of level 0 everything is read.
+ * read. Under the lock of this page a range is ruled out if three things hold: it is summarized there, its bits say
+ * that it lacks the item, and the snapshot may see no row that the summary has left out (the horizon). What is left
+ * is searched on the level below, and so on down to level 0. Where a level has no groups, the level below decides;
+ * behind the last group of level 0 everything is read.
  */
 #include "index/search.h"
 

@@ -27,8 +27,8 @@ extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relati
 
 /*
  * Sets *estimate to the mean of what other partitions of the same table have answered about these clauses
- * (IndexClause). Returns false if there is no such mean: if too few of them were asked or none had an answer, if this
- * one was asked itself, if a value is not known, or if indexes may not be asked. This takes a small part of the time
+ * (IndexClause). Returns false if there is no such mean: too few other partitions were asked, or none had an answer;
+ * this one was asked itself; a value is not known; or indexes may not be asked. This takes a small part of the time
  * of bf_index_estimate(), and the index need not be opened.
  */
 extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses,
@@ -36,9 +36,9 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 
 /*
  * Compares ranges of level 0 that lie far from each other. Returns which share of a range's items in this column the
- * other range has, too: 0 if they have no item in common, 1 if all ranges have the same items, a negative number if
- * that is not known or must not be said. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock
- * on the index.
+ * other range has, too. This is 0 if they have no item in common, and 1 if all ranges have the same items. A negative
+ * result: the share is not known or must not be said. `index` is NULL if the index does not exist or is damaged.
+ * REQUIRES: a lock on the index.
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 

@@ -13,9 +13,9 @@
  * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. Whether
  * anything was published must be looked at for each row, after the row is in the heap.
  *
- * Each level is judged alone. What one level says proves nothing about another one: if an item's bits are set on
- * level 0, they may be missing on level 1, and a range that is unsummarized on level 0 may lie in one that is
- * summarized on level 1.
+ * Each level is judged alone. What one level says proves nothing about another one. If an item's bits are set on
+ * level 0, they may be missing on level 1. A range that is unsummarized on level 0 may lie in one that is summarized
+ * on level 1.
  */
 #include "base/compat.h"
 
@@ -300,8 +300,8 @@ summarize_range_before(Relation index, Relation heap, BlockNumber block)
 	const BfTask task = {.block = block - 1};
 
 	/*
-	 * Nothing is summarized here if this is called by an index expression of a summarizer, if the user lacks the
-	 * right, or if the lock is not free: another session may be summarizing.
+	 * Nothing is summarized here in three cases: an index expression of a summarizer has written the row; the user
+	 * lacks the right; or the lock is not free, as another session may be summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))

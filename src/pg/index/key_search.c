@@ -1,7 +1,7 @@
 /*
- * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of a class with keys
- * inside values (keys.h), and does around these calls what PostgreSQL's GIN does (ginNewScanKey() in ginscan.c,
- * ginlogic.c): which out parameters are preset, and how a class without triConsistent is asked.
+ * key_search.c: what an operator looks for, taken apart into keys. The support functions of a class with keys inside
+ * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). This concerns
+ * the values that out parameters have before the call, and how a class without triConsistent is asked.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is

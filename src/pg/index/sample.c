@@ -17,7 +17,7 @@
 
 /*
  * To find out which queries of a condition are common, each query is tried with at most MOST_VALUES values of the
- * statistics; with fewer, if that would be more than MOST_TRIED tries for all queries.
+ * statistics. There are fewer values if all queries together would need more than MOST_TRIED tries.
  */
 #define MOST_VALUES 32
 #define MOST_TRIED 65536

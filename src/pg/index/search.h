@@ -178,8 +178,8 @@ extern void bf_index_prepare_levels(BfSearch *search, int levels);
 /*
  * Finds the pages of the heap that may hold matching rows, and returns how many were found. Each of descent->tbm, few
  * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early in
- * two cases: when the pages are too many for `few`; and at the first range that may match, if all four are NULL, so
- * that the result only says whether there is any.
+ * two cases: when the pages are too many for `few`; and at the first range that may match, if all four are NULL. Then
+ * the result only says whether there is any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 

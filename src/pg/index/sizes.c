@@ -416,8 +416,9 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 
 /*
  * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
- * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 the first groups are smaller, since one range
- * there has as many items as a whole group of the level below, and takes as long to come: 2, 6, 15, 40 and 62 ranges.
+ * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 they have 2, 6, 15, 40 and 62 ranges. The
+ * first of them are smaller, since one range there has as many items as a whole group of the level below, and takes
+ * as long to come.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};

@@ -25,9 +25,9 @@
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; bits are only set for a range that is summarized or a placeholder, and on a page with such a range
- *   the lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when
- *   pd_lower grows, the bytes that it passes need not be logged.
+ *   pd_lower. Bits are only set for a range that is summarized or a placeholder, and on a page with such a range the
+ *   lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when pd_lower
+ *   grows, the bytes that it passes need not be logged.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and

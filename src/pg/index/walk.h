@@ -20,8 +20,9 @@ extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *
 
 /*
  * Compares ranges of level 0 that lie far from each other: those of the group in the middle, on one page. Returns
- * which share of a range's items in this column the other range has, too: 0 if they have no item in common, 1 if all
- * ranges have the same items, a negative number if that is not known. May raise errors of pages that cannot be read.
+ * which share of a range's items in this column the other range has, too. This is 0 if they have no item in common,
+ * and 1 if all ranges have the same items. A negative result: the share is not known. May raise errors of pages that
+ * cannot be read.
  */
 extern double bf_index_common_items(Relation index, const BfGeometry *geometry, int column);
 
