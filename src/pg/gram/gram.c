@@ -177,7 +177,8 @@ keys_of_grams(uint64 *grams, size_t count)
 
 /*
  * If a text has more grams than this, repetitions are removed. In a long text most grams are repetitions, and the
- * code that gets the grams needs several times their memory. For fewer grams it is not worth the time.
+ * code that gets the grams needs several times their memory. If there are fewer grams, removing repetitions is not
+ * worth the time.
  */
 #define MANY_GRAMS (1024 * 1024)
 
@@ -210,7 +211,7 @@ extract_value(sb_gram_form form, Bytes bytes, int32 *count)
 		found = leave_each_once(grams, found);
 		grams = repalloc_huge(grams, found * sizeof(uint64));
 	}
-	/* This fits: a value has less than 2^30 bytes, and at most 1.5 grams per byte. */
+	/* The number fits: a value has less than 2^30 bytes, and sb_gram_most() is 2 more than 1.5 times as many. */
 	*count = (int32) found;
 	return PointerGetDatum(keys_of_grams(grams, found));
 }
@@ -228,8 +229,8 @@ comparison_of(StrategyNumber strategy)
 }
 
 /*
- * Takes a pattern apart, and returns the grams that a match must have. If there are none, asks for all rows. The
- * query travels from extractQuery to triConsistent as the extra data of the first key.
+ * Takes a pattern apart, and returns the grams that decide whether a text can match. If there are none, asks for all
+ * rows. The query travels from extractQuery to triConsistent as the extra data of the first key.
  */
 static Datum
 extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)

@@ -91,8 +91,9 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 }
 
 /*
- * Makes a group of these ranges, and adds those that are full in a column to *full. The filters get line_counts[]
- * lines, or those of the group before, if these are enough and hardly more (bf_index_settle_lines()).
+ * Makes a group of these ranges. Adds the ranges that are full in a column to *full. The filters get line_counts[]
+ * lines, or the numbers of lines of the group before, if these are at least as large and hardly larger
+ * (bf_index_settle_lines()).
  */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
@@ -249,7 +250,10 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task);
 	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
-	/* The rows are counted now: where the tape ends too early, the levels above read rows a second time. */
+	/*
+	 * The counts are taken now: if the tape lacks ranges, the levels above read their rows again, which would count
+	 * twice.
+	 */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
 	bf_index_build_upper_levels(index, heap, reader, tape, source.upper);
@@ -329,7 +333,10 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 
 		bf_index_prepare_itemizer(index, &itemizer, context);
 	}
-	/* Writers pass over an index that is built concurrently, so it would not learn of rows behind its ranges. */
+	/*
+	 * As long as an index is built concurrently, writers do not insert into it, so nobody would note rows behind its
+	 * ranges.
+	 */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);
 	bf_index_become_caller(&who_calls);

@@ -1,14 +1,15 @@
 /*
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
- * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have.
- * Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common counter, and
- * write the items of each batch into a file of its own. The leader makes the groups from these files in the order
- * of the ranges, as if it had read all of them itself, so the index does not depend on who has read what. Where the
- * next batch is not there yet, the leader reads one that nobody has taken. The levels above come from the same files.
+ * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they
+ * have. Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common
+ * counter, and write the items of each batch into a file of its own. The leader makes the groups from these files in
+ * the order of the ranges, as if it had read all ranges itself. So the index does not depend on which process has
+ * read a range. Where the next batch is not there yet, the leader reads one that nobody has taken. The levels above
+ * come from the same files.
  *
- * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. The leader reads the
- * ranges that are in no file when it comes to them.
+ * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. When the leader
+ * comes to a range that is in no file, it reads the range itself.
  */
 #include "index/build_workers.h"
 
@@ -185,7 +186,7 @@ void
 bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 {
 	Shared	   *shared = shm_toc_lookup(contents, KEY_SHARED, false);
-	/* the locks that index.c has taken in the leader */
+	/* the locks that PostgreSQL has taken in the leader */
 	const LOCKMODE heap_lock = shared->task.concurrently ? ShareUpdateExclusiveLock : ShareLock;
 	const LOCKMODE index_lock = shared->task.concurrently ? RowExclusiveLock : AccessExclusiveLock;
 	Relation	heap;
@@ -248,8 +249,8 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 
 /*
  * Each process takes a batch about TURNS times, if there are enough ranges. A batch has at most MOST_IN_A_BATCH
- * ranges, because whoever reads one of them from its file has to read past those before it. But each batch is a
- * file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
+ * ranges, because a process that reads a range from the batch's file has to read past the ranges before it. But each
+ * batch is a file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
  */
 #define TURNS 16
 #define MOST_IN_A_BATCH 64

@@ -33,9 +33,9 @@ extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation 
 											  BfHeapReader *reader);
 
 /*
- * Sets *items to the items of a range, in memory of the current context. While they are not there yet, this process
- * reads other ranges. Returns false if temp_file_limit had no room for the range; then the caller has to read it.
- * REQUIRES: ranges are asked for in their order.
+ * Sets *items to the items of a range, in memory of the current context. Until the range has been read, the leader
+ * reads ranges itself, or waits. Returns false if temp_file_limit had no room for the range; then the caller has to
+ * read it. REQUIRES: ranges are asked for in their order.
  */
 extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items);
 

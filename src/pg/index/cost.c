@@ -2,15 +2,15 @@
  * cost.c: estimates what a scan of a bf index costs, and how much of the heap it leaves to be read.
  *
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
- * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
- * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their
- * order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in order,
- * from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of the
- * three estimates is used.
+ * ranges. If equal values lie together, they are in about the share s * d of the ranges. Here d is the number of
+ * distinct values in a range, which the size of the filters tells. And if the values stand in the table in about
+ * their order, the rows of one value are in about the share s / c of the ranges. Here c is how far the values are in
+ * order, from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of
+ * the three estimates is used.
  *
- * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. The
- * key is taken to be any of the column's keys: if a range has n of the column's N different keys, a key is in n / N
- * of the ranges in the mean. The sizes of the filters of all levels tell n and N.
+ * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. Each
+ * of the column's keys is taken to be equally likely. If a range has n of the column's N different keys, a key is in
+ * n / N of the ranges in the mean. The sizes of the filters of all levels tell n and N.
  *
  * All this is for values that are not known when the query is planned. About known values estimate.c asks the index.
  *
@@ -69,8 +69,8 @@ typedef struct IndexFigures
 } IndexFigures;
 
 /*
- * Makes up the figures of an index that does not exist (an extension such as hypopg pretends that it does). They are
- * those of an index that has level 0 only.
+ * Makes up figures for an index that is damaged or does not exist (an extension such as hypopg pretends that it
+ * does): those of an index that has level 0 only.
  */
 static void
 invent_figures(IndexOptInfo *info, IndexFigures *figures)
@@ -110,7 +110,7 @@ get_level_figures(const BfGeometry *geometry, int number, LevelFigures *figures)
 	}
 }
 
-/* For read_figures(). */
+/* The argument of read_figures(). */
 typedef struct Reading
 {
 	IndexOptInfo *info;
@@ -226,7 +226,7 @@ set_in_vain(Clause *clause, const IndexFigures *figures)
 	}
 }
 
-/* What a search meets on a level. Only the condition that leaves the fewest ranges there counts. */
+/* What a search finds on a level. Only the condition that leaves the fewest ranges of this level counts. */
 static BfLevelToSearch
 level_to_search(const IndexFigures *figures, int number, const Clause *clauses, int count, double rows,
 				double heap_pages)
@@ -270,8 +270,8 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 /* ------------------------------------------------------------------ the conditions */
 
 /*
- * If the argument of a condition cannot be taken apart into keys, mostly because its value is not known yet, it is
- * taken to have this many keys, and a row must have all of them.
+ * If the argument of a condition cannot be taken apart into keys, it is taken to have this many keys, and a row must
+ * have all of them. In most of these cases its value is not known yet.
  */
 #define KEYS_EXPECTED 2
 
@@ -342,7 +342,7 @@ typedef struct KnownQuery
 /* The most queries that are remembered for a statement. */
 #define MOST_KNOWN 128
 
-/* For take_query_apart(). */
+/* The argument of take_query_apart(). */
 typedef struct QueryOfKeys
 {
 	PlannerInfo *root;
@@ -463,9 +463,10 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
  * How well the values of a column of the index are ordered in the table: the absolute value of their correlation, 0
  * to 1.
  *
- * ANALYZE orders the rows of one value by their places. So the correlation is not 0 if the values are strewn over the
- * table: it is the sum of the squares of the shares that the values have. Only a correlation above this sum tells of an
- * order. In a column in which most rows have one value, the other rows are too few to tell of a weak order.
+ * ANALYZE sorts rows with equal values by their position in the table. So even if the values are strewn over the
+ * table, the correlation is not 0, but the sum of the squares of the values' shares of the rows. Only a correlation
+ * above this sum tells of an order. If the sum is above 1/4, a few values have a large part of the rows, and the
+ * other rows are too few to tell of a weak order (below 1/2).
  */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
@@ -538,7 +539,7 @@ typedef struct Expected
 	double		pages;			/* pages of the index that the search reads */
 } Expected;
 
-/* Sets *expected from the answer of the index, or from that of other indexes in its place. */
+/* Sets *expected from the answer of the index, or from the mean of what the indexes of other partitions answered. */
 static void
 expect_estimate(const IndexOptInfo *info, const BfEstimate *estimate, Expected *expected)
 {
@@ -605,7 +606,7 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 }
 
 /*
- * What it costs in a bitmap scan (cost_bitmap_heap_scan()) to read so many of a table's `heap_pages` pages: `seq` for
+ * What PostgreSQL's cost_bitmap_heap_scan() reckons for reading `pages` of a table's `heap_pages` pages: `seq` for
  * each page if all are read, and nearly `random` if few are.
  */
 static double
@@ -669,8 +670,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
-	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The cost
-	 * of the pages that it lacks is added here. (In a nested loop these stay in the cache.)
+	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The
+	 * cost of the pages that it lacks is added here. (In a nested loop the pages stay in the cache.)
 	 */
 	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
 	rows_counted = *selectivity * rows;
@@ -680,9 +681,10 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 					  cost_of_pages(pages_counted, heap_pages, heap_random, heap_seq));
 	/*
 	 * Of two indexes for the same conditions the planner takes the one whose own cost is lower, whatever they leave.
-	 * So an index that leaves nothing out would hide one that leaves out nearly all. Therefore it is given the cost of
-	 * a sequential scan, although the planner adds that of the heap once more: a scan by it costs more than a
-	 * sequential one anyway. (In a nested loop the pages stay in the cache, so that this need not be so.)
+	 * So an index that leaves nothing out would hide one that leaves out nearly all. Therefore its own cost is raised
+	 * by that of a sequential scan. The planner adds the cost of the heap once more, which does no harm: a scan by
+	 * this index costs more than a sequential scan anyway. (In a nested loop it may cost less, because the pages stay
+	 * in the cache.)
 	 */
 	if (loop_count <= 1 && expected.share >= 1)
 		*total += heap_pages * heap_seq + rows * (cpu_tuple_cost + qual_cost.per_tuple);

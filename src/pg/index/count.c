@@ -1,10 +1,10 @@
 /*
  * count.c: estimates how many different items rows have, in little memory, whatever their number is. If there are
- * many items, only those are counted whose hashes end with some zero bits.
+ * many items, only those whose hashes end with some zero bits are counted.
  *
- * The hash is public, so somebody can choose items all of whose hashes end with zero bits. Then all of them are
- * counted, and their number is scaled up as if they were some of many. To limit the harm, no estimate is larger than
- * the number of hashes that were added.
+ * The hash function is public, so somebody can choose items whose hashes all end with zero bits. Then every item is
+ * counted, and the count is scaled up as if it were that of a small sample. To limit the harm, no estimate is larger
+ * than the number of hashes that were added.
  */
 #include "index/count.h"
 
@@ -24,7 +24,7 @@
 /* The most hashes that are added to a set at once. */
 #define AT_ONCE 4096
 
-/* The hashes of a column whose last `zeros` bits are zero. */
+/* The hashes of a column that end with at least `zeros` zero bits. */
 typedef struct Sample
 {
 	sb_hash_set set;
@@ -96,8 +96,8 @@ static void
 add_hashes(Sample *sample, const sb_memory *memory, const uint64 *hashes, uint64 number)
 {
 	/*
-	 * The hashes may ascend. Then the first of them would crowd together in a set that has no room for the others
-	 * yet.
+	 * The hashes may be ascending. Then the first ones would crowd together in a set that has no room yet for the
+	 * later ones.
 	 */
 	must_finish(sb_hash_set_reserve(&sample->set, memory, Min(number >> sample->zeros, MOST_COUNTED)));
 	for (uint64 i = 0; i < number; i += AT_ONCE)

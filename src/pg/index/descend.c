@@ -2,10 +2,10 @@
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
- * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not
- * in it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the
- * level below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group
- * of level 0 everything is read.
+ * read. Under the lock of this page a range is ruled out if three things hold: it is summarized there, its bits say
+ * that it lacks the item, and the snapshot may see no row that the summary has left out (the horizon). What is left
+ * is searched on the level below, and so on down to level 0. Where a level has no groups, the level below decides;
+ * behind the last group of level 0 everything is read.
  */
 #include "index/search.h"
 
@@ -73,7 +73,7 @@ is_asked(const Condition *condition, int level)
 	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
 }
 
-/* Notes that an item may be in those ranges of the group that are in the mask and still among the candidates. */
+/* Notes that an item may be in the ranges of the group that are both in the mask and in the candidates. */
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
@@ -185,8 +185,8 @@ is_covered(const Mask *mask, const Mask *by)
 }
 
 /*
- * For the items of a condition from `first` on, which were not looked up on the group's pages: notes that each of
- * them may be in all ranges. Sets *any to all ranges.
+ * Notes that each item of a condition from number `first` on may be in all ranges: these items were not looked up on
+ * the group's pages. Sets *any to all ranges.
  */
 static void
 allow_items(Descent *descent, int level, int number, uint32 first, const Mask *candidates, Mask *any)
@@ -207,10 +207,10 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
  * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
  *
  * The condition may have several items: those of an = ANY, or the keys of a query. For each item one page is needed,
- * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once. (Of
- * many keys the required ones come first, and then the others: a page may be read twice.) A range stays if it may have
- * one of the items (`any`). But if the items are keys, a range goes at once if it lacks a required key, and in the end
- * triConsistent decides from the keys that the range may have (condition->with).
+ * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once.
+ * (If there are many keys, the required ones are sorted before the others, so a page may be read twice.) A range
+ * stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
+ * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
  * heap. On levels above 0 the items that each range may have are noted for the level below. Ranges on whose bits the
@@ -313,7 +313,7 @@ is_done(const Descent *descent)
 		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to *few. */
+/* Adds the pages from `first` to `end` (exclusive), which belong to `ranges` ranges, to *few. */
 static void
 add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -349,7 +349,10 @@ bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
 	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
 }
 
-/* Adds the pages from `first` to `end` (exclusive), which `ranges` ranges have, to all that the descent collects. */
+/*
+ * Adds the pages from `first` to `end` (exclusive), which belong to `ranges` ranges, to whatever the descent
+ * collects.
+ */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
@@ -400,7 +403,10 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
-/* Notes down whether it was of use to ask a group: of its `pages` pages of the heap, `left` are left to be read. */
+/*
+ * Notes down whether asking a group was of use. The group has `pages` pages of the heap, of which `left` must be
+ * read.
+ */
 static void
 note_use(BfPatience *patience, uint64 left, uint64 pages)
 {

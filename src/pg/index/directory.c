@@ -29,7 +29,7 @@ directory_block(Relation index, BfMetaPage *meta, uint32 number)
 
 /* -------------------------------------------------------------- the meta page */
 
-/* Directory pages that one change may concern, beside the meta page. */
+/* The most directory pages that one change may concern. */
 #define MOST_PAGES_OF_CHANGE (MAX_GENERIC_XLOG_PAGES - 1)
 
 /*

@@ -79,7 +79,10 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
 		full->first = range;
 }
 
-/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: nobody else adds groups. */
+/*
+ * Notes down how many ranges of level 0 are full, and where the first one is, if that has changed. REQUIRES: nobody
+ * else adds groups.
+ */
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */

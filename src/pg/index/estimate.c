@@ -59,8 +59,8 @@ typedef struct Answer
 } Answer;
 
 /*
- * The share of the items in one column of an index that two ranges have in common (bf_index_estimate_common());
- * negative: that is not known.
+ * What bf_index_estimate_common() has found for one column of an index: the share of items that two ranges have in
+ * common; negative: that is not known.
  */
 typedef struct Common
 {
@@ -79,7 +79,7 @@ typedef struct Answers
 	List	   *all;
 	List	   *common;
 	List	   *queries;		/* see bf_index_known_queries() */
-	Oid			readable;		/* a table that the user `reader` may read */
+	Oid			readable;		/* a table that the user `reader` may read; 0: none is known */
 	Oid			reader;
 	const PlannerInfo *counted_in;	/* the query in which the partitions of a table were counted; NULL: none were */
 	Index		counted;		/* that table */
@@ -97,8 +97,8 @@ forget_answers(void *argument)
 }
 
 /*
- * The answers of this statement. If another statement is planned meanwhile, they are dropped for those of the other
- * statement. Then some questions of this statement are asked twice.
+ * The answers of this statement. If another statement is planned meanwhile, its answers take the place of these. Then
+ * some questions of this statement are asked twice.
  */
 static Answers *
 answers_of(PlannerInfo *root)
@@ -213,7 +213,9 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 /* ------------------------------------------------------------- what the index is asked */
 
-/* Puts the conditions with known values on columns that the user may read into comparisons[]. Returns how many. */
+/*
+ * Sets comparisons[] to the conditions with known values whose columns the user may read. Returns how many these are.
+ */
 static int
 get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses, BfComparison *comparisons)
 {
@@ -227,8 +229,8 @@ get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses
 }
 
 /*
- * Sets the answer's parent, and its shape: a hash of the conditions, with the operator classes of the columns and the
- * numbers that they have in the parent.
+ * Sets the answer's parent, and its shape: a hash of the conditions, of the operator classes of their columns, and of
+ * the numbers that these columns have in the parent.
  */
 static void
 set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
@@ -241,8 +243,8 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 /* --------------------------------------------------------------- for cost.c */
 
 /*
- * The answer to this question, if it was asked before; or NULL. An answer that ask_partitions() has got in advance
- * has no conditions; it is found by its shape.
+ * The answer of this index to this question, if it was asked before; else NULL. If ask_partitions() has asked it in
+ * advance, the answer has no conditions, and is found by its shape.
  */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)
@@ -434,7 +436,8 @@ is_first(const List *all, const Answer *wanted)
 }
 
 /*
- * Do the two indexes, of two partitions, have the same expressions? The columns in them are those of their partitions.
+ * Do two indexes, of different partitions, have the same expressions? The expressions of each have the columns of its
+ * own partition.
  */
 static bool
 have_same_expressions(const IndexOptInfo *a, const IndexOptInfo *b)

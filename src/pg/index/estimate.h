@@ -18,25 +18,27 @@ typedef struct BfEstimate
 /*
  * Asks the index about those clauses (IndexClause) whose values are known. All clauses have to be true together.
  * priors[l] is the share of the heap that level l of an index is expected to leave. It is used for the parts of the
- * index that are not looked at. Returns how many clauses the index was asked about; 0 if it cannot be asked, must not
- * be, or does not know. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
+ * index that are not looked at. Returns how many clauses the index was asked about; 0 if the index cannot be asked,
+ * must not be asked, or has no answer. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on
+ * the index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
 							 const double *priors, BfEstimate *estimate);
 
 /*
  * Sets *estimate to the mean of what other partitions of the same table have answered about these clauses
- * (IndexClause). Returns false if there is no such mean: if too few of them were asked or none had an answer, if this
- * one was asked itself, if a value is not known, or if indexes may not be asked. This takes a small part of the time
+ * (IndexClause). Returns false if there is no such mean: too few other partitions were asked, or none had an answer;
+ * this one was asked itself; a value is not known; or indexes may not be asked. This takes a small part of the time
  * of bf_index_estimate(), and the index need not be opened.
  */
 extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses,
 										  BfEstimate *estimate);
 
 /*
- * The share of the items that two ranges of level 0 which lie far from each other have in common in this column. 0:
- * they have no item in common; 1: all ranges have the same items. Negative: that is not known, or must not be said.
- * `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the index.
+ * Compares ranges of level 0 that lie far from each other. Returns which share of a range's items in this column the
+ * other range has, too. This is 0 if they have no item in common, and 1 if all ranges have the same items. A negative
+ * result: the share is not known or must not be said. `index` is NULL if the index does not exist or is damaged.
+ * REQUIRES: a lock on the index.
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 

@@ -63,7 +63,7 @@ copy_directory_blocks(Relation index, BfMetaPage *meta)
 
 	if (meta->stretches > on_meta && (meta->stretches - on_meta - 1) / on_page >= meta->directory_pages)
 		bf_index_report_damage(index, 0, "its directory lacks a page");
-	/* the last directory page may have no entries yet, since room is reserved for some */
+	/* the last directory page may be empty: room for entries is reserved before they are written */
 	last = meta->stretches + BF_MOST_ENTRIES_RESERVED - 1;
 	if (meta->directory_pages > (last < on_meta ? 0 : (last - on_meta) / on_page + 1))
 		bf_index_report_damage(index, 0, "its directory has too many pages");
@@ -217,7 +217,7 @@ add_stretches(Relation index, BfGeometry *geometry, Directory *directory, const 
 	pfree(order);
 }
 
-/* Sets the pointers into this chunk of memory. */
+/* Sets the pointers to the arrays that follow the struct in the same chunk of memory, and the size of the chunk. */
 static void
 set_pointers(BfGeometry *geometry, uint32 stretches)
 {

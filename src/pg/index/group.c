@@ -129,9 +129,9 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 }
 
 /*
- * Sets lines->full[column] for the selected ranges. Those with the highest rates are full, if their rate is at least
- * full_rate, and as long as the group has no more full ranges than bf_index_most_full(). states[] are the states on
- * the column's first page; NULL: the group is new.
+ * Sets lines->full[column] for the selected ranges. A range is full if its rate is at least full_rate. But a group
+ * has at most bf_index_most_full() full ranges: those with the highest rates. states[] are the states on the column's
+ * first page; NULL: the group is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
@@ -240,7 +240,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, B
 }
 
 /*
- * Overwrites all pages of a group as those of a new group: all ranges are unsummarized, and the lines are not in use,
+ * Makes all pages of a group as they were when it was new: all ranges are unsummarized, and the lines are not in use,
  * so this takes little WAL.
  */
 static void

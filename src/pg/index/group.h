@@ -14,10 +14,10 @@
 typedef struct BfGroupLines
 {
 	BfGroup		group;
-	uint8		hashes[INDEX_MAX_KEYS]; /* cells that an item of each column sets */
+	uint8		hashes[INDEX_MAX_KEYS]; /* how many bits an item of each column sets */
 	uint32		selected;		/* how many ranges the lines are for */
 	bool		ranges[BF_INDEX_MAX_RANGES];	/* which ones; counted within the group */
-	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
+	uint8		slots[BF_INDEX_MAX_RANGES]; /* the place of a range's lines among those of all selected ranges */
 	unsigned char *area[INDEX_MAX_KEYS];	/* the lines of each column: lines * selected * SB_BF_LINE bytes */
 	double		full_rate[INDEX_MAX_KEYS];	/* from this rate on a range is full (sizes.h) */
 	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is this range full in this column? */

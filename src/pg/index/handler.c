@@ -106,7 +106,7 @@ bf_index_am_oid(void)
 
 /* ---------------------------------------------------------- operator classes */
 
-/* Is this the = by which items of the type are hashed: that of its default hash operator class? */
+/* Is this operator the = of the type's default hash operator class? By that class the items of the type are hashed. */
 static bool
 is_hashed_equality(Oid operator, Oid type)
 {
@@ -194,7 +194,7 @@ bf_index_check_operators(Relation index)
 
 /*
  * The type of a column's values; of a domain, the base type. The column of the index itself may have another type,
- * which its operator class names (STORAGE), as those for keys do.
+ * which the operator class names (STORAGE); operator classes for keys do that.
  */
 static Oid
 type_of_values(Relation index, int column)

@@ -104,8 +104,8 @@ extern void bf_index_forget_horizons(BfHeapReader *reader);
 extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
- * A transaction id: row versions that an older transaction has deleted are dead to every snapshot of this server.
- * Readers that work together use the same one.
+ * Row versions that were deleted by a transaction older than this one are dead to every snapshot of this server.
+ * Readers that work together use the same transaction id: the second function sets it.
  */
 extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
 extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);
@@ -123,8 +123,8 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Of the row versions on a page that bf_index_read_range() would take, calls check() for those whose inserter had
- * committed when the snapshot was taken.
+ * Calls check() for each row version on a page that bf_index_read_range() would take and whose inserter had committed
+ * when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);
@@ -133,9 +133,10 @@ extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block
 extern uint64 *bf_index_take_set(sb_hash_set *set);
 
 /*
- * To be called for an empty set that held the `items` hashes of a range and will hold those of the next one. If it has
- * far more slots, a small set takes its place: to take the hashes of a set, all its slots are read and cleared. So
- * after a range with a million items, such as those of one large array, every further range would cost as much.
+ * To be called for an empty set that held the `items` hashes of one range and will hold those of the next range. If
+ * the set has far more slots than that, a small set takes its place. Otherwise, after a range with a million items
+ * (one large array may have as many), each further range would cost as much: to take the hashes out of a set, all its
+ * slots are read and cleared.
  */
 extern void bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items);
 

@@ -13,9 +13,9 @@
  * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. Whether
  * anything was published must be looked at for each row, after the row is in the heap.
  *
- * Each level is judged alone. What one level says proves nothing about another one: if an item's bits are set on
- * level 0, they may be missing on level 1, and a range that is unsummarized on level 0 may lie in one that is
- * summarized on level 1.
+ * Each level is judged alone. What one level says proves nothing about another one. If an item's bits are set on
+ * level 0, they may be missing on level 1. A range that is unsummarized on level 0 may lie in one that is summarized
+ * on level 1.
  */
 #include "base/compat.h"
 
@@ -96,8 +96,8 @@ lacks(const unsigned char *line, const unsigned char *bits)
 }
 
 /*
- * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder, and
- * lacks one of them. A range that is full needs none, because nobody relies on it.
+ * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder,
+ * and lacks one of these bits. A range that is full needs no bits, because nobody relies on them.
  */
 static bool
 is_wanted(const Pages *all, BfFilterPage *content, const BfPageBits *one)
@@ -291,8 +291,8 @@ may_run_as_owner(Relation index, Relation heap)
 }
 
 /*
- * Summarizes the range that ends before this block. It is called for the first row of the next range: most probably
- * the range before gets no more rows.
+ * Summarizes the range that ends before this block. To be called when the first row of the next range is written:
+ * most probably the range before it gets no more rows.
  */
 static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)
@@ -300,8 +300,8 @@ summarize_range_before(Relation index, Relation heap, BlockNumber block)
 	const BfTask task = {.block = block - 1};
 
 	/*
-	 * Nothing is summarized here if this is called by an index expression of a summarizer, if the user lacks the
-	 * right, or if the lock is not free: another session may be summarizing.
+	 * Nothing is summarized here in three cases: an index expression of a summarizer has written the row; the user
+	 * lacks the right; or the lock is not free, as another session may be summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))

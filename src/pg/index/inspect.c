@@ -274,7 +274,10 @@ measure_column(Relation index, const BfGeometry *geometry, int level, int column
 	}
 }
 
-/* The ranges of a level by their states in a column, according to the first pages of the groups. */
+/*
+ * How many ranges of a level have each state in one column. The first page of the column in each group tells the
+ * states.
+ */
 typedef struct StateCounts
 {
 	int64		of[BF_FULL + 1];
@@ -403,8 +406,8 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
  * is not summarized. Raises an error if the snapshot may see rows that a page lacks.
  *
  * The pages are read one after the other, and in the meantime rows are written and ranges summarized. This does no
- * harm: an item has all its cells on one page, and what this page says under its lock holds for the snapshot,
- * whatever other pages say (README.md).
+ * harm: an item has all its bits on one page, and what this page says under its lock holds for the snapshot, whatever
+ * other pages say (README.md).
  */
 static bool
 add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 range, BfViewer *viewer, unsigned char *to)

@@ -1,14 +1,14 @@
 /*
- * key_search.c: what an operator looks for, taken apart into keys. Calls the support functions of a class with keys
- * inside values (keys.h), and does around these calls what PostgreSQL's GIN does (ginNewScanKey() in ginscan.c,
- * ginlogic.c): which out parameters are preset, and how a class without triConsistent is asked.
+ * key_search.c: what an operator looks for, taken apart into keys. The support functions of a class with keys inside
+ * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). This concerns
+ * the values that out parameters have before the call, and how a class without triConsistent is asked.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
  * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - keys that are not looked for, because the query has more than BF_FEW_KEYS keys (leave_some()).
+ * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()).
  */
 #include "index/key_search.h"
 
@@ -82,9 +82,7 @@ consistent_says_no(KeyQuery *query)
 	return true;
 }
 
-/*
- * Can a value match that lacks the keys which are GIN_FALSE in check[], and may have the others, which are GIN_MAYBE?
- */
+/* Can a value match if it lacks the keys that are GIN_FALSE in check[]? It may have the others, which are GIN_MAYBE. */
 static bool
 can_match(KeyQuery *query)
 {
@@ -98,7 +96,7 @@ can_match(KeyQuery *query)
 }
 
 /*
- * Can a value match that has at most those hashes of the search for which present[] is true? Only queries in the
+ * Can a value match if, of the search's hashes, it has at most those for which present[] is true? Only queries in the
  * default search mode get here. In this mode GIN finds only values that have at least one of the keys, so the
  * functions may say anything about other values. So if no key may be there, the functions are not asked, and the
  * result is false.
@@ -266,16 +264,16 @@ sort_hashes(BfKeySearch *search)
 typedef struct Requirement
 {
 	BfKeySearch *search;
-	bool	   *present;		/* true for all hashes, except while a set of them is tried */
-	uint64		tries;			/* how many sets may still be tried */
+	bool	   *present;		/* true for all hashes, except those that are missing in the current try */
+	uint64		tries;			/* how many tries are left */
 	uint32		count;			/* how many required hashes were found: BF_FEW_KEYS at most */
 	uint32		hashes[BF_FEW_KEYS];	/* their numbers, ascending */
 } Requirement;
 
 /*
- * Finds those of the hashes from `first` to `end` (exclusive) without which no value matches. If a value can match that
- * lacks all of them, none is required. Otherwise the two halves are tried. So a few required hashes among thousands of
- * others are found soon.
+ * Finds the required ones among the hashes from `first` to `end` (exclusive): no value without them matches. If a
+ * value that lacks all hashes of this part can match, none of them is required. Otherwise the two halves are tried.
+ * So a few required hashes among thousands of others are found soon.
  */
 static void
 find_required(Requirement *required, uint32 first, uint32 end)
@@ -301,9 +299,9 @@ find_required(Requirement *required, uint32 first, uint32 end)
 }
 
 /*
- * Puts these required hashes first, in a search that has more than BF_FEW_KEYS: a group is asked for them first, and
- * for the others only if a range may have all of them. If there are BF_FEW_KEYS required hashes, these are enough: the
- * others are left out, and from then on their keys count as keys that may be there.
+ * For a search with more than BF_FEW_KEYS hashes: puts the required ones first. So a group is asked for these first,
+ * and for the other hashes only if a range may have all required ones. If there are BF_FEW_KEYS required hashes,
+ * these are enough: the others are left out, and from then on their keys count as keys that may be there.
  */
 static void
 put_first(BfKeySearch *search, const Requirement *required)
@@ -469,8 +467,8 @@ find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool
 }
 
 /*
- * Returns in how many of `ranges` random ranges a value can match. Each of them has the required hashes, and any other
- * hash with the probability `rate`.
+ * Makes up `ranges` random ranges, and returns in how many of them a value can match. Each range has all required
+ * hashes, and each other hash with the probability `rate`.
  */
 static uint32
 count_random(KeyQuery *query, bool *present, const bool *is_required, uint32 ranges, double rate)

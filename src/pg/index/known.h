@@ -25,8 +25,8 @@ typedef struct BfComparison
 } BfComparison;
 
 /*
- * Puts those conditions (IndexClause) of a path that are such comparisons into comparisons[], and returns how many
- * they are. REQUIRES: comparisons[] has room for all conditions.
+ * Finds the conditions (IndexClause) of a path that are comparisons with known values, or IS NULL. Puts them into
+ * comparisons[], and returns their number. REQUIRES: comparisons[] has room for all conditions.
  */
 extern int	bf_known_comparisons(PlannerInfo *root, const List *clauses, BfComparison *comparisons);
 

@@ -29,20 +29,20 @@
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
  *   BfStoredStretch entries          the first ones of the directory; the others are on directory pages
  *
- * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
- * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group
- * that is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many
- * groups there are.
+ * The *directory* says where the groups lie. Groups of one level that follow each other are one *stretch* if they
+ * have the same number of ranges, filters of the same sizes, and the same distance from each group to the next. A
+ * group that is added lengthens the last stretch of its level, or begins a new one. So the directory is short,
+ * however many groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
- * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these only grow:
- * `publications`, `begun`, `groups`, `stretches` and `directory_pages`.
+ * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these never become
+ * smaller: `publications`, `begun`, `groups`, `stretches`, `directory_pages`, `in_vain` and `in_vain_below`.
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group, or a crash has left them there.
  *
- * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
- * groups of each level follow each other, and that they end within the file.
+ * Everything that is read from the meta page and the directory is checked before it is used. The checksums must be
+ * right, the groups of each level must follow each other, and they must end within the file.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
@@ -55,7 +55,7 @@ typedef struct BfParameters
 {
 	double		false_positive_rate;	/* rate of one item in one range */
 	double		load;			/* items per line at that rate */
-	uint8		hashes;			/* cells that an item sets in its line */
+	uint8		hashes;			/* how many bits an item sets in its line */
 	uint8		keys;			/* a BfKeys: what of a value becomes items; 0 on the levels above */
 	uint8		zero[6];
 } BfParameters;

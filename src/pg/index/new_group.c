@@ -16,9 +16,9 @@
 
 /*
  * Sets lines[] to the sizes of a new group on level 0, from up to SAMPLED_RANGES ranges that are read. The first
- * `candidates` ranges of the group have all their pages, and the ranges that are read lie evenly among these. If
- * `candidates` is less than SAMPLED_RANGES, the ranges before the group are candidates too (at most as many as the
- * group has), because so few ranges say little about those to come.
+ * `candidates` ranges of the group have all their pages, and the ranges that are read lie evenly among these. Fewer
+ * candidates than SAMPLED_RANGES say little about the ranges to come. Then the ranges before the group are candidates
+ * too, at most as many as the group has.
  */
 static void
 size_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

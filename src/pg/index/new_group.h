@@ -25,8 +25,8 @@ extern BfCountsAbove *bf_index_counts_above(const BfSummarizer *work, const BfGe
 
 /*
  * Calls add() with the items on the pages from `first` to `end` (exclusive): once for each range of level 0, if the
- * tape has all these ranges; else once for each row of the heap. REQUIRES: the pages are whole ranges of level 0,
- * except that the last range may lack pages.
+ * tape has all these ranges. If not, it reads the heap, and calls add() once for each row. REQUIRES: the pages are
+ * whole ranges of level 0, except that the last range may lack pages.
  */
 extern void bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
 								void (*add) (const BfRowItems *items, void *argument), void *argument);

@@ -1,11 +1,11 @@
 /*
- * overview.c: bf_index_overview(), from which the view bf_indexes is made: what can be said of an index from at most
- * two of its pages, and a third one if it is larger than its table, without waiting for anybody.
+ * overview.c: bf_index_overview(), behind the view bf_indexes. It says what two pages of an index tell, without
+ * waiting for anybody. If the index is larger than its table, it reads a third page.
  *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
  * - It raises no error for an index that is damaged, being built, or gone.
- * - If the caller may know nothing of an index, the result for it is NULL.
+ * - If the caller may not read the table of an index, the result is NULL.
  *
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
  * have not begun are not summarized. Ranges begin in their order, some at a time, and then are summarized. So all
@@ -69,7 +69,7 @@ typedef struct Overview
 	int			levels;			/* number of levels that have groups */
 	bool		too_full;
 	uint32		full_ranges;	/* number of full ranges of level 0, when they were counted last */
-	BlockNumber full_block;		/* first block of the first of them */
+	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
 	MemoryContext context;		/* memory context of the call */
@@ -339,8 +339,8 @@ read_pages(void *argument)
 
 /*
  * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for
- * the codes of files. read_pages() checks no rights, so a privilege that is missing is one that the server lacks on
- * the file.
+ * the codes of files. read_pages() checks no privileges of the user, so ERRCODE_INSUFFICIENT_PRIVILEGE means that the
+ * server may not open the file.
  */
 static bool
 is_damage(int sqlerrcode)

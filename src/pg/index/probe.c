@@ -1,5 +1,5 @@
 /*
- * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in scan.h, and
+ * probe.c: asks an index that was asked before, this time without opening it or its heap. See BfProbe in scan.h, and
  * ../chunks for when that is right.
  */
 #include "index/search.h"
@@ -54,7 +54,10 @@ prefetch(const void *address, Size bytes)
 		__builtin_prefetch((const char *) address + at);
 }
 
-/* The most lines that are prefetched. By then the processor sees by itself that memory is read in order. */
+/*
+ * The most lines that are prefetched. After so many lines the processor itself has noticed that memory is read in
+ * order.
+ */
 #define LINES_FETCHED 16
 
 void

@@ -231,7 +231,7 @@ count_full_ranges(Relation index, const BfGroup *group, BfFullRanges *full)
 			bf_index_count_full(full, group->first_range + i);
 }
 
-/* Notes down on the meta page which ranges of level 0 are full. */
+/* Notes down on the meta page how many ranges of level 0 are full, and where the first one is. */
 static void
 note_full_ranges(const BfSummarizer *work, const BfGeometry *geometry)
 {

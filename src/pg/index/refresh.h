@@ -22,7 +22,8 @@ typedef struct BfSummarizer
 
 /*
  * Summarizes the selected ranges: writes placeholders (except in a build), reads the ranges, and writes their bits.
- * The areas of `lines` are allocated here. The reader may have been opened before the placeholders are written.
+ * Allocates the areas of `lines`, but does not free them. The reader may have been opened before the placeholders are
+ * written.
  */
 extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
 

@@ -32,7 +32,7 @@
 #include "index/sizes.h"
 #include "index/space.h"
 
-/* In one run no further group is replaced or moved when this share of the heap was read for that. */
+/* A run replaces or moves no further group once it has read this share of the heap for that. */
 #define MOST_REPLACED 0.5
 
 /* At most this many pages of each column are looked at before a group is replaced because of its bits. */
@@ -40,9 +40,8 @@
 
 /*
  * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
- * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. In one
- * run no further group is sampled when the share MOST_SAMPLED of the heap was read for this; but one group is sampled
- * in any case.
+ * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. A run
+ * samples no further group once it has read the share MOST_SAMPLED of the heap for this; but it samples at least one.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
@@ -107,7 +106,7 @@ compare_large_groups(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Is the group many times too large for these items? Sets *saved to the pages that a smaller one saves. */
+/* Is the group many times too large for these items? Sets *saved to the pages that a smaller group saves. */
 static bool
 is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint64 *saved)
 {
@@ -120,8 +119,8 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 }
 
 /*
- * Is the group many times too large, as the bits on at most `most` pages of each column say? If so, sets *saved to the
- * pages that a smaller one saves.
+ * Do the bits on at most `most` pages of each column say that the group is many times too large? If so, sets *saved
+ * to the pages that a smaller group saves.
  */
 static bool
 is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber most,
@@ -154,10 +153,10 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 }
 
 /*
- * Is a group many times too large, as a sample of its ranges says? Some ranges are read. In each column the items
- * that are found there are compared with those that the bits of the same ranges tell. All ranges of the group are
- * taken to have lost the same share. If the group is too large, *saved is the number of pages that a smaller one
- * saves. Adds the pages of the heap that are read to *read.
+ * Does a sample of a group's ranges say that the group is many times too large? Some ranges are read. In each column
+ * the items that are found there are compared with those that the bits of the same ranges tell. All ranges of the
+ * group are taken to have lost the same share. If the group is too large, *saved is the number of pages that a
+ * smaller one saves. Adds the pages of the heap that are read to *read.
  */
 static bool
 is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,

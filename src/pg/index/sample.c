@@ -2,8 +2,8 @@
  * sample.c: which alternatives of a long condition an estimate looks for.
  *
  * Most alternatives are alike: each of some thousand addresses is in few rows. So a sample of them tells of all. But
- * one may be in most rows of the table, and a sample leaves it out as a rule. So the alternatives that are the most
- * common by PostgreSQL's statistics are looked for besides, and stand for themselves alone.
+ * one may be in most rows of the table, and a sample leaves it out as a rule. So the most common alternatives by
+ * PostgreSQL's statistics are looked for in any case, and each of them stands for itself alone.
  */
 #include "index/sample.h"
 
@@ -17,7 +17,7 @@
 
 /*
  * To find out which queries of a condition are common, each query is tried with at most MOST_VALUES values of the
- * statistics; with fewer, if that would be more than MOST_TRIED tries for all queries.
+ * statistics. There are fewer values if all queries together would need more than MOST_TRIED tries.
  */
 #define MOST_VALUES 32
 #define MOST_TRIED 65536

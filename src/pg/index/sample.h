@@ -10,7 +10,7 @@
 /* The most alternatives of a condition that are looked for. A long condition is one that has more. */
 #define BF_SAMPLE_MOST 16
 
-/* At most this many alternatives are looked for because they are in the most rows, by the statistics. */
+/* At most this many alternatives are looked for because they are the most common ones by the statistics. */
 #define BF_SAMPLE_COMMON 4
 
 typedef struct BfSample

@@ -23,8 +23,8 @@
 
 /*
  * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
- * result is true if the groups of some level cover at least two whole ranges of the level above which have no group
- * there yet.
+ * result is true if the groups of some level cover at least two whole ranges of the next level that have no group on
+ * that next level.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -60,10 +60,10 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 }
 
 /*
- * How many pages of the heap are to be searched. This is the heap's length, with one exception: the geometry is read
- * only now, after the snapshot was taken, and the meta page says that there are no rows behind the ranges that have
- * begun. Then the heap's file need not be opened. This saves work for a session that asks a thousand partitions for
- * the first time.
+ * How many pages of the heap are to be searched. As a rule this is the heap's length. But if the geometry is read
+ * only now, after the snapshot was taken, the meta page may say that there are no rows behind the ranges that have
+ * begun. If it does, the heap's file need not be opened. This saves work for a session that asks a thousand
+ * partitions for the first time.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)
@@ -78,9 +78,9 @@ pages_to_search(Relation index, Relation heap)
 
 /*
  * Carries out descent->search in the index: hashes its items and finds the pages of the heap that may hold matching
- * rows. They are added to descent->few and descent->spans, and their ranges are counted in descent->verdict, as far
- * as these are not NULL. Returns how many pages were found. The search ends early in two cases: when the pages are
- * too many for `few`; and at the first range that may match, if all three are NULL.
+ * rows. descent->few and descent->spans get these pages, and descent->verdict counts their ranges; each of the three
+ * may be NULL. Returns how many pages were found. The search ends early in two cases: when the pages are too many for
+ * `few`; and at the first range that may match, if all three are NULL.
  */
 static int64
 search_index(Descent *descent, Relation heap)

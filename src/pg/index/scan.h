@@ -89,9 +89,9 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * For a caller that asks many groups, of one index or of many, about the same items. It lets groups be passed over
- * where asking is in vain. After the first group that was asked in vain, one group is passed over; after the next
- * such group two, then four, and so on, until a group is of use again. All fields are zero at first.
+ * For a caller that asks many groups, of one index or of many, about the same items. Where asking is in vain, groups
+ * are passed over: after the first group that was asked in vain, one group; after the next such group two, then four,
+ * and so on, until a group is of use again. All fields are zero at first.
  */
 typedef struct BfPatience
 {

@@ -45,7 +45,7 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
-/* Makes `other`, a form of the condition that was set aside, the current form, and sets aside the form so far. */
+/* Makes `other`, a form of the condition that was set aside, its current form, and sets the former one aside. */
 static void
 exchange(Condition *condition, Condition *other)
 {
@@ -59,8 +59,9 @@ exchange(Condition *condition, Condition *other)
 }
 
 /*
- * Makes sure that the condition's items are hashed as those of this index are. If they were hashed otherwise, they are
- * set aside: of the indexes of many partitions, some may have one operator class and some another.
+ * Makes sure that the condition's items are hashed as those of this index are. If they are hashed in another way,
+ * that form of the condition is set aside for later: of the indexes of many partitions, some may have one operator
+ * class and some another.
  */
 static void
 fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)

@@ -42,7 +42,8 @@ typedef struct Condition
 	/* no range can be ruled out: IS NOT NULL, keys that say nothing, or given hashes that do not fit the index */
 	bool		unknown;
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
-	uint64	   *hashes;			/* ascending, so that pages are read in their order; each one once, unless `given` */
+	/* ascending (by_keys: required ones may come first), as pages are read in this order; each once, unless `given` */
+	uint64	   *hashes;
 	BfKeySearch *by_keys;		/* NULL: the items are values */
 	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
 	bool	   *present;		/* room for the items of one range, for bf_index_key_search_can_match() */
@@ -51,9 +52,9 @@ typedef struct Condition
 	Oid			type;
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
-	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
+	BfKeyClass *class;			/* the hasher is for keys of this class; NULL: for values */
 
-	struct Condition *aside;	/* the condition as it is for indexes whose items are hashed otherwise; NULL: none */
+	struct Condition *aside;	/* its form for indexes that hash items in another way; NULL: none */
 } Condition;
 
 /*
@@ -175,10 +176,10 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Finds the pages of the heap that may hold matching rows, and returns how many were found. They are added to those
- * of descent->tbm, few and spans that are not NULL, and their ranges are counted in descent->verdict. The search ends
- * early in two cases: when the pages are too many for `few`; and at the first range that may match, if all four are
- * NULL, so that the result only says whether there is any.
+ * Finds the pages of the heap that may hold matching rows, and returns how many were found. Each of descent->tbm, few
+ * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early in
+ * two cases: when the pages are too many for `few`; and at the first range that may match, if all four are NULL. Then
+ * the result only says whether there is any.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 

@@ -29,7 +29,10 @@
  */
 static Size kept_by_session = 0;
 
-/* Takes a statement off kept_by_session. PostgreSQL calls this before it frees the context, with `memory` in it. */
+/*
+ * Subtracts a statement's bytes from kept_by_session. PostgreSQL calls this before it frees the context, with
+ * `memory` in it.
+ */
 static void
 end_seen(void *argument)
 {

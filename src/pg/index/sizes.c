@@ -99,8 +99,8 @@ bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_L
 #define FEW_GROUPS 8
 
 /*
- * Level 1 pays if the heap has two ranges of it. With a higher level a search reads fewer groups of the level below,
- * which pays if that has many.
+ * Level 1 pays if the heap has two ranges of it. A higher level lets a search read fewer groups of the level below
+ * it, which pays if there are many of these.
  */
 bool
 bf_index_level_pays(int level, uint32_t pages_per_range, uint32_t groups_below, uint32_t heap_blocks)
@@ -158,7 +158,7 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 
 /*
  * A range with this many times the items that its filter was made for is marked as full. (A filter is made for about
- * as many items as the others have, and a range that is far above them has more than FAR_ABOVE times as many.)
+ * as many items as most ranges have, and a range that is far above them has more than FAR_ABOVE times as many.)
  */
 #define FULL_LOAD 3
 
@@ -416,8 +416,9 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 
 /*
  * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
- * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 the first groups are smaller, since one range
- * there has as many items as a whole group of the level below, and takes as long to come: 2, 6, 15, 40 and 62 ranges.
+ * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 they have 2, 6, 15, 40 and 62 ranges. The
+ * first of them are smaller, since one range there has as many items as a whole group of the level below, and takes
+ * as long to come.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 23, 63, 125};
@@ -441,7 +442,10 @@ size_of_group_to_grow(int level, uint32_t first, uint32_t available)
 	/* A group that begins at a multiple of 125, except at 0, has 125 ranges. */
 	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
 		return BF_INDEX_MAX_RANGES;
-	/* ends[] is for pages of 8 kB. With others a group has as many ranges as the level has so far, if they fit. */
+	/*
+	 * ends[] is for pages of 8 kB. With pages of another size a group has as many ranges as the level has so far, and
+	 * at least ends[0]; but it ends at the next multiple of BF_INDEX_MAX_RANGES at the latest.
+	 */
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*

@@ -135,10 +135,11 @@ typedef struct BfCounts
 
 /*
  * The number of lines of a filter in a group of `ranges` ranges, if the numbers of items of `count` ranges are given.
- * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, rounded
- * up: the lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and the next
- * one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they are to be
- * full. If no number of items is known, the lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
+ * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, but
+ * rounded up. The lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and
+ * the next one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they
+ * are to be full. If no number of items is known, the lines fill one page. REQUIRES: count is at most
+ * BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 
@@ -177,14 +178,15 @@ extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
 /* ------------------------------------------------------------------------ groups */
 
 /*
- * How many of the next `count` ranges make a group that is built, and the lines of its filters in each column. Two
- * groups are made if they take at least an eighth less space than one. REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
+ * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
+ * filters in each column. The group does not get all of them if two groups take at least an eighth less space.
+ * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines);
 
 /*
- * How many ranges the next group of a level has, in an index that grows: the level has `first` ranges, and
- * `available` more are in the heap, of which the last may still be filling. A level that grows range by range has
+ * How many ranges the next group of a level has, in an index that grows. The level has `first` ranges, and
+ * `available` more are in the heap. The last of these may still be filling. A level that grows range by range has
  * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
  * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
  * level's ranges are still to come. On the other levels they have 2, 6, 15, 40 and 62. If more ranges are available

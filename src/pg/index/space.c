@@ -167,8 +167,8 @@ bf_index_cut_off(Relation index)
 		return;
 	/*
 	 * Whoever locks the index next reads the new geometry, so no session has an old one that leads behind the end of
-	 * the file. This must not wait for VACUUM's end: the file stays short even if VACUUM fails later, and the lock is
-	 * given back here, because VACUUM may still have much to do.
+	 * the file. Sessions are told at once, not at the end of VACUUM's transaction: the file stays short even if
+	 * VACUUM fails later. The lock is given back below, because VACUUM may still have much to do.
 	 */
 	bf_index_outdate_geometries(index);
 	flush_publications(index);

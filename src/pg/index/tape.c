@@ -1,6 +1,6 @@
 /*
- * tape.c: keeps the items of the ranges of level 0 while an index is built. So the levels above need not read the
- * heap again, nor take its values apart again; and workers can hand the items that they have read to the leader. The
+ * tape.c: keeps the items of the ranges of level 0 while an index is built. The levels above are made from them, so
+ * the heap need not be read again. Workers hand the items that they have read to the leader in the same way. The
  * items lie in temporary files, range after range: for each range a header, the number of its items in each column,
  * and then their hashes.
  *
@@ -72,7 +72,7 @@ struct BfTape
 
 /*
  * Is there room for these items below temp_file_limit? Only what this writer has written counts. If there is no room,
- * it writes nothing more from now on.
+ * the writer writes nothing more from now on.
  */
 static bool
 has_room(BfTapeWriter *writer, const BfRangeItems *items)

@@ -13,21 +13,21 @@
  *
  * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the
  *   page into one of them.
- * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
- *   back.
+ * - GenericXLogFinish() compares the page and its copy byte by byte to find out what has changed, and copies the
+ *   whole page back.
  * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
  *   and after.
  *
- * All this takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here
+ * All this costs some microseconds for each row, and doubles the WAL of a group that is made for future ranges. Here
  * it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower; bits are only set for a range that is summarized or a placeholder, and on a page with such a range
- *   the lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when
- *   pd_lower grows, the bytes that it passes need not be logged.
+ *   pd_lower. Bits are only set for a range that is summarized or a placeholder, and on a page with such a range the
+ *   lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when pd_lower
+ *   grows, the bytes that it passes need not be logged.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and

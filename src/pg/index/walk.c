@@ -21,7 +21,7 @@
 /* The most pages of an index that are read, and the most groups of a level that are looked at. */
 #define MOST_PAGES 16
 
-/* Pages of the heap that are left when a level was looked at. */
+/* Pages of the heap that are left after a level was looked at. */
 typedef struct Part
 {
 	uint64		first,
@@ -39,7 +39,7 @@ typedef struct Walk
 	int			room;
 	Part	   *parts;
 	double		index_pages;	/* pages of the index that a search reads */
-	uint32		most_pages;		/* the most of them that are read */
+	uint32		most_pages;		/* the most pages that are read */
 } Walk;
 
 static void
@@ -222,8 +222,8 @@ typedef struct Estimation
 } Estimation;
 
 /*
- * Walks for the search as it is now. If one of its conditions is a sample, this stands for `more` times as many
- * alternatives, and a smaller share is expected to be left than of->priors[]. Returns false if a page is not what it
+ * Walks for the search as it is now. If one of its conditions is a sample, the sample stands for `more` times as many
+ * alternatives. Then a smaller share than of->priors[] is expected to be left. Returns false if a page is not what it
  * should be.
  */
 static bool
@@ -246,7 +246,7 @@ walk_now(const Estimation *of, double more, BfEstimate *estimate)
 /* What the walks have found for a long condition. */
 typedef struct Beside
 {
-	/* the share without any of the alternatives, of the pages that the conditions that are not long leave */
+	/* of the pages left by the conditions that are not long: the share that has none of the alternatives */
 	double		without;
 	double		index_pages;	/* pages of the index that this condition needs in addition */
 } Beside;
@@ -276,10 +276,10 @@ leave_out(Condition *condition)
 }
 
 /*
- * Estimates what a search leaves. The first walk is for all conditions that are not long. Then for each long condition
- * there is a walk for its common alternatives and one for a sample of the others, both together with the conditions
- * that are not long. So these walks tell which share of the pages that the first one leaves has an alternative of the
- * long condition. What the first walk leaves is multiplied by these shares.
+ * Estimates what a search leaves. The first walk is for all conditions that are not long. Then for each long
+ * condition there is a walk for its common alternatives and one for a sample of the others, both together with the
+ * conditions that are not long. Of the pages that the first walk leaves, these two walks tell the share that has an
+ * alternative of the long condition. What the first walk leaves is multiplied by the shares of all long conditions.
  */
 static bool
 estimate_search(Estimation *of, BfEstimate *estimate)

@@ -1,6 +1,4 @@
-/*
- * walk.h: looks at some pages of an index, from which the whole is judged. An estimate for the planner.
- */
+/* walk.h: estimates for the planner, from some pages of an index. */
 #ifndef STREAMBLOOM_PG_INDEX_WALK_H
 #define STREAMBLOOM_PG_INDEX_WALK_H
 
@@ -21,9 +19,10 @@ extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *
 						  BfEstimate *estimate);
 
 /*
- * The share of the items that two ranges of level 0 which lie far from each other have in common in this column. 0:
- * they have no item in common; 1: all ranges have the same items. Negative: this is not known. Compares the ranges of a
- * group in the middle, on one page. May raise errors of pages that cannot be read.
+ * Compares ranges of level 0 that lie far from each other: those of the group in the middle, on one page. Returns
+ * which share of a range's items in this column the other range has, too. This is 0 if they have no item in common,
+ * and 1 if all ranges have the same items. A negative result: the share is not known. May raise errors of pages that
+ * cannot be read.
  */
 extern double bf_index_common_items(Relation index, const BfGeometry *geometry, int column);
 
