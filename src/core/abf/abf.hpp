@@ -60,7 +60,7 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 
-/* How many of the slices that are alive now are still alive at `generation`. The others are the oldest ones. */
+/* Returns how many of the slices that are alive now are still alive at `generation`. The oldest slices die first. */
 int alive_at(const sb_abf &abf, int64_t generation);
 
 inline bool is_used(const sb_abf &abf, int place)

@@ -63,9 +63,9 @@ uint64_t hash_set_next_capacity(uint64_t capacity);
 uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 
 /*
- * Adds hashes in their order until all are added or the set has no room. Returns how many hashes it has taken. It
- * adds only the bits of `mask` of each hash. It prefetches: in batches of a hundred or more, a hash costs little more
- * in a large set than in a small one. A set without room is left as it is.
+ * Adds hashes in their order, each ANDed with `mask`, until all are added or the set has no room. Returns how many
+ * hashes it has taken: 0 if there was no room at all. It prefetches, so that in batches of a hundred or more a hash
+ * costs little more in a large set than in a small one.
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 

@@ -23,10 +23,10 @@ extern "C" {
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
  * cache often holds both. `slots` has the hashes of slots 0 .. 3, the first words of these slots, their second words
- * and so on; then the same for slots 4 .. 7, and so on. At the end is one more slot, number `capacity`, for the hash
- * 0: it is 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are zero at first. It
- * should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but `count` are for the
- * core alone.
+ * and so on; then the same for slots 4 .. 7, and so on. A slot that holds 0 is empty. The hash 0 has an extra slot,
+ * number `capacity`, which holds 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are
+ * zero at first. It should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but
+ * `count` are for the core alone.
  */
 typedef struct sb_hash_set
 {

@@ -21,8 +21,9 @@
  *
  * These parts follow each other without gaps. Numbers begin with their lowest digit, and bytes with their lowest bit;
  * zeros fill up the last byte. So a set of items can be written in one way only. A thousand items take 5.1 bytes
- * each, 65,536 items take 4.3. A look-up reads the bit of its bucket. For two of three items that are not in the
- * filter this bit is the answer. Otherwise the look-up finds its item by counting bits.
+ * each, 65,536 items take 4.3. A look-up first reads the bit `taken` of its bucket. If the bit is 0, the item is not in
+ * the filter; this answers the look-ups of two of three such items. Otherwise the look-up counts bits to find the place
+ * of the bucket's items.
  */
 #ifndef STREAMBLOOM_BF_EXACT_HPP
 #define STREAMBLOOM_BF_EXACT_HPP

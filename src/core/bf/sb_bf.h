@@ -33,7 +33,7 @@ typedef struct sb_bf
 	uint32_t	item_count;		/* exact: number of stored items, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* the smallest filter united into it had line_count / 2^widened lines */
+	uint8_t		widened;		/* the smallest filter that was united into this one had line_count / 2^widened lines */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
 	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;
@@ -73,9 +73,9 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
 /*
- * Checks everything after the header, which is at `stored`. Call it once for each value that comes from outside. The
- * other functions of the core are memory-safe without it. SB_BAD_CELLS: bits are set although there is no kind, or
- * the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
+ * Checks the bytes that follow the header; `stored` points to them. Call it once for each value that comes from
+ * outside. The other functions of the core are memory-safe without this check. SB_BAD_CELLS: bits are set although
+ * there is no kind, or the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 

@@ -11,8 +11,8 @@
 namespace streambloom {
 
 /*
- * A step of the program (see sb_gram_query) is the number of a gram, whose answer it pushes; or it is step_all or
- * step_any, plus the number of topmost answers that it joins.
+ * A step of the program (see sb_gram_query) is either the number of a gram, and pushes the answer for this gram; or it
+ * is step_all or step_any plus a number, and joins this number of topmost answers.
  */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
@@ -81,9 +81,9 @@ private:
 };
 
 /*
- * The program that is built. For the characters of a *run*, which follow each other in the text, it pushes the
- * answers of their grams; all() and any() join answers. If memory runs out, failed() is true, and the program is of
- * no use.
+ * The program that is built. A *run* is a sequence of characters that follow each other in every matching text. For
+ * each gram of a run the program pushes an answer; all() and any() join answers. If memory runs out, failed() is true,
+ * and the program is of no use.
  */
 class gram_program
 {

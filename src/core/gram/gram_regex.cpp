@@ -39,8 +39,8 @@ constexpr bool is_letter(unsigned char c)
 }
 
 /*
- * If there are more alternatives, or more characters in a set, they are not joined with their neighbours, because
- * each of them takes grams.
+ * The most alternatives, or characters of a set, that are joined with the characters beside them. There is a limit
+ * because each alternative takes grams of its own.
  */
 constexpr int most_joined = 16;
 

@@ -163,9 +163,9 @@ uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double i
 /*
  * Notes the importance of an item that arrives. Call it once for each item, before sb_stable_value_of(). It does
  * nothing for a filter that does not rank importances. Among the first SB_STABLE_SAMPLED_ITEMS items the sample is
- * uniform (Vitter 1985, algorithm R). From then on each item enters it with the probability SB_STABLE_SAMPLE /
- * SB_STABLE_SAMPLED_ITEMS and replaces a random entry, so that the sample follows a stream that changes. Which items
- * enter depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
+ * uniform (Vitter 1985, algorithm R). From then on each item replaces a random entry of the sample, with the
+ * probability SB_STABLE_SAMPLE / SB_STABLE_SAMPLED_ITEMS. So the sample follows a stream that changes. Which items
+ * enter the sample depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
  */
 void		sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) SB_NOEXCEPT;
 
