@@ -161,9 +161,9 @@ inline size_t place_of_slot(uint64_t slot, uint64_t beside)
 
 #if SB_HAS_AVX2_CODE
 /*
- * Compares four words with a hash. Bit i is set if word i is the hash, bit 4 + i if word i is zero. So
- * countr_zero(result) & 3 is the word that is the hash or, if none is, the first empty one; 0 means that neither is
- * among the four.
+ * Compares four words with a hash. Bit i of the result is set if word i is the hash, bit 4 + i if word i is zero. So
+ * countr_zero(result) & 3 is the number of the word that is the hash or, if none is, of the first empty word. A result
+ * of 0 means that no word is the hash or empty.
  */
 SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 {

@@ -165,7 +165,7 @@ template <typename Take>
  * gets the block and says whether the hash is in it. Offsets count from the header's first byte.
  *
  * list_find() may get only the first `have` of the block's `size` bytes. The first list_head() bytes are often
- * enough; `size` bytes always are. SB_NEED_BYTES: they were not enough. SB_BAD_CELLS: the bytes are damaged.
+ * enough; `size` bytes always are. SB_NEED_BYTES: `have` bytes were not enough. SB_BAD_CELLS: the bytes are damaged.
  */
 void list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset,

@@ -193,8 +193,8 @@ sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 /*
  * Writes all that the builder holds into a new block of `to`, for another process of the same version. The block begins
  * with `in_front` bytes for the caller, which *size does not count. The bytes are never stored. The builder stays
- * usable. *size is at most a few bytes more than plan.line_count lines have (32 MB if the filter sizes itself), plus the
- * lines of the stored filters that were added; it is less if there are few items. SB_NO_MEMORY, SB_INTERRUPTED,
+ * usable. *size is at most a few bytes more than plan.line_count lines have (32 MB if the filter sizes itself), plus
+ * the lines of the stored filters that were added; it is less if there are few items. SB_NO_MEMORY, SB_INTERRUPTED,
  * SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
  */
 SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front,

@@ -3,10 +3,13 @@
  * (regex/re_syntax: "ARE").
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
- * nothing is required. These parts are not understood: a backward reference; outside a set an escape for a character,
- * such as \x41 (but \t, \n, \r, \f and \v are understood); \c in a set; an option that changes the syntax or the
- * meaning of a newline; the option i if the grams are not folded; more than 100 parentheses inside each other; a count
- * above 255; and most of what PostgreSQL refuses as an error. The rest is read like this:
+ * nothing is required. These parts are not understood:
+ *  - a backward reference; more than 100 nested parentheses; a count above 255;
+ *  - an escape for a character, such as \x41, outside a set (except \t, \n, \r, \f and \v); \c in a set;
+ *  - an option that changes the syntax or the meaning of a newline; the option i if the grams are not folded;
+ *  - most of what PostgreSQL refuses as an error.
+ *
+ * The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it, and also the first one of the run behind it.
@@ -26,7 +29,7 @@
 namespace streambloom {
 namespace {
 
-/* An expression with more parentheses inside each other is not understood, because the stack is limited. */
+/* An expression with more nested parentheses is not understood, because the stack is limited. */
 constexpr int most_parentheses = 100;
 
 constexpr bool is_digit(unsigned char c)

@@ -123,9 +123,9 @@ abf_hash(AbfState *state, ItemHasher *hasher, Datum item)
 }
 
 /*
- * Add items. abf_add_hashes() adds them at once; it does not read `times` if the filter is by items, and `duplicates`
- * may be NULL. abf_add_later() keeps an item pending, so that many are added together; abf_settle() adds the pending
- * ones.
+ * Add items. abf_add_hashes() adds them immediately; it does not read `times` if the filter is by items, and
+ * `duplicates` may be NULL. abf_add_later() keeps an item pending, so that many are added together; abf_settle() adds
+ * the pending items.
  */
 extern void abf_add_hashes(AbfState *state, const uint64_t *hashes, const int64_t *times, size_t count,
 						   bool *duplicates);

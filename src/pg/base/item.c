@@ -61,8 +61,8 @@ struct ItemHasher
 	FmgrInfo	array_input;	/* likewise, that of arrays of `type` */
 	Oid			input_parameter;
 	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
-	struct ItemHasher *read_by; /* the reader of the last item; NULL if that was taken as text or char(n) */
-	Datum		read_item;
+	struct ItemHasher *read_by; /* the reader of the last item; NULL if it had a type, or was read as text or char(n) */
+	Datum		read_item;		/* what `read_by` made of the last item */
 	struct SliceCache *slices;
 
 	/*

@@ -69,8 +69,8 @@ extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 extern int	item_compare_hashes(const void *a, const void *b);
 
 /*
- * The integer type as which the items are stored, if any (dates and times are such items, too). The hash of such an
- * item is sb_hash_int64() of the integer. So a caller can collect the integers, and have many of them hashed at once.
+ * The integer type that PostgreSQL stores the items as, if any; it also stores dates and times as integers. The hash of
+ * such an item is sb_hash_int64() of the integer. So a caller can collect integers, and have many hashed at once.
  */
 typedef enum ItemInteger
 {

@@ -15,8 +15,8 @@
 
 /*
  * Room for a value's header precedes the builder's lines, so that a large result can be lent without copying the
- * lines. A smaller result, of fewer than LENT_FROM_BYTES bytes, is copied: this takes less time than most readers
- * need to follow the pointer of a lent value.
+ * lines. A result of fewer than LENT_FROM_BYTES bytes is copied, because the copy takes less time than most readers of
+ * a lent value need to follow its pointer.
  */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536
