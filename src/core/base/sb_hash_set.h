@@ -18,7 +18,7 @@ extern "C" {
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
  * search passes all the hashes there. A search that passes more than 256 slots (4 * hash_set_far) sets `crowded`.
  * With hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake()
- * then moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for
+ * moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon after, for
  * instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's

@@ -17,10 +17,10 @@ namespace streambloom {
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
 /*
- * All grams of a pattern of fewer bytes than this are taken. Of a longer pattern only every second, third, ... gram
- * is taken, evenly over the pattern, so that about most_grams are taken at most. A regular expression with many sets
- * or alternatives may have a few times as many. The characters beside a set or a group are read again for each of its
- * alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
+ * If a pattern has fewer bytes than this, all its grams are taken. Of a longer pattern only every second, third, ...
+ * gram is taken, so that about most_grams are taken at most, evenly over the pattern. A regular expression with many
+ * sets or alternatives may give a few times as many. The characters beside a set or a group are read again for each of
+ * its alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 

@@ -124,8 +124,8 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 }
 
 /*
- * The state keeps its items, so a window aggregate can add more rows after this and call it again. If the result was
- * lent, these rows change its lines too; nobody reads it then any more (lend_lines()).
+ * The state keeps its items, so a window aggregate can add more rows and call this function again. If the result was
+ * lent, these rows change its lines, too; by then nobody reads the result any more (lend_lines()).
  */
 SB_FUNCTION(bf_agg_final);
 Datum
