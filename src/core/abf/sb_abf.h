@@ -78,8 +78,8 @@ typedef struct sb_abf
  * (by time). `items` is the number of items expected in a window; a filter by items ignores it. With this many items
  * the filter has at most the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count (k) and
  * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the number with which the filter
- * needs the fewest bits: see sb_abf_load(). It needs about 5 % more bits than with the best k and l, which have many
- * more slices. Choosing k takes some 100 microseconds.
+ * needs the fewest bits: see sb_abf_load(). The filter then needs about 5 % more bits than with the best k and l, which
+ * have many more slices. Choosing k takes some 100 microseconds.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range. SB_TOO_LARGE: the filter would be larger than SB_MAX_BYTES.
  */
@@ -143,10 +143,10 @@ SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *has
 SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generation) SB_NOEXCEPT;
 
 /*
- * Plans the union of two filters by time. Window, k, l and the sizes must be the same; otherwise the status is
- * SB_DIFFERENT and *difference says what differs. *out has the parameters of the result, with the newer generation,
- * the sum of the items and the larger fpr and expected items. The kinds are not compared: the caller does that first.
- * If one of the kinds is none, the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
+ * Plans the union of two filters by time. Both must have the same window, k, l and sizes. SB_DIFFERENT: *difference
+ * says what differs. *out has the parameters of the result, with the newer generation, the sum of the items and the
+ * larger fpr and expected items. The kinds are not compared: the caller does that first. If one of the kinds is none,
+ * the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
@@ -192,7 +192,7 @@ double		sb_abf_rate_of_load(int hash_count, int generations, double load, int bl
 double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits) SB_NOEXCEPT;
 
 /*
- * Chooses k and l as a plan for this rate does. Only *hash_count or *generations that are SB_ABF_CHOOSE are changed.
+ * Chooses k and l as a plan for this rate does: sets *hash_count if it is SB_ABF_CHOOSE, and *generations likewise.
  */
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 

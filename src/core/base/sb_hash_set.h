@@ -12,7 +12,7 @@ extern "C" {
 
 /*
  * A hash table with open addressing and linear probing. Builders begin as such a set, because it knows the number of
- * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins, so the slots
+ * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins. So the slots
  * are nearly sorted by hash: only hashes that stand close together may be in the wrong order.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each

@@ -52,8 +52,8 @@ SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, s
 
 /*
  * Returns how many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number
- * of hashes with which a line may hold the most. sb_bf_plan() sizes filters by these two numbers. The index access
- * method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
+ * of hashes with which a line may hold the most items. sb_bf_plan() sizes filters by these two numbers. The index
+ * access method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
  * sb_bf_plan() accepts. The call takes as long as sb_bf_plan().
  */
 double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
@@ -92,10 +92,10 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
 
 /*
  * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one
- * must have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says
- * what differs. *out has the parameters of the result. It has as many lines as the larger filter: the smaller one is
- * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values.
- * The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
+ * must have 2^j times as many lines as the smaller one. SB_DIFFERENT: *difference says what differs. *out has the
+ * parameters of the result. The result has as many lines as the larger filter: the smaller one is *widened*, that is,
+ * each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values. The kinds are not
+ * compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  *
  * If one filter is exact, the plan has as many lines as the other filter. That is right for a union; for an
  * intersection there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items,

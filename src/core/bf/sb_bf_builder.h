@@ -63,7 +63,7 @@ typedef enum sb_bf_form
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
 typedef struct sb_bf_builder
 {
-	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is its limit */
+	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is that of `lines` */
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
@@ -164,8 +164,9 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
  *
  * `with_room` is for a filter that sizes itself and will get more items. Unless the filter is exact, it gets room for
  * at least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
- * effect: the result has as many lines as the largest of these filters, or 2^j times as many if the builder's own
- * items would lift the rate too far above the rate that was asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * effect. Then the result has as many lines as the largest of these filters. It has 2^j times as many lines if the
+ * builder's own items would lift the rate too far above the rate that was asked for. May return SB_NO_MEMORY,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 

@@ -11,8 +11,8 @@
 namespace streambloom {
 
 /*
- * A step of the program (see sb_gram_query) is either the number of a gram, and pushes the answer for this gram; or it
- * is step_all or step_any plus a number, and joins this number of topmost answers.
+ * The steps of the program (see sb_gram_query). The number of a gram pushes the answer for this gram. step_all + n and
+ * step_any + n join the n topmost answers into one.
  */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 

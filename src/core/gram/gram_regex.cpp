@@ -13,9 +13,9 @@
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it, and also the first one of the run behind it.
- *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
- *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
- *    with the characters behind the group.
+ *  - Of several alternatives one must be there. A group is *joined* if it has up to 16 alternatives, is not repeated,
+ *    and has neither parentheses nor sets inside. Then each alternative continues the run before the group and goes
+ *    on with the characters behind the group.
  *  - Any other group has runs of its own: no run crosses its beginning or its end.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
  *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
@@ -135,10 +135,10 @@ private:
 	}
 
 	/*
-	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. `behind` is the byte
-	 * after the closing parenthesis if the alternatives are to be joined with their neighbours: then each continues
-	 * the run before them and is followed by the characters at `behind`. If `behind` is NULL, the alternatives have
-	 * runs of their own.
+	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. If the alternatives are
+	 * to be joined, `behind` is the byte after the closing parenthesis. Then each alternative continues the run
+	 * before the group, and the characters at `behind` follow it. If `behind` is NULL, the alternatives have runs of
+	 * their own.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{

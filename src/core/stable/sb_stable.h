@@ -189,11 +189,10 @@ void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, co
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
 /*
- * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
- * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
- * parameters of the result: fpr, seed and the state of the generator are the larger of the two values, items and steps
- * are the sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has
- * the other kind.
+ * Plans the union of two filters. Both must have the same m, d, K, P, scheme and range of importances, and either both
+ * rank importances or neither does. SB_DIFFERENT: *difference says what differs. *out has the parameters of the
+ * result: fpr, seed and the state of the generator are the larger of the two values, items and steps are the sums. The
+ * kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
@@ -233,8 +232,8 @@ typedef struct sb_stable_chain
  *
  * With value-weighted eviction, p' / (i s) takes the place of p' in factor i, where s is the mean of 1/value (0 for a
  * zero cell) in the same stable state. s is found by bisection. If s is small, a step often fails to find P cells in
- * its tries; so 1/s is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. The formula
- * is a mean-field approximation, which is exact only for many cells. NaN for parameters out of their range.
+ * its tries. So 1/s is replaced by a number a little less than min(1/s, SB_STABLE_TRIES). The formula is a mean-field
+ * approximation, which is exact only for many cells. NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 

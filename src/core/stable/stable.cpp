@@ -41,9 +41,9 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * seventh of the importances is missed after 6,000 more items:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
- *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
- *   value_weighted, 3 bits, K 6, P 28: 1 % whatever the importances      99.6 %
- *   value_weighted, 4 bits, K 2, P 27: 1 % if they are uniform            0.5 %
+ *   multi_class, 3 bits, K 6, P 37: 1 % for uniform importances           0.2 %
+ *   value_weighted, 3 bits, K 6, P 28: 1 % for all importances           99.6 %
+ *   value_weighted, 4 bits, K 2, P 27: 1 % for uniform importances        0.5 %
  *
  * With more than four bits, P and the time of a step become much larger.
  */
@@ -53,10 +53,10 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found that it gives the longest
- * memory for given bytes. For value-weighted eviction it is the smallest number with which important items are missed
- * less often than with multi_class and the P of an sbf. With so few hashes the rate rises least if the importances are
- * higher than planned.
+ * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found this number: with it items
+ * are remembered longest in the given bytes. For value-weighted eviction it is the smallest number with which
+ * important items are missed less often than with multi_class and the P of an sbf. With so few hashes the rate rises
+ * least if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {

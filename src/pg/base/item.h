@@ -46,8 +46,8 @@ extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if the
- * item is of another kind than the filter. An untyped item is read as the type that the filter's kind stands for, by
- * the input function of that type and with its errors: as bigint for integers, as double precision for floats. It is
+ * item is of another kind than the filter. An untyped item is read by the input function of the type that the filter's
+ * kind stands for (bigint for integers, double precision for floats), which may raise an error. An untyped item is
  * text if the filter's kind is none, text, or a named kind; a filter of a named kind refuses it.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);

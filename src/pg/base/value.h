@@ -69,10 +69,10 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 
 /*
  * The bytes of a value on which =, the order and the hash of its type depend. For most types `rest` is the whole stored
- * form, and there is no header. A tbf leaves out its list of hot items: `header` is a copy of its header without the
- * list's size, and `rest` has the bytes between the header and the list. Two values are equal if header and rest are
- * equal. Values are ordered by the number of these bytes first, and then byte by byte. So two values of different sizes
- * can be compared without reading them.
+ * form, and there is no header. A tbf leaves out its list of hot items: `header` is a copy of its header in which the
+ * list has 0 bytes, and `rest` has the bytes between the header and the list. Two values are equal if header and rest
+ * are equal. Values are ordered by the number of these bytes first, and then byte by byte. So two values of different
+ * sizes can be compared without reading them.
  */
 typedef struct ComparedBytes
 {

@@ -109,8 +109,8 @@ extern TimestampTz tbf_default_not_after(void);
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
 /*
- * Returns the value of a hit of this weight, in 2^-12 hits at the start of the moment's half-life. Raises an error if
- * the weight is out of range.
+ * Returns the value of a hit of this weight as sb_tbf_hit() computes it: in units of 2^-12 hits, at the start of the
+ * moment's half-life. Raises an error if the weight is out of range.
  */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
@@ -148,7 +148,7 @@ extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *pl
 										 bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
 
-/* Makes a builder for merging filters, with the parameters of the first one. It does not hold that filter yet. */
+/* Makes a builder for merging filters. It has the parameters of `first`, but no hits yet, not even those of `first`. */
 extern sb_tbf_builder *tbf_builder_begin_merge(MemoryContext context, const TbfValue *first);
 extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);
