@@ -31,7 +31,7 @@ typedef struct ListedItem
 {
 	Datum		item;
 	double		from;			/* the sum of low * hits */
-	double		over;			/* the sum of high * (hits + over) */
+	double		over;			/* the sum of high * (hits + `over` of the row) */
 	uint32		hash;
 	char		status;
 } ListedItem;
