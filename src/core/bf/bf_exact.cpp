@@ -409,7 +409,7 @@ sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_b
 		return SB_DIFFERENT;
 	}
 
-	/* the shorter list is read, the other filter is asked */
+	/* the items of the shorter list are looked up in the other filter */
 	const bool first = sb_bf_is_exact(a) && (!sb_bf_is_exact(b) || a->item_count <= b->item_count);
 	const sb_bf *list = first ? a : b;
 	if (!sb_bf_is_exact(list))
