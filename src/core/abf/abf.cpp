@@ -162,7 +162,7 @@ static bool content_is_valid(const sb_abf &abf)
 	if (abf.by_time)
 		return abf.generation >= sb_abf_generation(&abf, -SB_ABF_MAX_TIME) &&
 			   abf.generation <= sb_abf_generation(&abf, SB_ABF_MAX_TIME);
-	/* a filter by items always has the last items, so some bits are set */
+	/* a filter by items never forgets its newest items, so some bits are set */
 	return abf.filled && abf.generation == sb_abf_generation(&abf, static_cast<int64_t>(abf.items));
 }
 

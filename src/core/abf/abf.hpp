@@ -1,10 +1,10 @@
 /*
  * abf.hpp: where the bits of an item lie in an abf, for the files of this folder.
  *
- * The slices are cut into blocks, and the parts of all slices in a block lie together: first block 0 of the slices at
- * places 0, 1, ..., then block 1 of these slices, and so on. An item has all its bits in one block. So its bits lie
- * within a few kilobytes, which a look-up in a stored value can read at once. Slice s is at the place s mod (k + l):
- * when a slice dies, the new one takes its place.
+ * The slices are cut into blocks. A block has a part of each slice: first of the slice at place 0, then of the slice at
+ * place 1, and so on. The blocks follow each other. An item has all its bits in one block. So its bits lie within a few
+ * kilobytes, which a look-up in a stored value can read at once. Slice s is at the place s mod (k + l): when a slice
+ * dies, the new one takes its place.
  */
 #ifndef STREAMBLOOM_ABF_HPP
 #define STREAMBLOOM_ABF_HPP
@@ -60,7 +60,7 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 
-/* How many of the slices that are alive now are still alive at `generation`. The others are the oldest ones. */
+/* Returns how many of the slices that are alive now are still alive at `generation`. The oldest slices die first. */
 int alive_at(const sb_abf &abf, int64_t generation);
 
 inline bool is_used(const sb_abf &abf, int place)

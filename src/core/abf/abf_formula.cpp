@@ -1,6 +1,6 @@
 /*
- * abf_formula.cpp: the formulas of an abf. sb_abf.h names the source of each. They use doubles, because they only
- * plan and predict. Of their results only k, l and a number of bits are stored, and that number is a multiple of 64.
+ * abf_formula.cpp: the formulas of an abf, which sb_abf.h explains. They use doubles, because they only plan and
+ * predict. Of their results only k, l and the number of bits of a slice are stored, and that is a multiple of 64.
  */
 #include "streambloom.h"
 

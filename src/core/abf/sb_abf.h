@@ -15,8 +15,8 @@
  * papers every item sets its bits in the k newest slices; for an item that is not late these are the same slices.
  *
  * There is no false negative inside the window. Let an item of generation g be added at position t, and let the
- * filter be asked at position u (or at the position of its newest item, if that is later), with u - t <= window <= l
- * * length. Then
+ * filter be asked at position u, with u - t <= window <= l * length. (If the newest item has a later position than the
+ * question, u is the position of that item.) Then
  *
  *   floor(u / length) <= floor((t + l * length) / length) = g + l,
  *
@@ -78,8 +78,8 @@ typedef struct sb_abf
  * (by time). `items` is the number of items expected in a window; a filter by items ignores it. With this many items
  * the filter has at most the false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count (k) and
  * generations (l) may be SB_ABF_CHOOSE. Then l grows with log2(1 / fpr), and k is the number with which the filter
- * needs the fewest bits: see sb_abf_load(). It needs about 5 % more bits than with the best k and l, which have many
- * more slices. Choosing k takes some 100 microseconds.
+ * needs the fewest bits: see sb_abf_load(). The filter then needs about 5 % more bits than with the best k and l, which
+ * have many more slices. Choosing k takes some 100 microseconds.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range. SB_TOO_LARGE: the filter would be larger than SB_MAX_BYTES.
  */
@@ -92,7 +92,7 @@ sb_abf_slices(const sb_abf *abf)
 	return abf->hash_count + abf->generations;
 }
 
-/* The length of a generation: ceil(window / l). The filter remembers what came in the last l to l + 1 such lengths. */
+/* The length of a generation: ceil(window / l). The filter remembers items for l to l + 1 such lengths. */
 int64_t		sb_abf_length(const sb_abf *abf) SB_NOEXCEPT;
 
 /* Returns the generation to which a position of the clock belongs. */
@@ -119,9 +119,9 @@ void		sb_abf_encode_header(const sb_abf *abf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_abf_decode_header(const void *data, size_t have, size_t total, sb_abf *out) SB_NOEXCEPT;
 
 /*
- * Checks the slices of a value whose header was checked: at least one bit is 1, and at most hash_count bits for each
- * item. If the filter is not filled, its slices are not read, and `slices` may be any pointer. This also holds for
- * sb_abf_advance() and sb_abf_count(). May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * Checks the slices of a value whose header was checked: at least one bit must be set, and at most hash_count bits for
+ * each item that came. If the filter is not filled, its slices are not read, and `slices` may be any pointer. This also
+ * holds for sb_abf_advance() and sb_abf_count(). May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices) SB_NOEXCEPT;
 
@@ -143,18 +143,18 @@ SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *has
 SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generation) SB_NOEXCEPT;
 
 /*
- * Plans the union of two filters by time. Window, k, l and the sizes must be the same; otherwise the status is
- * SB_DIFFERENT and *difference says what differs. *out has the parameters of the result, with the newer generation,
- * the sum of the items and the larger fpr and expected items. The kinds are not compared: the caller does that first.
- * If one of the kinds is none, the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
+ * Plans the union of two filters by time. Both must have the same window, k, l and sizes. SB_DIFFERENT: *difference
+ * says what differs. *out has the parameters of the result, with the newer generation, the sum of the items and the
+ * larger fpr and expected items. The kinds are not compared: the caller does that first. If one of the kinds is none,
+ * the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds the items of `other` to those of `abf`, which becomes what sb_abf_plan_union() says. All slices of `abf` must
- * be in memory; if it is not filled, they must be zero. REQUIRES: sb_abf_plan_union() accepts the two. May return
- * SB_INTERRUPTED.
+ * Adds the items of `other` to `abf`; *abf becomes the header that sb_abf_plan_union() plans. All slices of `abf` must
+ * be in memory; if `abf` is not filled, they must be zero. REQUIRES: sb_abf_plan_union() accepts the two filters. May
+ * return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other,
 									const void *other_slices) SB_NOEXCEPT;
@@ -192,7 +192,7 @@ double		sb_abf_rate_of_load(int hash_count, int generations, double load, int bl
 double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits) SB_NOEXCEPT;
 
 /*
- * Chooses the k and l that a plan takes for this rate. If *hash_count or *generations is not SB_ABF_CHOOSE, it stays.
+ * Chooses k and l as a plan for this rate does: sets *hash_count if it is SB_ABF_CHOOSE, and *generations likewise.
  */
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 

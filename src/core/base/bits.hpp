@@ -62,15 +62,15 @@ inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 }
 
 /*
- * Returns the high 64 bits of the product. multiply_high(hash, n) maps a hash to 0 .. n - 1, and hashes with the same
- * result form one range; all ranges are equally long. multiply_high(hash, n / 2) is half of it, rounded down (n even).
+ * Returns the high 64 bits of the product. multiply_high(hash, n) cuts all hashes into n equal ranges and returns the
+ * number of the hash's range, 0 .. n - 1. If n is even, multiply_high(hash, n / 2) is half that number, rounded down.
  */
 constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 {
 	return static_cast<uint64_t>((static_cast<u128>(a) * b) >> 64);
 }
 
-/* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, odd. */
+/* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, as an odd number. */
 inline constexpr uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of x reaches every bit of the result. */

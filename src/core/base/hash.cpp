@@ -37,7 +37,7 @@ uint64_t sb_hash_double(double value) noexcept
 	if (std::isnan(value))
 		pattern = UINT64_C(0x7ff8000000000000); /* PostgreSQL takes all NaNs as equal */
 	else if (value == 0)
-		pattern = 0; /* and it takes -0 and 0 as equal */
+		pattern = 0; /* PostgreSQL takes -0 and 0 as equal */
 	else
 		pattern = std::bit_cast<uint64_t>(value);
 	return sb_hash_int64(static_cast<int64_t>(pattern));

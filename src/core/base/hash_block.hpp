@@ -1,7 +1,7 @@
 /*
  * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them. It says how
- * a hash is cut into the number of a block, a bucket and lower digits; it reads and writes the entries of the
- * directory; and it finds the items of a bucket in a block. For the core only.
+ * a hash is cut into the number of a block, a bucket and lower digits. It reads and writes the entries of the
+ * directory, and finds the items of a bucket in a block. For the core only.
  */
 #ifndef STREAMBLOOM_HASH_BLOCK_HPP
 #define STREAMBLOOM_HASH_BLOCK_HPP
@@ -104,9 +104,9 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * Finds the items of a bucket: these are *begin .. *end - 1. `before` is the number of earlier buckets that have items.
- * Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if no more than
- * `before` buckets of the block have items: then the block is damaged.
+ * Finds the items of a bucket: they are numbers *begin .. *end - 1. `before` is the number of earlier buckets of the
+ * block that have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false
+ * if no more than `before` buckets of the block have items: then the block is damaged.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,

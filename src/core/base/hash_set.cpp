@@ -1,9 +1,9 @@
 /*
  * hash_set.cpp: a set of 64-bit hashes. The bits of a hash are well mixed, so its own high bits choose its slot, and
  * the slots are sorted by hash, except for hashes that stand close together. The high bits of a hash also choose the
- * line or block of a filter. So moving hashes from a set to a filter, or to a larger set, is a walk through both from
- * the beginning to the end. (If somebody has chosen items so that they collide, the secret chooses the slots
- * instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * line or block of a filter. So moving hashes from a set to a filter, or to a larger set, reads and writes memory in
+ * ascending order. (If somebody has chosen items so that they collide, the slots follow from the hash and the secret.)
+ * An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -156,7 +156,7 @@ sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
 
 /* ------------------------------------------------------------ many at once */
 
-/* How many hashes ahead a slot is prefetched; measured in bf_lines.cpp. */
+/* How many hashes ahead a slot is prefetched. bf_lines.cpp has measurements for such a distance. */
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>

@@ -63,9 +63,9 @@ uint64_t hash_set_next_capacity(uint64_t capacity);
 uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 
 /*
- * Adds hashes in their order until all are added or the set has no room. Returns how many hashes it has taken. It
- * adds only the bits of `mask` of each hash. It prefetches: in batches of a hundred or more, a hash costs little more
- * in a large set than in a small one. A set without room is left as it is.
+ * Adds hashes in their order, each ANDed with `mask`, until all are added or the set has no room. Returns how many
+ * hashes it has taken: 0 if there was no room at all. It prefetches, so that in batches of a hundred or more a hash
+ * costs little more in a large set than in a small one.
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 
@@ -161,9 +161,9 @@ inline size_t place_of_slot(uint64_t slot, uint64_t beside)
 
 #if SB_HAS_AVX2_CODE
 /*
- * Compares four words with a hash. Bit i is set if word i is the hash, bit 4 + i if word i is zero. So
- * countr_zero(result) & 3 is the word that is the hash or, if none is, the first empty one; 0 means that neither is
- * among the four.
+ * Compares four words with a hash. Bit i of the result is set if word i is the hash, bit 4 + i if word i is zero. So
+ * countr_zero(result) & 3 is the number of the word that is the hash or, if none is, of the first empty word. A result
+ * of 0 means that no word is the hash or empty.
  */
 SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 {

@@ -110,11 +110,11 @@ uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 
 /*
- * Sets the secret of this process: two random numbers, of which the first is not 0. A set of hashes mixes the secret
- * into the place of each hash once too many of its hashes collide. Somebody who chooses the items can make their
- * hashes collide, because anybody can compute the hash of an item, and the hash of an integer can be inverted. Nothing
- * that is stored or sent depends on the secret. Call this function once, before any other function of the core.
- * Without this call the secret is a constant from the sources.
+ * Sets the secret of this process: two random numbers, of which the first is not 0. If too many hashes of a set
+ * collide, the set is built again, and then the slot of each hash depends on the secret, too. Somebody who chooses the
+ * items can make their hashes collide, because anybody can compute the hash of an item, and the hash of an integer can
+ * be inverted. Nothing that is stored or sent depends on the secret. Call this function once, before any other function
+ * of the core. Without this call the secret is a constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 

@@ -12,21 +12,21 @@ extern "C" {
 
 /*
  * A hash table with open addressing and linear probing. Builders begin as such a set, because it knows the number of
- * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins, so the slots
+ * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins. So the slots
  * are nearly sorted by hash: only hashes that stand close together may be in the wrong order.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
  * search passes all the hashes there. A search that passes more than 256 slots (4 * hash_set_far) sets `crowded`.
  * With hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake()
- * then moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon, for
+ * moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon after, for
  * instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
  * cache often holds both. `slots` has the hashes of slots 0 .. 3, the first words of these slots, their second words
- * and so on; then the same for slots 4 .. 7, and so on. At the end is one more slot, number `capacity`, for the hash
- * 0: it is 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are zero at first. It
- * should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but `count` are for the
- * core alone.
+ * and so on; then the same for slots 4 .. 7, and so on. A slot that holds 0 is empty. The hash 0 has an extra slot,
+ * number `capacity`, which holds 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are
+ * zero at first. It should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but
+ * `count` are for the core alone.
  */
 typedef struct sb_hash_set
 {

@@ -14,7 +14,7 @@ int chosen_simd = 0;
 static bool processor_has_avx2()
 {
 #if SB_HAS_AVX2_CODE
-	/* old compilers do not know "lzcnt" as a name of a feature */
+	/* __builtin_cpu_supports("lzcnt") does not compile with old compilers, so CPUID is read */
 	unsigned int eax;
 	unsigned int ebx;
 	unsigned int ecx;

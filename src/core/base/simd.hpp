@@ -40,7 +40,7 @@ extern int chosen_simd;
 /* Chooses AVX2 if the processor has it, otherwise portable code. */
 int choose_simd();
 
-/* For tests and benchmarks: chooses portable code if it is wanted, else what choose_simd() chooses. Returns that. */
+/* For tests and benchmarks: chooses portable code if it is wanted, else as choose_simd() does. Returns the choice. */
 sb_simd choose_simd(sb_simd wanted);
 
 inline bool use_avx2()

@@ -141,9 +141,9 @@ static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
 }
 
 /*
- * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct
- * hashes. (If there was no memory to grow, the set is still full at the next call. Then no hash can be inserted, and
- * growing is tried again first.)
+ * A full set grows at once, not at the next insertion. So whether the builder has a set or lines depends only on the
+ * number of distinct hashes. (If there was no memory to grow, the set is still full at the next call. Then no hash can
+ * be inserted, and growing is tried again first.)
  */
 static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size_t count)
 {
@@ -366,8 +366,8 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 
 /*
  * Makes room in the builder's set before the hashes of `other` are added. These come in the order of slots. If the
- * set grew while they are added, they would all fall into its first slots, and searches there would be long. Only
- * hashes that the set does not have are counted, so that the form depends only on the number of distinct hashes.
+ * set grew while they are added, they would all fall into its first slots, and searches there would be long. Hashes
+ * that the set has already need no room; if they were counted, the set might become lines too early.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
 {
@@ -399,7 +399,7 @@ static sb_status unite_lines(sb_bf_builder *builder, const sb_bf_builder *other)
 	return sb_bf_combine(&builder->plan, builder->lines, &other->plan, lines, false);
 }
 
-/* True if the two can be united. One of the kinds may be none. */
+/* True if the two builders can be united. A builder that has no kind yet fits any kind. */
 static bool agree(const sb_bf_builder *a, const sb_bf_builder *b)
 {
 	const sb_kind *kind = &a->plan.kind;

@@ -90,8 +90,8 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 
 /*
  * Plans the result if filters with lines were added: it has the lines of these filters, widened until there is room
- * for the builder's own items. Let the load be the number of items per line. The builder's items may add as much load
- * as the rate leaves room for, or an eighth of the largest load at this rate if that is more. The number of lines is
+ * for the builder's own items. Let the load be the number of items per line. The builder's items may add the load that
+ * the filters leave free at this rate, but always at least an eighth of the largest load. The number of lines is
  * doubled until this holds. Each doubling halves the load of the builder's items, but not that of the filters. So if
  * the filters are already full, the rate of the result is not much above the rate that was asked for.
  */

@@ -169,7 +169,7 @@ sb_status list_block::next(uint64_t *hash)
 		find_taken();
 	}
 
-	/* the last item must end its bucket, and no other bucket may have items */
+	/* the last item must end its bucket, and no later bucket may have items */
 	return next_ == items_ && (at_least_ != 0 || bucket_ < buckets_) ? SB_BAD_CELLS : SB_OK;
 }
 
@@ -328,7 +328,7 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 		return SB_NEED_BYTES;
 	const uint64_t lower = lower_bits(of_hash, digits.lower);
 	uint32_t item = end - 1;
-	while (begin < item) /* a loop, because somebody who chooses the items can make a bucket long */
+	while (begin < item) /* a binary search, because somebody who chooses the items can make a bucket long */
 	{
 		const uint32_t half = begin + (item - begin) / 2;
 		if (bits.digits(parts.lower + half * lower_digits, digits.lower) < lower)
@@ -409,7 +409,7 @@ sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_b
 		return SB_DIFFERENT;
 	}
 
-	/* the shorter list is read, the other filter is asked */
+	/* the items of the shorter list are looked up in the other filter */
 	const bool first = sb_bf_is_exact(a) && (!sb_bf_is_exact(b) || a->item_count <= b->item_count);
 	const sb_bf *list = first ? a : b;
 	if (!sb_bf_is_exact(list))

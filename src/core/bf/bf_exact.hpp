@@ -21,8 +21,9 @@
  *
  * These parts follow each other without gaps. Numbers begin with their lowest digit, and bytes with their lowest bit;
  * zeros fill up the last byte. So a set of items can be written in one way only. A thousand items take 5.1 bytes
- * each, 65,536 items take 4.3. A look-up reads the bit of its bucket. For two of three items that are not in the
- * filter this bit is the answer. Otherwise the look-up finds its item by counting bits.
+ * each, 65,536 items take 4.3. A look-up first reads the bit `taken` of its bucket. If the bit is 0, the item is not in
+ * the filter; this answers the look-ups of two of three such items. Otherwise the look-up counts bits to find the place
+ * of the bucket's items.
  */
 #ifndef STREAMBLOOM_BF_EXACT_HPP
 #define STREAMBLOOM_BF_EXACT_HPP
@@ -164,7 +165,7 @@ template <typename Take>
  * gets the block and says whether the hash is in it. Offsets count from the header's first byte.
  *
  * list_find() may get only the first `have` of the block's `size` bytes. The first list_head() bytes are often
- * enough; `size` bytes always are. SB_NEED_BYTES: they were not enough. SB_BAD_CELLS: the bytes are damaged.
+ * enough; `size` bytes always are. SB_NEED_BYTES: `have` bytes were not enough. SB_BAD_CELLS: the bytes are damaged.
  */
 void list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset,

@@ -40,8 +40,8 @@ double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 		return 1;
 
 	/*
-	 * missed[i]: the probability that i given cells are all empty. An item of k independent draws misses them with
-	 * (1 - i/m)^k, and the number of items in the block is Poisson.
+	 * missed[i]: the probability that i given cells are all empty. An item makes k independent draws among the m cells,
+	 * so it misses the i cells with probability (1 - i/m)^k. The number of items in the block is Poisson.
 	 */
 	double missed[SB_BF_MAX_HASHES + 1];
 	for (int i = 0; i <= hash_count; i++)

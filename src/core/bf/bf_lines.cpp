@@ -1,12 +1,12 @@
 /*
  * bf_lines.cpp: the functions of bf_lines.hpp, and those that add an item to a line or look it up there.
  *
- * A probe of a hash is the product of 32 bits mixed from the hash (probe_of()) and a power of the golden ratio. Eight
+ * The probes of a hash are the 32-bit number probe_of(hash), multiplied by successive powers of the golden ratio. Eight
  * probes are calculated at once in a vector register. The nine top bits of each probe choose one of the line's 16
  * words of 32 bits, and one bit of that word. To look an item up, both halves of the line are permuted by the words'
  * numbers, and the top bit chooses between the two results. This needs no gather and no branch (as in RocksDB's
- * FastLocalBloom). To add an item, it is looked up first: most items of a table are in the filter already, and then
- * the line need not be written. The probes are calculated once for looking up and adding.
+ * FastLocalBloom). An item to be added is looked up first: most items of a table are in the filter already, and then
+ * the line need not be written. The same probes serve for looking up and for adding.
  *
  * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. The floor only touches
  * one byte of the line. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation
@@ -201,8 +201,8 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 }
 
 /*
- * Returns the offset of the line to prefetch for a hash. It is calculated from all 64 bits of the hash, which saves
- * masking. This is nearly always the line of the hash, for which only 48 bits count.
+ * Returns the offset of the line to prefetch for a hash. The line of a hash follows from its upper 48 bits. Here all 64
+ * bits are used: this saves masking, and nearly always gives the same line.
  */
 SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 {

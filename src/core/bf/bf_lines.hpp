@@ -24,7 +24,7 @@ inline size_t line_of(uint64_t lines, uint64_t hash)
 }
 
 /*
- * Returns 32 bits, from which the bits of a hash in its line are calculated. The items of a line have the same
+ * Mixes a hash into the 32-bit number that chooses the bits of the hash in its line. The hashes of a line have the same
  * highest bits, so the lower ones of the 48 bits must reach all 32 bits of the result. Therefore the result is the
  * upper half of a 64-bit product.
  */

@@ -72,7 +72,7 @@ SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 }
 #endif
 
-/* Moves the bytes of `word` whose bits are set in `which` to the low end, in order. REQUIRES: all others are zero. */
+/* Moves the bytes of `word` whose bits are set in `which` to the low end, in order. REQUIRES: all others are 0. */
 template <sb_simd variant>
 SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 {

@@ -33,7 +33,7 @@ typedef struct sb_bf
 	uint32_t	item_count;		/* exact: number of stored items, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* the smallest filter united into it had line_count / 2^widened lines */
+	uint8_t		widened;		/* the smallest filter that was united into this one had line_count / 2^widened lines */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
 	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;
@@ -52,8 +52,8 @@ SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, s
 
 /*
  * Returns how many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number
- * of hashes with which a line may hold the most. sb_bf_plan() sizes filters by these two numbers. The index access
- * method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
+ * of hashes with which a line may hold the most items. sb_bf_plan() sizes filters by these two numbers. The index
+ * access method, which lays out lines by itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that
  * sb_bf_plan() accepts. The call takes as long as sb_bf_plan().
  */
 double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
@@ -73,9 +73,9 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
 /*
- * Checks everything after the header, which is at `stored`. Call it once for each value that comes from outside. The
- * other functions of the core are memory-safe without it. SB_BAD_CELLS: bits are set although there is no kind, or
- * the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
+ * Checks the bytes that follow the header; `stored` points to them. Call it once for each value that comes from
+ * outside. The other functions of the core are memory-safe without this check. SB_BAD_CELLS: bits are set although
+ * there is no kind, or the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
@@ -92,10 +92,10 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
 
 /*
  * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one
- * must have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says
- * what differs. *out has the parameters of the result. It has as many lines as the larger filter: the smaller one is
- * *widened*, that is, each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values.
- * The kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
+ * must have 2^j times as many lines as the smaller one. SB_DIFFERENT: *difference says what differs. *out has the
+ * parameters of the result. The result has as many lines as the larger filter: the smaller one is *widened*, that is,
+ * each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values. The kinds are not
+ * compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  *
  * If one filter is exact, the plan has as many lines as the other filter. That is right for a union; for an
  * intersection there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items,

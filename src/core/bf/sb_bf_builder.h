@@ -52,8 +52,8 @@ typedef enum sb_bf_form
 } sb_bf_form;
 
 /*
- * The most pending items. A builder that is not small keeps its newest items pending and adds them to its set or
- * lines together.
+ * The most pending items. A builder that has lines, or a set of at least 4 kB, keeps its newest items pending and adds
+ * them to its set or lines together. A smaller builder adds each item at once.
  */
 #define SB_BF_PENDING 128
 
@@ -63,11 +63,11 @@ typedef enum sb_bf_form
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
 typedef struct sb_bf_builder
 {
-	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is its limit */
+	sb_bf		plan;			/* the filter that is built; if it sizes itself, line_count is that of `lines` */
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
-	uint32_t	integer_room;	/* the same for integers; hashes and integers are never pending at once */
+	uint32_t	integer_room;	/* the same for integers; hashes and integers are never pending together */
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
@@ -164,8 +164,9 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
  *
  * `with_room` is for a filter that sizes itself and will get more items. Unless the filter is exact, it gets room for
  * at least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
- * effect. The result then has as many lines as the largest of these filters. It has 2^j times as many if the other
- * items would lift its rate too far above the rate that was asked for. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * effect. Then the result has as many lines as the largest of these filters. It has 2^j times as many lines if the
+ * builder's own items would lift the rate too far above the rate that was asked for. May return SB_NO_MEMORY,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
@@ -191,11 +192,11 @@ sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 }
 
 /*
- * Writes all that the builder holds as bytes for another process of the same version. They are in a new block of
- * `to`, after `in_front` bytes for the caller; *size is the number of bytes without `in_front`. The bytes are never
- * stored. The builder can still be used. There are at most a few more bytes than plan.line_count lines have (32 MB if
- * the filter sizes itself), plus the lines of the stored filters that were added; fewer if there are few items.
- * SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
+ * Writes all that the builder holds into a new block of `to`, for another process of the same version. The block begins
+ * with `in_front` bytes for the caller, which *size does not count. The bytes are never stored. The builder stays
+ * usable. *size is at most a few bytes more than plan.line_count lines have (32 MB if the filter sizes itself), plus
+ * the lines of the stored filters that were added; it is less if there are few items. SB_NO_MEMORY, SB_INTERRUPTED,
+ * SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
  */
 SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front,
 											   void **bytes, size_t *size) SB_NOEXCEPT;

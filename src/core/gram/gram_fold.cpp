@@ -1,5 +1,5 @@
 /*
- * gram_fold.cpp: looks characters up in the table of folded ones.
+ * gram_fold.cpp: looks up in the table of gram_fold_table.hpp how a character folds.
  */
 #include "gram/gram_fold.hpp"
 

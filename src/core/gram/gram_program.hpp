@@ -11,16 +11,16 @@
 namespace streambloom {
 
 /*
- * A step of the program (see sb_gram_query) is the number of a gram, whose answer it pushes; or it is step_all or
- * step_any, plus the number of topmost answers that it joins.
+ * The steps of the program (see sb_gram_query). The number of a gram pushes the answer for this gram. step_all + n and
+ * step_any + n join the n topmost answers into one.
  */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
 /*
- * All grams of a pattern of fewer bytes than this are taken. Of a longer pattern only every second, third, ... gram
- * is taken, evenly over the pattern, so that about most_grams are taken at most. A regular expression with many sets
- * or alternatives may have a few times as many. The characters beside a set or a group are read again for each of its
- * alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
+ * If a pattern has fewer bytes than this, all its grams are taken. Of a longer pattern only every second, third, ...
+ * gram is taken, so that about most_grams are taken at most, evenly over the pattern. A regular expression with many
+ * sets or alternatives may give a few times as many. The characters beside a set or a group are read again for each of
+ * its alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 
@@ -81,9 +81,9 @@ private:
 };
 
 /*
- * The program that is built. For the characters of a *run*, which follow each other in the text, it pushes the
- * answers of their grams; all() and any() join answers. If memory runs out, failed() is true, and the program is of
- * no use.
+ * The program that is built. A *run* is a sequence of characters that follow each other in every matching text. For
+ * each gram of a run the program pushes an answer; all() and any() join answers. If memory runs out, failed() is true,
+ * and the program is of no use.
  */
 class gram_program
 {

@@ -3,16 +3,19 @@
  * (regex/re_syntax: "ARE").
  *
  * It reads the expression by recursive descent. If a part is not understood, the whole expression is given up, and
- * nothing is required. These parts are not understood: a backward reference; outside a set an escape for a character,
- * such as \x41 (but \t, \n, \r, \f and \v are understood); \c in a set; an option that changes the syntax or the
- * meaning of a newline; the option i if the grams are not folded; more than 100 parentheses inside each other; a count
- * above 255; and most of what PostgreSQL refuses as an error. The rest is read like this:
+ * nothing is required. These parts are not understood:
+ *  - a backward reference; more than 100 nested parentheses; a count above 255;
+ *  - an escape for a character, such as \x41, outside a set (except \t, \n, \r, \f and \v); \c in a set;
+ *  - an option that changes the syntax or the meaning of a newline; the option i if the grams are not folded;
+ *  - most of what PostgreSQL refuses as an error.
+ *
+ * The rest is read like this:
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it, and also the first one of the run behind it.
- *  - Of several alternatives one must be there. A group of up to 16 alternatives that is not repeated, and has
- *    neither parentheses nor sets inside, is joined: each alternative continues the run before the group and goes on
- *    with the characters behind the group.
+ *  - Of several alternatives one must be there. A group is *joined* if it has up to 16 alternatives, is not repeated,
+ *    and has neither parentheses nor sets inside. Then each alternative continues the run before the group and goes
+ *    on with the characters behind the group.
  *  - Any other group has runs of its own: no run crosses its beginning or its end.
  *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
  *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
@@ -26,7 +29,7 @@
 namespace streambloom {
 namespace {
 
-/* An expression with more parentheses inside each other is not understood, because the stack is limited. */
+/* An expression with more nested parentheses is not understood, because the stack is limited. */
 constexpr int most_parentheses = 100;
 
 constexpr bool is_digit(unsigned char c)
@@ -39,8 +42,8 @@ constexpr bool is_letter(unsigned char c)
 }
 
 /*
- * If there are more alternatives, or more characters in a set, they are not joined with their neighbours, because
- * each of them takes grams.
+ * The most alternatives, or characters of a set, that are joined with the characters beside them. There is a limit
+ * because each alternative takes grams of its own.
  */
 constexpr int most_joined = 16;
 
@@ -132,10 +135,10 @@ private:
 	}
 
 	/*
-	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. `behind` is the byte
-	 * after the closing parenthesis if the alternatives are to be joined with their neighbours: then each continues
-	 * the run before them and is followed by the characters at `behind`. If `behind` is NULL, the alternatives have
-	 * runs of their own.
+	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. If the alternatives are
+	 * to be joined, `behind` is the byte after the closing parenthesis. Then each alternative continues the run
+	 * before the group, and the characters at `behind` follow it. If `behind` is NULL, the alternatives have runs of
+	 * their own.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{

@@ -36,7 +36,7 @@ inline constexpr uint32_t stray_byte = 0xdc00;
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;
 
-/* A number of bytes that takes well below a millisecond. */
+/* Reading this many bytes takes well below a millisecond. */
 inline constexpr size_t bytes_between_stops = size_t{1} << 16;
 
 /* Asks whether to stop while the bytes from `from` on are read, at most once in bytes_between_stops bytes. */

@@ -4,9 +4,8 @@
  * A text is taken as the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
  * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
  * sequence with fewer than n characters is one gram. A pattern (of LIKE, or a regular expression) gives grams that
- * every matching text has; a pattern with alternatives gives several sets of grams, and every matching text has all
- * grams of one of the sets. A text that lacks at least one gram of every set cannot match. Any other text may match
- * or not.
+ * every matching text has. A pattern with alternatives gives several sets of grams: every matching text has all grams
+ * of at least one set. So a text that lacks a gram of each set cannot match. Any other text may match or not.
  *
  * With `fold`, letters are folded first (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */

@@ -2,8 +2,8 @@
  * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): it
  * maps importances to values, by a range or by their ranks in a sample, and it evicts by value (IBF-H).
  *
- * The sample lies behind the cells: first 8 bytes with the number of importances that it has seen, then up to
- * SB_STABLE_SAMPLE of them as sorted IEEE 754 doubles, and zeros after the last one. -0 is stored as 0.
+ * The sample lies behind the cells. It begins with 8 bytes for the number of importances that it has seen. Then it has
+ * up to SB_STABLE_SAMPLE of them, as sorted IEEE 754 doubles, and zeros after the last one. -0 is stored as 0.
  */
 #include "stable/stable.hpp"
 
@@ -139,8 +139,8 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 /*
  * If all importances of a sample of `count` were different, entry j would have the value 1 + floor((2j + 1) / (2
  * count) * Max). Equal importances share the mean of these values, rounded down. So the values of a stream never have
- * a higher mean than uniform values, and are not spread more widely. Because log(1 + k_i / p') is concave, the stable
- * point then has at least as many zeros as with uniform values.
+ * a higher mean than uniform values, and are not spread more widely. Because log(1 + k_i / p') is concave (for k_i and
+ * p' see sb_stable_zeros()), the stable point then has at least as many zeros as with uniform values.
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {

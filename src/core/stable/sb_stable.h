@@ -128,9 +128,9 @@ typedef enum sb_stable_type
 
 /*
  * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
- * another type. If the status is not SB_OK, out->scheme tells a type for a message: SB_STABLE means sbf, everything
- * else ibf. This is the type that was asked for; for SB_STABLE_EITHER it is ibf if the value claims to be one, and
- * otherwise sbf.
+ * another type. If the status is not SB_OK, out->scheme only says which type an error message should name: SB_STABLE
+ * stands for sbf, any other scheme for ibf. That is the type that was asked for; for SB_STABLE_EITHER it is ibf if the
+ * value claims to be an ibf, otherwise sbf.
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;
@@ -163,9 +163,9 @@ uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double i
 /*
  * Notes the importance of an item that arrives. Call it once for each item, before sb_stable_value_of(). It does
  * nothing for a filter that does not rank importances. Among the first SB_STABLE_SAMPLED_ITEMS items the sample is
- * uniform (Vitter 1985, algorithm R). From then on each item enters it with the probability SB_STABLE_SAMPLE /
- * SB_STABLE_SAMPLED_ITEMS and replaces a random entry, so that the sample follows a stream that changes. Which items
- * enter depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
+ * uniform (Vitter 1985, algorithm R). From then on each item replaces a random entry of the sample, with the
+ * probability SB_STABLE_SAMPLE / SB_STABLE_SAMPLED_ITEMS. So the sample follows a stream that changes. Which items
+ * enter the sample depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
  */
 void		sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) SB_NOEXCEPT;
 
@@ -189,11 +189,10 @@ void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, co
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
 /*
- * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same, and both must
- * rank importances or neither; otherwise the status is SB_DIFFERENT and *difference says what differs. *out has the
- * parameters of the result: fpr, seed and the state of the generator are the larger of the two values, items and steps
- * are the sums. The kinds are not compared: the caller does that first. If one of the kinds is none, the result has
- * the other kind.
+ * Plans the union of two filters. Both must have the same m, d, K, P, scheme and range of importances, and either both
+ * rank importances or neither does. SB_DIFFERENT: *difference says what differs. *out has the parameters of the
+ * result: fpr, seed and the state of the generator are the larger of the two values, items and steps are the sums. The
+ * kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
@@ -233,8 +232,8 @@ typedef struct sb_stable_chain
  *
  * With value-weighted eviction, p' / (i s) takes the place of p' in factor i, where s is the mean of 1/value (0 for a
  * zero cell) in the same stable state. s is found by bisection. If s is small, a step often fails to find P cells in
- * its tries; so 1/s is replaced by a number a little less than the smaller one of 1/s and SB_STABLE_TRIES. The formula
- * is a mean-field approximation, which is exact only for many cells. NaN for parameters out of their range.
+ * its tries. So 1/s is replaced by a number a little less than min(1/s, SB_STABLE_TRIES). The formula is a mean-field
+ * approximation, which is exact only for many cells. NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 

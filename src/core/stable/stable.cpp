@@ -41,9 +41,9 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * seventh of the importances is missed after 6,000 more items:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
- *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
- *   value_weighted, 3 bits, K 6, P 28: 1 % whatever the importances      99.6 %
- *   value_weighted, 4 bits, K 2, P 27: 1 % if they are uniform            0.5 %
+ *   multi_class, 3 bits, K 6, P 37: 1 % for uniform importances           0.2 %
+ *   value_weighted, 3 bits, K 6, P 28: 1 % for all importances           99.6 %
+ *   value_weighted, 4 bits, K 2, P 27: 1 % for uniform importances        0.5 %
  *
  * With more than four bits, P and the time of a step become much larger.
  */
@@ -53,10 +53,10 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found that it gives the longest
- * memory for given bytes. For value-weighted eviction it is the smallest number with which important items are missed
- * less often than with multi_class and the P of an sbf. With so few hashes the rate rises least if the importances are
- * higher than planned.
+ * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found this number: with it items
+ * are remembered longest in the given bytes. For value-weighted eviction it is the smallest number with which
+ * important items are missed less often than with multi_class and the P of an sbf. With so few hashes the rate rises
+ * least if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -70,8 +70,8 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 
 /*
  * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
- * the rate whatever the importances are. But it forgets important items sooner than the sbf: there every item sets
- * cells to Max again, also those that it shares with important items. With fewer evictions, just enough for uniform
+ * the rate whatever the importances are. But it forgets important items sooner than the sbf does: in an sbf every item
+ * sets its cells to Max, also cells that it shares with important items. With fewer evictions, just enough for uniform
  * importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So multi_class and
  * value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share of important
  * items is not known, so the plan keeps the rate whatever that share is.
@@ -295,7 +295,7 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 	if (stable->evictions == 0)
 		return true;
 
-	/* after each `sweep` steps all cells are looked at, which takes no longer than these steps */
+	/* every `sweep` steps all cells are looked at, which takes no longer than these steps */
 	uint64_t sweep = stable->cell_count / stable->evictions + 1;
 	for (uint64_t i = 0; i < steps; i++)
 	{
@@ -348,8 +348,8 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 }
 
 /*
- * Returns the larger value of a and b in each field of d bits whose lowest bit is set in `lowest`. This is every other
- * field, so that the bit above each field is free.
+ * Returns, for each field of `bits` bits whose lowest bit is set in `lowest`, the larger of its values in a and b.
+ * REQUIRES: `lowest` has only every other field, so that the bit above each of these fields is free.
  */
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {

@@ -22,9 +22,7 @@ inline size_t stable_payload(const sb_stable *stable)
 	return static_cast<size_t>((static_cast<uint64_t>(stable->cell_count) * stable->bits + 7) / 8);
 }
 
-/*
- * The number of bytes behind the cells, which hold the sample of importances if the filter is an ibf that ranks them.
- */
+/* The number of bytes of the sample of importances behind the cells: 0 unless the filter ranks importances. */
 inline size_t sample_bytes(const sb_stable *stable)
 {
 	return stable->ranked ? SB_STABLE_SAMPLE_BYTES : 0;

@@ -1,6 +1,6 @@
 /*
  * stable_formula.cpp: the formulas of sbf and ibf: stable point, rates, evictions, false negatives. sb_stable.h names
- * the source of each. They use doubles, because they only plan and predict. Of all stored fields only the integer P
+ * the paper of each. They use doubles, because they only plan and predict. Of all stored fields only the integer P
  * comes from here.
  */
 #include "streambloom.h"

@@ -2,8 +2,8 @@
  * stable_run.hpp: takes 1 from each cell of a run of consecutive cells; cells that are zero stay zero.
  * stable_step.cpp does this for each item.
  *
- * The run is treated as one long binary number. Another number is subtracted from it, word by word: it has a 1 at the
- * lowest bit of each cell that is not zero. Only such cells lose 1, so nothing is borrowed from the next cell. If a
+ * The run is treated as one long binary number. Word by word, a second number is subtracted from it, which has a 1 at
+ * the lowest bit of each cell that is not zero. Only such cells lose 1, so nothing is borrowed from the next cell. If a
  * cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
  *
  * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load
@@ -107,7 +107,7 @@ SB_AVX2 static inline void decrement_vectors(unsigned char *cells, uint64_t bit,
 				any = _mm256_or_si256(any, _mm256_srli_epi64(words, i));
 		any = _mm256_and_si256(any, load(patterns.of[bits][phase]));
 
-		/* a shift by 64 or more leaves nothing */
+		/* -1 << taken has the bits behind the run; a shift by 64 or more gives 0, and then the whole word counts */
 		__m256i taken = _mm256_max_epi32(_mm256_sub_epi64(_mm256_set1_epi64x(left), starts), _mm256_setzero_si256());
 		any = _mm256_andnot_si256(_mm256_sllv_epi64(_mm256_set1_epi64x(-1), taken), any);
 

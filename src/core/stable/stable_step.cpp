@@ -248,7 +248,7 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
 	/*
 	 * In an sbf all values are Max. In an ibf the values vary, and the processor would often predict a branch on them
-	 * wrongly; so `always` is 0, which no value is.
+	 * wrongly. So `always` is 0 there, and no value equals it.
 	 */
 	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0;
 	known_steps known;

@@ -85,7 +85,7 @@ extern void abf_must_be_by_time(const sb_abf *header);
 /*
  * abf_check_time() raises an error unless the time is finite and in range. abf_check_not_after() raises an error if
  * the time lies after not_after, the latest time that an item may have. abf_default_not_after() returns the default
- * of not_after: the start of the transaction plus one window, but plus at least a minute and at most a day.
+ * of not_after: one window after the start of the transaction, but at least a minute and at most a day after it.
  */
 extern void abf_check_time(TimestampTz at);
 extern void abf_check_not_after(TimestampTz at, TimestampTz not_after);
@@ -123,9 +123,9 @@ abf_hash(AbfState *state, ItemHasher *hasher, Datum item)
 }
 
 /*
- * Add items. abf_add_hashes() adds them at once; it does not read `times` if the filter is by items, and `duplicates`
- * may be NULL. abf_add_later() keeps an item pending, so that many are added together; abf_settle() adds the pending
- * ones.
+ * Add items. abf_add_hashes() adds them immediately; it does not read `times` if the filter is by items, and
+ * `duplicates` may be NULL. abf_add_later() keeps an item pending, so that many are added together; abf_settle() adds
+ * the pending items.
  */
 extern void abf_add_hashes(AbfState *state, const uint64_t *hashes, const int64_t *times, size_t count,
 						   bool *duplicates);

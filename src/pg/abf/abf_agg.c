@@ -1,8 +1,8 @@
 /*
  * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. For a window of time the result does not depend
- * on the order of the rows. So these forms can run in parallel: the states of the workers are combined to the same
- * bytes. For a window of items the result depends on the order. These forms are used with ORDER BY, and have no
- * combine function.
+ * on the order of the rows. So the forms with a time can run in parallel: the states of the workers are combined to
+ * the same bytes. For a window of items the result depends on the order. The forms without a time are used with ORDER
+ * BY, and have no combine function.
  */
 #include "abf/abf.h"
 

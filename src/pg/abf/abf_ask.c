@@ -94,7 +94,7 @@ begin_of(const sb_abf *header, int64 generation)
 {
 	TimestampTz begin;
 
-	/* The oldest slices of a filter with a long window are from more than 2^63 microseconds ago. */
+	/* The product overflows if a slice began more than 2^63 microseconds before 2000, as with a very long window. */
 	if (pg_mul_s64_overflow(generation, sb_abf_length(header), &begin) || !IS_VALID_TIMESTAMP(begin))
 		begin = generation < 0 ? DT_NOBEGIN : DT_NOEND;
 	return TimestampTzGetDatum(begin);

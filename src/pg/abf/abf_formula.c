@@ -1,6 +1,6 @@
 /*
- * abf_formula.c: the functions that plan an abf in SQL. The formulas are in core/abf/abf_formula.cpp, their
- * declarations and sources in core/abf/sb_abf.h.
+ * abf_formula.c: the functions that plan an abf in SQL. core/abf/sb_abf.h explains the formulas and names their papers;
+ * core/abf/abf_formula.cpp computes them.
  */
 #include "abf/abf.h"
 

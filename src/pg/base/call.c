@@ -90,7 +90,7 @@ compare_in_pieces(const void *left, const void *right, size_t size)
 
 /* --------------------------------------------------------------------- memory */
 
-/* The name of all contexts that call_in_own_memory() makes. result_memory() recognizes them by its address. */
+/* The name of all contexts that call_in_own_memory() makes. result_memory() recognizes these by the name's address. */
 static const char *own_name = NULL;
 
 Datum

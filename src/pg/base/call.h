@@ -39,7 +39,7 @@ must_finish(sb_status status)
 /* The number of items or entries between two looks for interrupts. */
 #define ITEMS_BETWEEN_INTERRUPTS 256
 
-/* The number of bytes between two looks for interrupts. Handling them takes about a millisecond at most. */
+/* The number of bytes between two looks for interrupts. Processing so many bytes takes about a millisecond at most. */
 #define PIECE_BYTES ((size_t) 1 << 20)
 
 extern void clear_in_pieces(void *to, size_t size);

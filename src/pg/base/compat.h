@@ -75,8 +75,8 @@ sb_interval_infinity(const Interval *interval)
 
 /*
  * For code that runs with another user's rights: sets search_path to "pg_catalog, pg_temp" until the caller's GUC nest
- * level ends. PostgreSQL 17 introduced RestrictSearchPath() and calls it for its own maintenance commands; 15 and 16
- * leave the caller's search_path in force there. This is a macro because few files include the header for it
+ * level ends. PostgreSQL 17 introduced RestrictSearchPath() and calls it in its own maintenance commands; 15 and 16
+ * run these commands with the caller's search_path. This is a macro because few files include the header for it
  * (utils/guc.h).
  */
 #if PG_VERSION_NUM >= 170000

@@ -24,10 +24,10 @@ typedef struct Elements
 } Elements;
 
 /*
- * elements_open() begins with the elements of the array in argument `argno`. They are items for the filter in argument
- * 0, which is of type `type`. If the array is an untyped literal or parameter, its text is read as an array of the type
- * that the filter's kind stands for. elements_open_as() begins with the elements of any array; the last three arguments
- * say how its elements are stored.
+ * elements_open() opens the array in argument `argno`. Its elements are items for the filter in argument 0, which is of
+ * type `type`. If the array is an untyped literal or parameter, its text is read as an array of the type that the
+ * filter's kind stands for. elements_open_as() opens any array; the last three arguments say how its elements are
+ * stored.
  */
 extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_type type);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);
@@ -46,7 +46,7 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 	return true;
 }
 
-/* Returns how many of the remaining elements are not NULL. Does not move on to the next element. */
+/* Returns how many of the remaining elements are not NULL. The next element stays the same. */
 extern int items_left(const Elements *elements);
 
 /* Gets the next element that is not NULL. Returns false if there is none. */

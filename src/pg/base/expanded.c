@@ -102,8 +102,8 @@ make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten)
 
 /*
  * Returns a pointer in a small block of its own, not one inside the object. finalize_aggregate() of PostgreSQL 15
- * looks whether the result is allocated in the current context. A pointer inside the object would not count as
- * allocated there, and the filter would be copied.
+ * copies a result that is not allocated in the current context, and a pointer inside the object would not count as
+ * allocated there.
  */
 Datum
 lend_filter(struct varlena *flat)

@@ -58,11 +58,11 @@ struct ItemHasher
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* set by the first call of item_text() */
 	FmgrInfo	input;			/* the input function of `type`; only an ItemHasher in `readers` (below) has it */
-	FmgrInfo	array_input;	/* likewise, that of arrays of `type` */
+	FmgrInfo	array_input;	/* the input function of arrays of `type`; also only in `readers` */
 	Oid			input_parameter;
 	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
-	struct ItemHasher *read_by; /* the reader of the last item; NULL if that was taken as text or char(n) */
-	Datum		read_item;
+	struct ItemHasher *read_by; /* the reader of the last item; NULL if it had a type, or was read as text or char(n) */
+	Datum		read_item;		/* what `read_by` made of the last item */
 	struct SliceCache *slices;
 
 	/*

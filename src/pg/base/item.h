@@ -46,8 +46,8 @@ extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if the
- * item is of another kind than the filter. An untyped item is read as the type that the filter's kind stands for, by
- * the input function of that type and with its errors: as bigint for integers, as double precision for floats. It is
+ * item is of another kind than the filter. An untyped item is read by the input function of the type that the filter's
+ * kind stands for (bigint for integers, double precision for floats), which may raise an error. An untyped item is
  * text if the filter's kind is none, text, or a named kind; a filter of a named kind refuses it.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
@@ -69,8 +69,8 @@ extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 extern int	item_compare_hashes(const void *a, const void *b);
 
 /*
- * The integer type as which the items are stored, if any (dates and times are such items, too). The hash of such an
- * item is sb_hash_int64() of the integer. So a caller can collect the integers, and have many of them hashed at once.
+ * The integer type that PostgreSQL stores the items as, if any; it also stores dates and times as integers. The hash of
+ * such an item is sb_hash_int64() of the integer. So a caller can collect integers, and have many hashed at once.
  */
 typedef enum ItemInteger
 {

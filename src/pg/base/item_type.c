@@ -273,8 +273,8 @@ append_column_names(StringInfo name, TupleDesc columns)
 
 /*
  * Returns the type whose = compares values of `type`. This is `type` itself, unless it uses the hash operator class of
- * another type: cidr uses the one of inet, varchar the one of text. Then values of the two types can be equal and have
- * equal hashes, so they are items of one kind.
+ * another type: cidr uses the class of inet, varchar the class of text. Then values of the two types can be equal and
+ * have equal hashes, so they are items of one kind.
  */
 static Oid
 owner_of_equality(Oid type)

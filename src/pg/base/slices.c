@@ -31,7 +31,7 @@ typedef struct ToastChunkKey
 {
 	Oid			table;
 	Oid			value;
-	int32		size;			/* of the whole value, not compressed */
+	int32		size;			/* of the whole value before compression */
 	uint32		number;			/* of the chunk in the value, from 0 */
 } ToastChunkKey;
 

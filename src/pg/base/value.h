@@ -68,10 +68,10 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 	}
 
 /*
- * The bytes of a value on which =, the order and the hash of its type depend. Mostly this is the whole stored form,
- * which is `rest` then. A type that leaves something out (a tbf: its list of hot items) gives a copy of its header
- * without what does not count, and as `rest` those bytes after the stored header that count. Two values are equal if
- * header and rest are equal. Values are ordered by size first, and then byte by byte, so that two values of different
+ * The bytes of a value on which =, the order and the hash of its type depend. For most types `rest` is the whole stored
+ * form, and there is no header. A tbf leaves out its list of hot items: `header` is a copy of its header in which the
+ * list has 0 bytes, and `rest` has the bytes between the header and the list. Two values are equal if header and rest
+ * are equal. Values are ordered by the number of these bytes first, and then byte by byte. So two values of different
  * sizes can be compared without reading them.
  */
 typedef struct ComparedBytes

@@ -147,7 +147,7 @@ seeded_hash(uint64_t hash, Datum seed)
 	return UInt64GetDatum(number == 0 ? hash : sb_hash_int64((int64_t) (hash ^ sb_hash_int64((int64_t) number))));
 }
 
-/* All bytes count. */
+/* Compares the whole stored form, as all types but tbf do. */
 static ComparedBytes
 all_bytes(Datum value)
 {

@@ -124,8 +124,8 @@ flatten_builder(void *builder)
 /*
  * If the filter of argument 0 is exact, returns a builder with its items. The caller adds items and then calls
  * changed_items(). If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's
- * expanded object, which has this builder; otherwise *target is NULL and the builder is a new one. Returns NULL if
- * the filter has lines.
+ * expanded object, to which the builder belongs. Otherwise *target is NULL, and the builder is a new one. Returns NULL
+ * if the filter has lines.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)

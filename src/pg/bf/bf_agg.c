@@ -15,8 +15,8 @@
 
 /*
  * Room for a value's header precedes the builder's lines, so that a large result can be lent without copying the
- * lines. A smaller result, of fewer than LENT_FROM_BYTES bytes, is copied: this takes less time than most readers
- * need to follow the pointer of a lent value.
+ * lines. A result of fewer than LENT_FROM_BYTES bytes is copied, because the copy takes less time than most readers of
+ * a lent value need to follow its pointer.
  */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536
@@ -124,8 +124,8 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 }
 
 /*
- * The state keeps its items, so a window aggregate can add more rows after this and call it again. If the result was
- * lent, these rows change its lines too; nobody reads it then any more (lend_lines()).
+ * The state keeps its items, so a window aggregate can add more rows and call this function again. If the result was
+ * lent, these rows change its lines, too; by then nobody reads the result any more (lend_lines()).
  */
 SB_FUNCTION(bf_agg_final);
 Datum

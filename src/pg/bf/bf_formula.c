@@ -1,6 +1,6 @@
 /*
- * bf_formula.c: the functions that compute rates and sizes in SQL. The formulas are in core/bf/bf_formula.cpp, their
- * declarations and sources in core/bf/sb_bf_formula.h.
+ * bf_formula.c: the functions that compute rates and sizes in SQL. core/bf/sb_bf_formula.h has the formulas and names
+ * the papers that they come from; core/bf/bf_formula.cpp computes them.
  */
 #include "base/compat.h"
 

@@ -276,7 +276,7 @@ bf_union_agg_combine(PG_FUNCTION_ARGS)
 	return changed_state(fcinfo, state);
 }
 
-/* bf_union_agg_final(bytea). It leaves the state as it is. The warning is about the rate of the whole union only. */
+/* bf_union_agg_final(bytea): leaves the state as it is. It warns without comparing the union with its filters. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 {
 	sb_bf		united;

@@ -497,7 +497,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_union)
 	return unite_arguments(fcinfo, false);
 }
 
-/* The transition function of sbf_union_agg and ibf_union_agg. */
+/* The transition and combine function of sbf_union_agg and ibf_union_agg. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 {
 	return unite_arguments(fcinfo, true);

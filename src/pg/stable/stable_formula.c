@@ -1,6 +1,6 @@
 /*
- * stable_formula.c: the functions that compute properties of stable filters in SQL. The formulas are in
- * core/stable/stable_formula.cpp, their declarations and sources in core/stable/sb_stable.h.
+ * stable_formula.c: the functions that compute properties of stable filters in SQL. core/stable/sb_stable.h has the
+ * formulas and names the papers that they come from; core/stable/stable_formula.cpp computes them.
  */
 #include "stable/stable.h"
 

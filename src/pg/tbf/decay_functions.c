@@ -1,6 +1,6 @@
 /*
- * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h.
- * docs/decay.md says what they are for.
+ * decay_functions.c: weights by age in SQL. core/tbf/sb_decay_functions.h has the formulas and names the papers that
+ * they come from. docs/decay.md says what the weights are for.
  */
 #include "base/compat.h"
 

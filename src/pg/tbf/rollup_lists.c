@@ -2,15 +2,15 @@
  * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()),
  * and tbf_rollup_packed(), which compresses such a list.
  *
- * A question about a year reads more than a hundred thousand entries, and shows ten items. As a row of SQL, each
- * entry would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
+ * A question about a year reads more than a hundred thousand entries, and shows ten items. An entry that became a row
+ * of SQL would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
  * be part of the answer leave the aggregate.
  *
  * The aggregates have the same transition function and the same arguments, so PostgreSQL adds up the lists once for
  * all of them. Each row has a list (items and their hits) and three numbers. A hit of the row weighs at least `low`
- * and at most `high`. The number `over` is hot_over - hot_rest of the row: the hits that a listed item may have
- * beyond its listed ones, minus the hits that an unlisted item may have. The results are arrays of the same length
- * and in the same order: the items, their sums of low * hits, and their sums of high * (hits + over).
+ * and at most `high`. The number `over` is hot_over - hot_rest of the row: a listed item may have up to hot_over more
+ * hits than the list says, and an item that is not listed has at most hot_rest hits. The results are arrays of the
+ * same length and in the same order: the items, their sums of low * hits, and their sums of high * (hits + over).
  */
 #include "tbf/tbf.h"
 
@@ -31,7 +31,7 @@ typedef struct ListedItem
 {
 	Datum		item;
 	double		from;			/* the sum of low * hits */
-	double		over;			/* the sum of high * (hits + over) */
+	double		over;			/* the sum of high * (hits + `over` of the row) */
 	uint32		hash;
 	char		status;
 } ListedItem;

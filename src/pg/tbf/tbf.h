@@ -74,8 +74,8 @@ extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *s
 extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
- * Warns if the rate of a merged filter is more than twice the rate asked for, and above `rate_before`. This is the
- * highest rate of the filters that were merged, or 0 if it is not known.
+ * Warns if the rate of a merged filter is more than twice the rate asked for, and above `rate_before`: the highest rate
+ * of the filters that were merged, or 0 if it is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
@@ -89,9 +89,9 @@ extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
 
 /*
- * Each of these functions checks an interval and converts it to microseconds. tbf_half_life() returns 0, which means
- * no decay, for NULL. tbf_epoch() returns the default epoch for NULL; if the half-life is 0, it returns 0 for NULL,
- * and raises an error for an interval.
+ * Each of these functions checks an interval and converts it to microseconds. For NULL tbf_half_life() returns 0, which
+ * means no decay, and tbf_epoch() returns the default epoch. If half_life is 0, tbf_epoch() returns 0 for NULL, and
+ * raises an error for an interval.
  */
 extern int64 tbf_half_life(const Interval *interval);
 extern int64 tbf_epoch(const Interval *interval, int64 half_life);
@@ -109,8 +109,8 @@ extern TimestampTz tbf_default_not_after(void);
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
 /*
- * Returns the value of a hit of this weight, in 2^-12 hits at the start of the moment's half-life. Raises an error if
- * the weight is out of range.
+ * Returns the value of a hit of this weight as sb_tbf_hit() computes it: in units of 2^-12 hits, at the start of the
+ * moment's half-life. Raises an error if the weight is out of range.
  */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
@@ -148,7 +148,7 @@ extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *pl
 										 bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
 
-/* Makes a builder for merging filters, with the parameters of the first one. It does not hold that filter yet. */
+/* Makes a builder for merging filters. It has the parameters of `first`, but no hits yet, not even those of `first`. */
 extern sb_tbf_builder *tbf_builder_begin_merge(MemoryContext context, const TbfValue *first);
 extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);

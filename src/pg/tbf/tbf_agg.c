@@ -230,7 +230,7 @@ tbf_agg_in_order_add(PG_FUNCTION_ARGS)
 
 /* --------------------------------------------------------------------- results */
 
-/* The final functions do not change what the state holds, so that a moving window can add more rows to it. */
+/* Does not change what the state holds, so that a moving window can add more rows to it. */
 SB_FUNCTION(tbf_agg_final);
 Datum
 tbf_agg_final(PG_FUNCTION_ARGS)

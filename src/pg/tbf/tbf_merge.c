@@ -143,9 +143,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_scale_commuted)
 /* --------------------------------------------------------------- tbf_merge_agg */
 
 /*
- * The state of tbf_merge_agg is a value of type bytea. In one process it is an expanded object with a MergeState. To
- * be sent, it is flattened to rate_before as a double and the bytes of the builder. Since bytea is no pseudo-type,
- * engines such as Citus can split the aggregate over machines.
+ * The state of tbf_merge_agg is a value of type bytea. In one process it is an expanded object with a MergeState. For
+ * another process it is flattened: first comes rate_before as a double, then the bytes of the builder. Since bytea is
+ * no pseudo-type, engines such as Citus can split the aggregate over machines.
  */
 typedef struct MergeState
 {

@@ -229,7 +229,7 @@ SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
  * Parameters, times, totals and counters are compared. The content of a list of hot items is not, because it depends
- * on the order of the hits. The size of the list is a parameter, so it is compared.
+ * on the order of the hits. The most items that a list may have (`top`) is a parameter, so it is compared.
  */
 static size_t
 compared_size(const sb_tbf *header)
