@@ -18,7 +18,7 @@ CREATE FUNCTION pg_temp.wrong(since timestamptz) RETURNS TABLE (wrong text, n bi
 BEGIN
 	RETURN QUERY WITH e AS MATERIALIZED (SELECT many.n::text AS item, count(*) AS hits FROM many GROUP BY many.n), t AS MATERIALIZED (SELECT * FROM tbf_rollup_top('h', 100, '2024-01-03', weight => '1')),
 			w AS MATERIALIZED (SELECT many.n::text AS item, count(*) AS hits FROM many WHERE at >= since GROUP BY many.n), l AS MATERIALIZED (SELECT * FROM tbf_rollup_top_between('h', since, NULL, 100)),
-			s AS MATERIALIZED (SELECT * FROM e ORDER BY hits DESC, item LIMIT 300)
+			s AS MATERIALIZED (SELECT * FROM e ORDER BY hits DESC, item LIMIT 60)
 		SELECT 'listed', count(*) FROM t JOIN e USING (item) WHERE hits NOT BETWEEN hits_from AND hits_to
 		UNION ALL SELECT 'others', count(*) FROM e WHERE item NOT IN (SELECT item FROM t) AND hits > (SELECT max(others_to) FROM t)
 		UNION ALL SELECT 'listed since', count(*) FROM l JOIN w USING (item) WHERE hits NOT BETWEEN hits_from AND hits_to
