@@ -52,7 +52,7 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
-/* Returns the reason as text. If it is what an index says, the text names the index: bf index "i" says no. */
+/* Returns the reason as text. If an index gave the reason, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
 /* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
@@ -67,8 +67,8 @@ extern char *chunk_reasons_text(const int64 *because);
 /* ------------------------------------------------------------------- asking */
 
 /*
- * The keys that many indexes are asked about, one after the other, and how the indexes are asked. All of it is zero
- * at first.
+ * The keys about which many indexes are asked, one index after the other, and how the indexes are asked. All fields
+ * are zero at first.
  */
 typedef struct ChunkAsker
 {

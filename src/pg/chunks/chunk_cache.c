@@ -23,9 +23,9 @@
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * For the node ChunkSkip, the answer is about the storage that the index has now, as the answer of an opened index
- * is. The executor has locked the table before, and an entry is stale if the table or the index has changed since the
- * entry was made.
+ * The node ChunkSkip asks about the storage that the index has now, from memory as well as by opening the index. The
+ * executor has locked the table before, and an entry is stale if the table or the index has changed since the entry
+ * was made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -237,7 +237,10 @@ let_in(Snapshot snapshot)
 		newest.command == snapshot->curcid && newest.in_recovery == snapshot->takenDuringRecovery &&
 		newest.count == count && known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
 		return newest.number;
-	/* If not all are known, a later snapshot is let in only if all transactions below this xmax have ended for it. */
+	/*
+	 * If not all running transactions are known, none is kept. Then a later snapshot is let in only if it sees all
+	 * transactions below this xmax as ended.
+	 */
 	if (!known)
 		count = 0;
 	if (count > newest.room || newest.running == NULL)

@@ -47,7 +47,7 @@ extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot,
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
  * wanted row, and *index to the OID of the index. Returns false if nothing certain is remembered, or if `search` has
  * no hashes yet: it is NULL, or no index was asked with it. The chunk is number `at`, from 0, of `count` chunks that
- * are asked one after the other. It is found faster if it had this number the last time.
+ * are asked one after the other. Its entry is found faster if the chunk had this number the last time.
  */
 extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int at, int count, BfSearch *search,
 								BfPages *few, Oid *index);
@@ -59,8 +59,9 @@ extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int
 extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
- * Asks an index of a chunk, as bf_index_ask() does, and remembers under this OID how the index is asked. REQUIRES:
- * what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
+ * Asks an index of a chunk, as bf_index_ask() does, and remembers under the OID `oid` how the index is asked.
+ * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot
+ * sees.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);

@@ -8,7 +8,7 @@
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
  * sees (chunk_snapshot.h). The indexes of a relation need not be compared. An index that was built after the snapshot
- * was taken has the rows that the snapshot sees, too, except in three cases, and these are safe:
+ * was taken also has the rows that the snapshot sees. There are three exceptions, and all are safe:
  *
  * - indcheckxmin is set: chunk_open_index() refuses the index for this snapshot.
  * - Row versions were left out that only older snapshots see: the horizons of its pages (../index/README.md) say so,
@@ -57,7 +57,7 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 		return;
 
 	/*
-	 * The clause has to have the number of the chunk's column. In most chunks the column has the same number as in
+	 * The clause's Var must have the number that the column has in the chunk. In most chunks this is its number in
 	 * the parent. A column may have been renamed since the scan began, but its name is the same in the parent and in
 	 * all chunks.
 	 */
@@ -266,7 +266,7 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 }
 
 /*
- * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
+ * Opens and judges the chunk with this number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
  * return.
  */
 static Relation

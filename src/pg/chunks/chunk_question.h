@@ -37,7 +37,7 @@ typedef struct ChunkQuestion
 /*
  * Locks a relation (AccessShareLock) and opens it. Returns NULL if the relation no longer exists. Unlike
  * try_relation_open(), this does not first look the OID up in the system cache. The look-up would take a tenth of the
- * time that a chunk takes.
+ * time per chunk.
  */
 extern Relation chunk_try_open(Oid oid);
 
@@ -76,7 +76,7 @@ extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
-/* Has the index, which need not be open, this access method? False if the index no longer exists. */
+/* Does the index have this access method? The index need not be open. Returns false if it no longer exists. */
 extern bool chunk_has_method(Oid index, Oid method);
 
 /*

@@ -192,7 +192,7 @@ make_item(FunctionCallInfo fcinfo)
 
 /*
  * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings.
- * Returns NULL, not a Const, if the expression is volatile or contains a column.
+ * Returns a NULL pointer if the expression is volatile or contains a column.
  */
 static Const *
 evaluate(Node *expression)
@@ -280,7 +280,7 @@ require_comparison(Oid operator)
 				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
 }
 
-/* Adds a hint to the error that a value without a type cannot be read. */
+/* Adds a hint to the error that is raised when a value without a type cannot be converted. */
 static void
 say_column_type(const void *argument)
 {
@@ -291,12 +291,12 @@ say_column_type(const void *argument)
 }
 
 /*
- * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
+ * Makes the comparison, with the operator that SQL would choose. A comparison that converts the column is refused,
  * because neither a filter of the column's values nor an index on them could answer it.
  *
  * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it
- * into an expression of any form: "flag = true" becomes "flag", and an operator of an SQL function becomes the
- * function's body.
+ * into an expression of any form: "flag = true" becomes "flag", and an operator whose function is written in SQL
+ * becomes the function's body.
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)

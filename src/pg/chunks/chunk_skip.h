@@ -124,7 +124,7 @@ extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 
 /*
  * For a table with children, if the node is expected to be faster than a parallel plan: removes the table's partial
- * paths. If the table stands in a join, these stay, and its other paths get lower costs.
+ * paths. If the table stands in a join, the partial paths stay, and the table's other paths get lower costs.
  */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -132,9 +132,9 @@ extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTbl
 extern void chunk_skip_paths_init(void);
 
 /*
- * Returns the statement to execute when an execution begins: the given one, or a copy. It is a copy if WHERE CURRENT
- * OF may refer to the statement's portal, and would find the node in the plan. The plan of the copy lacks the node
- * there.
+ * Returns the statement to execute when an execution begins: the given one, or a copy. The result is a copy if WHERE
+ * CURRENT OF may refer to the statement's portal, and would find the node in the plan. In the plan of the copy the
+ * node is taken out where it would be found.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

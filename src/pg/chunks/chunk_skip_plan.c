@@ -544,8 +544,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	/*
-	 * PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. WHERE CURRENT OF does not
-	 * look below joins, so JoinSkip is not in its way.
+	 * PostgreSQL sets CURSOR_OPT_FAST_PLAN for cursors to which WHERE CURRENT OF may refer (chunk_skip_portal.c).
+	 * WHERE CURRENT OF does not look below joins, so JoinSkip is not in its way.
 	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/*
