@@ -35,8 +35,8 @@ typedef struct KeyQuestion
 	Oid			index;
 	AttrNumber	column;			/* of the index */
 	/* Numbers as in JoinKeys.collection; 0: none. */
-	uint64		collection;		/* the last one for which ask() was called; it may have passed the index over */
-	uint64		decided_by;		/* the one whose keys were usable in the last find_spans() */
+	uint64		collection;		/* the last one for which ask() was called, even if ask() passed the index over */
+	uint64		decided_by;		/* the one whose keys the last find_spans() could use */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 

@@ -261,8 +261,8 @@ is_sequential(const Path *path)
 
 /*
  * Did add_with_expectation() make this path? Such a path may be met again when the planner tries another way to make
- * the same join, and must not be made cheaper once more. It has a copy of the target; the other paths of the join
- * share the target itself.
+ * the same join, and must not be made cheaper once more. A path made there has a copy of the join's target; the other
+ * paths of the join share the target itself.
  */
 static bool
 is_own(const RelOptInfo *joinrel, const Path *path)
@@ -273,8 +273,8 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 /*
  * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
  * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
- * subquery is not parallel safe in any case: if `path` is not, or if the subquery is expected to run this join by
- * workers of its own.
+ * subquery is not parallel safe anyway: because `path` is not, or because the subquery is expected to run this join
+ * by workers of its own.
  */
 static bool
 may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)

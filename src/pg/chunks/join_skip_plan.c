@@ -534,8 +534,8 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 }
 
 /*
- * If a PartitionScan waits for the keys of this expression, gives them to it, and returns true. The expression is over
- * the PartitionScan's result.
+ * If the PartitionScan `node` waits for the keys of this expression, gives it the keys, and returns true. The
+ * expression is over the node's result.
  */
 static bool
 give_keys(CustomScan *node, Node *expression, const HashKey *key)

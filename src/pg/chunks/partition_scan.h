@@ -62,8 +62,8 @@ enum PartitionScanPrivate
 {
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
-	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries begin
-	 * there; and how many entries for partitioned tables stand before them.
+	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries
+	 * follow each other from there; and how many entries for partitioned tables stand before them.
 	 */
 	PARTITION_SCAN_ENTRIES,
 	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
@@ -165,9 +165,9 @@ extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
  * Finds the clauses by which PostgreSQL can prune partitions of this table once their values are known. Returns a
- * list of Bitmapsets, one for each column of the partition key in their order, up to the last column that PostgreSQL
- * can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column numbers, and
- * varno `relid`.
+ * list of Bitmapsets, one for each column of the partition key, in the key's order, up to the last column that
+ * PostgreSQL can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column
+ * numbers, and varno `relid`.
  */
 extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 

@@ -75,8 +75,9 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
- * PostgreSQL plans a query with min() or max() also with ORDER BY and LIMIT 1 instead, and compares the two plans. Is
- * this such a second query? It is a copy of the first one, so the relation has the same number in both.
+ * PostgreSQL plans a query with min() or max() a second time, as a query with ORDER BY and LIMIT 1, and compares the
+ * two plans. Is this such a second query? It is a copy of the first one, so the relation has the same number in both
+ * queries.
  */
 static bool
 is_of_min_or_max(const PlannerInfo *root, const RelOptInfo *rel)
