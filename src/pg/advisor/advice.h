@@ -11,7 +11,7 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
-	double		rare_extra;		/* how many more pages a look-up of a rare value reads */
+	double		rare_extra;		/* how many more than pages_absent a look-up of a rare value reads */
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 

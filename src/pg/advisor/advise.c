@@ -178,7 +178,10 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 /* ------------------------------------------------------------------ the advice */
 
-/* This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain. */
+/*
+ * This rate is proposed instead of the default one if it pays: for example, it must halve the pages that a look-up
+ * reads in vain.
+ */
 #define LOWER_RATE 0.0001
 
 /* For ranges_of_rare_value(). */
@@ -207,8 +210,8 @@ compare_ranges(const void *a, const void *b)
 
 /*
  * If the estimated share of units that have a rare value is smaller than this, the value is taken to be only in the
- * ranges of the sample. Values that come again only in neighboring ranges also give a small share: for example, block
- * numbers in the log of a disk.
+ * ranges of the sample. A small share does not show that the value is elsewhere too: values that come again only in
+ * neighboring ranges give one, for example block numbers in the log of a disk.
  */
 #define LEAST_SHARE 0.1
 
@@ -262,7 +265,10 @@ typedef struct Weight
 /* An index of any kind has this many pages at least, if its table is not empty: the meta page and another one. */
 #define LEAST_PAGES 2
 
-/* Returns the bytes of the indexes on all partitions for which one stands. `bytes` is the size of its own index. */
+/*
+ * Returns the bytes of the indexes on all partitions for which a sampled one stands, whose own index has `bytes`
+ * bytes.
+ */
 static double
 weighted_bytes(double bytes, const Weight *weight)
 {
@@ -344,7 +350,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 /*
  * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
  * last range may be short, which matters in an index with one level, since it has few ranges. There the result is the
- * extra cost of a value that is in all ranges, multiplied by the share of the ranges that hold this value.
+ * extra cost of a value that all ranges hold, multiplied by the share of ranges that hold the value that is looked
+ * up.
  */
 static double
 extra_of(const BfModel *model, double holding)
@@ -470,7 +477,10 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 #define MOST_PARTITIONS 16
 #define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
 
-/* About this many bytes of out-of-line values are read. */
+/*
+ * The samples read about this many bytes of out-of-line values. Choosing the length of ranges may read a quarter
+ * more.
+ */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
 
 /* A table or partition that has rows of its own. */

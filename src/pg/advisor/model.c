@@ -232,7 +232,10 @@ bf_index_model_look_up(const BfModel *model, double holding)
 
 /* ------------------------------------------------------- the model of a B-tree */
 
-/* The bytes of a page, and those that are left free when an index is built: see nbtree.h and nbtsort.c. */
+/*
+ * The bytes of a page, those left free when an index is built, and those of the largest tuple with several rows
+ * (nbtsort.c).
+ */
 #define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
@@ -322,8 +325,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The new values in only one unit stand for all values of the table that the other values of the sample do not
-		 * account for. The table has `more` times as many of them as the sample, each with the same number of rows.
+		 * The new values in only one unit stand for all values of the table that the other values of the sample do
+		 * not account for. The table has `more` times as many such values as the sample, with as many rows each.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));

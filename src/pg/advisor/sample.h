@@ -44,8 +44,8 @@ typedef struct KeptValue
 } KeptValue;
 
 /*
- * Returns whether a hash ends with `zeros` zero bits. Only values and keys with such a hash are kept. One more zero
- * bit halves their number. Keys that have many rows are kept whatever their hashes are (sample_keys.c).
+ * Returns whether a hash ends with `zeros` zero bits. Values and keys are kept if they have such a hash; one more
+ * zero bit halves their number. Only keys that have many rows are kept whatever their hashes are (sample_keys.c).
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)
@@ -143,7 +143,7 @@ typedef struct Sample
 	uint64		most_for_lengths;
 } Sample;
 
-/* Returns how many times larger the table is than what was read of it. */
+/* Returns how many pages the table has for each page that was read. */
 static inline double
 bf_index_times_read(const Sample *sample)
 {

@@ -227,7 +227,7 @@ void
 bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 {
 	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
-	/* If all values are in one unit, as the sample ended there, units tell nothing about them, but rows do. */
+	/* If all values are in one unit, because the sample ended there, then rows are counted in place of units. */
 	const bool	by_rows = table == column->kept && are_in_one_unit(column);
 	kept_iterator iterator;
 	KeptValue  *value;

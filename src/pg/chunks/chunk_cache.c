@@ -17,7 +17,7 @@
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
  * - *The table is still a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message
- *   about its table.
+ *   about the detached table.
  *
  * An index with indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
@@ -206,7 +206,7 @@ sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool kno
 		return false;
 	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
 		return true;
-	/* a standby that was promoted makes its lists in another way than before */
+	/* snapshots from before and after the promotion of a standby list transactions in different ways */
 	if (snapshot->takenDuringRecovery != newest.in_recovery)
 		return false;
 	for (uint32 i = 0; known && i < count; i++)

@@ -11,8 +11,8 @@
  * was taken also has the rows that the snapshot sees. There are three exceptions, and all are safe:
  *
  * - indcheckxmin is set: chunk_open_index() refuses the index for this snapshot.
- * - Row versions were left out that only older snapshots see: the horizons of its pages (../index/README.md) say so,
- *   and the index says "maybe" to these snapshots.
+ * - The build left out row versions that only older snapshots see: the horizons on the index's pages
+ *   (../index/README.md) tell so, and the index says "maybe" to these snapshots.
  * - CREATE INDEX CONCURRENTLY still waits for older snapshots: the index is not valid yet, and is refused.
  */
 #include "chunks/chunk_scan.h"
@@ -296,7 +296,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	{
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
-		/* the lock on the chunk may have waited for a transaction that has changed it */
+		/* before the chunk was locked, another transaction may have changed it */
 		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&

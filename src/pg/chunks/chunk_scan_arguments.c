@@ -54,10 +54,10 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the
- * one that is compared, or if row-level security applies to the user. As in a SELECT, the privileges of the parent
- * count, and those of its children do not. This calls the executor's own function, which also calls the hook that
- * extensions for auditing and security labels use.
+ * Raises an error if the user may not SELECT these columns of the parent (0: all) and the compared column, or if
+ * row-level security applies to the user. As in a SELECT, the privileges of the parent count, and those of its
+ * children do not. This calls the executor's own function, which also calls the hook that extensions for auditing and
+ * security labels use.
  *
  * A column that was dropped since the query was planned is left out here: chunk_report_changed() is called for it
  * later.
@@ -223,8 +223,8 @@ evaluate(Node *expression)
 }
 
 /*
- * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for
- * one.
+ * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for an
+ * operator.
  */
 static bool
 ends_with_operator(const char *name)

@@ -161,9 +161,9 @@ variables_of_member(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Does the query itself use the whole row? The planner adds the whole row to the target list also if only the
- * executor may need it: to look again at this row when the row of another table was changed meanwhile. This does not
- * count, since the user sees nothing of it.
+ * Does the query itself use the whole row? The planner also adds the whole row to the target list if only
+ * EvalPlanQual may need it, when the row of another table was changed meanwhile. This does not count, since the user
+ * sees nothing of it.
  */
 static bool
 uses_whole_row(const PlannerInfo *root, Index relid)

@@ -73,8 +73,8 @@ extern void chunk_skip_init(void);
 
 /*
  * May the node be put into the statement that is being planned? It may if ChunkSkip is on, WHERE CURRENT OF cannot
- * follow, and one of the tables that were looked at so far has a bf index. PostgreSQL looks at all tables of a query,
- * with their children, before it makes paths for any of them.
+ * refer to the statement, and one of the tables that PostgreSQL has looked at so far has a bf index. PostgreSQL looks
+ * at all tables of a query, with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
@@ -85,8 +85,8 @@ extern bool chunk_skip_is_expected(void);
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
 /*
- * Has one of the tables that were looked at so far a bf index? Here, unlike in chunk_skip_is_expected(), ChunkSkip
- * may be off.
+ * Does one of the tables that PostgreSQL has looked at so far have a bf index? Unlike for chunk_skip_is_expected(),
+ * ChunkSkip may be off.
  */
 extern bool chunk_skip_is_noted(void);
 

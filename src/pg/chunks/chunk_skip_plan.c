@@ -251,7 +251,7 @@ is_repeatable(Node *expression)
 
 /*
  * Returns the value for CHUNK_SKIP_LIMIT that holds below this plan node. `limit` is the value for the node itself.
- * The executor's Limit tells its bound to Sorts below the same kinds of nodes (ExecSetTupleBound()).
+ * The executor's Limit passes its bound down through the same kinds of nodes (ExecSetTupleBound()).
  */
 static List *
 limit_below(Plan *plan, List *limit)
@@ -276,7 +276,10 @@ limit_below(Plan *plan, List *limit)
 	}
 }
 
-/* Puts nodes into a plan that the leader alone runs, and returns it. `limit` is the value for CHUNK_SKIP_LIMIT. */
+/*
+ * Puts ChunkSkips into a plan that the leader alone runs, and returns the plan. `limit` is the value for
+ * CHUNK_SKIP_LIMIT.
+ */
 static Plan *
 add_nodes(Plan *plan, List *limit, FinishedStatement *finished)
 {
@@ -476,8 +479,8 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 /*
  * Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded.
  * Guarded tables are noted even if rel->indexlist has no bf index. Another extension may have taken the index out of
- * this list (pg_hint_plan does so), but the index is asked all the same if the list of another table of the statement
- * has a bf index.
+ * this list (pg_hint_plan does so). The index is asked all the same if another table of the statement has a bf index
+ * in its list.
  */
 static void
 note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
@@ -549,8 +552,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/*
-	 * A function that is evaluated during planning may plan another statement, and may catch its error. So `planning`
-	 * is put back in any case.
+	 * A function that is evaluated during planning may plan another statement, and may catch an error of that
+	 * planning. So `planning` is put back in any case.
 	 */
 	planning = chunk_skip_enabled || join_skip_enabled ? &mine : NULL;
 	PG_TRY();

@@ -143,8 +143,8 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 
 /*
  * The summary table is asked by SQL. The SQL runs as the user, so that the table's privileges and policies apply. It
- * has the query's snapshot, because SPI uses the active one. A chunk is ruled out if the summary table has rows for
- * it, and the filters of all these rows say no. A chunk without a row there, or with a NULL for a filter, is not
+ * runs with the query's snapshot, because SPI uses the active one. A chunk is ruled out if the summary table has rows
+ * for it, and the filters of all these rows say no. A chunk without a row there, or with a NULL for a filter, is not
  * ruled out.
  */
 void

@@ -263,9 +263,9 @@ whole_plan_may_be_noticed(Plan *plan, FinishedStatement *finished)
 }
 
 /*
- * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)? Sub-plans
- * are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated once, for the
- * first row.
+ * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)?
+ * Sub-plans are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated
+ * only once, so it counts only if it has side effects.
  */
 static bool
 is_noticed(Node *expression, FinishedStatement *finished)
@@ -416,8 +416,9 @@ typedef struct Answer
 } Answer;
 
 /*
- * Finds out how an index that can answer the key hashes it, and sets *answer (3). Returns false if the index cannot
- * be used, or if its items are not the values of the column but, for example, their grams.
+ * Finds out as which types, and under which collation, an index that can answer the key hashes values. Sets *answer
+ * (3). Returns false if the index cannot be used, or if its items are not the values of the column but, for example,
+ * their grams.
  */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
