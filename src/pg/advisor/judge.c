@@ -35,8 +35,8 @@ size_text(double bytes)
 }
 
 /*
- * Says what an index with these figures would be larger than (the table, a B-tree, a GIN index), and why. Returns
- * NULL if it would not be larger than any of these.
+ * Returns a text that says which of the table, a GIN index and a B-tree would be smaller than an index with these
+ * figures, and why. Returns NULL if none of them would be smaller.
  */
 static const char *
 why_too_large(const SampleColumn *column, const Advice *advice, const Figures *figures)

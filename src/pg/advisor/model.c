@@ -240,7 +240,7 @@ bf_index_model_look_up(const BfModel *model, double holding)
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
-/* The bytes that one more row takes, if its value has many rows already and they share tuples. */
+/* The bytes that one more row takes, if many rows with its value share tuples. */
 #define BTREE_BYTES_OF_ROW 6.15
 
 typedef struct BtreeModel
@@ -335,7 +335,10 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 		model.tuples += model.single_tuples * kept * more;
 		model.rows += model.single_rows * kept * more;
 	}
-	/* The few values with very many rows may or may not be among those kept. So all rows that are missing are added. */
+	/*
+	 * The few values with very many rows may be missing among those kept. So rows that the kept values do not account
+	 * for are added.
+	 */
 	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
 	tuple = model.bytes / Max(Max(model.tuples, distinct), 1);	/* a value has at least one tuple */
 	/* A page is full when less than a tenth of it is free. It also holds its high key, which is one more tuple. */

@@ -2,9 +2,9 @@
  * sample.c: reads some pages of a table. Counts how many different values its columns have in ranges of pages, and how
  * these values are spread. For bf_index_advise() (advise.c).
  *
- * If the table has more pages than may be read, one half of the sample is the beginning of the table, which tells the
- * sizes of the upper levels of an index. The other half is units of SAMPLE_UNIT pages at random places, evenly over
- * the rest.
+ * If the table has more pages than may be read, the sample has two halves. The first half is the beginning of the
+ * table, which tells the sizes of the upper levels of an index. The second half is units of SAMPLE_UNIT pages at
+ * random places, evenly over the rest.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
  * values.
@@ -226,7 +226,7 @@ typedef struct RowItems
 	KeyOfRow   *keys;			/* the keys; NULL: none were looked for, or they could not be extracted */
 } RowItems;
 
-/* Reads a column of a row. Extracts its keys if its items are keys, or if with_keys is true. */
+/* Reads a column of a row. Extracts the keys of the value if the column's items are keys, or if with_keys is true. */
 static void
 read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool with_keys, RowItems *row)
 {

@@ -150,7 +150,10 @@ bf_index_times_read(const Sample *sample)
 	return sample->pages_read > 0 ? sample->heap_blocks / sample->pages_read : 1;
 }
 
-/* Fills in a column: how it is hashed, and what a B-tree on it would do. */
+/*
+ * Fills in a column: how its items are hashed, whether a B-tree on it is possible, and whether equal values share
+ * tuples there.
+ */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
 /* Reads at most `most` pages of a table, with the snapshot of the query. Fills in *sample and its columns. */
@@ -205,8 +208,9 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 /* ----------------------------------------------- keys inside values (sample_keys.c) */
 
 /*
- * Returns true if the operator class has keys inside values, and prepares the column for them. Otherwise returns
- * false, but prepares the column for trigrams if there is a GIN operator class for these.
+ * If the operator class has keys inside values, prepares the column for them, or refuses the column after an error,
+ * and returns true. Otherwise returns false, but prepares the column for trigrams if there is a GIN operator class
+ * for these.
  */
 extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass,
 									   MemoryContext context);

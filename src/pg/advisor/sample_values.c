@@ -131,7 +131,7 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->rows++;
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
-	/* A range lies in one unit. In each partition the numbers of ranges begin at 0, but those of units go on. */
+	/* A range lies in one unit. The numbers of ranges begin at 0 in each partition, but the numbers of units go on. */
 	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;
 	value->last_unit = place->unit;

@@ -11,8 +11,8 @@
  *   without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
  *   later snapshot may use the entry only if the snapshot sees all that the earlier ones see (sees_all()), and if no
- *   message has made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor
- *   has an earlier command number than the query that saw the new storage, so the cursor's snapshot is not let in.
+ *   message has made the entry stale. This covers changes by the transaction itself. The snapshot of an open cursor
+ *   has an earlier command number than the query that saw the new storage. So the cursor's snapshot is not let in.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.

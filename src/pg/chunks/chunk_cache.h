@@ -37,9 +37,9 @@ typedef struct ChunkCacheKey
 
 /*
  * Returns what is remembered for this question (nothing at first), and sets *number to the number that the cache
- * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used: in
- * a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, and for a snapshot that does not see all
- * that the cache's earlier snapshots saw. REQUIRES: the bytes of *key between its fields are zero.
+ * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used. It
+ * must not be used in a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, or for one that does
+ * not see all that the cache's earlier snapshots saw. REQUIRES: the bytes of *key between its fields are zero.
  */
 extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number);
 

@@ -129,8 +129,8 @@ leaf_partitions(Relation parent, List *leaves)
 
 /*
  * Finds the chunks. Inheritance children are locked together and stay locked, because they can be dropped without a
- * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so each is locked when it
- * is judged.
+ * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so a partition is locked
+ * only when it is judged.
  */
 static void
 find_chunks(ChunkScan *scan)

@@ -1,9 +1,9 @@
 /*
  * chunk_look.h: looks at the pages of a chunk that a bf index has named.
  *
- * A thousand partitions, none of which has the value, give five to ten false positives: in each of these the index
- * names a range of pages, but the value is not there. To look at the pages of this range takes a third of the time
- * that it takes to plan and run the query of the partition.
+ * Of a thousand partitions without the value, five to ten are false positives: the index names a range of pages, but
+ * the value is not there. To look at the pages of this range takes a third of the time that it takes to plan and run
+ * the query of the partition.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_LOOK_H
 #define STREAMBLOOM_PG_CHUNK_LOOK_H

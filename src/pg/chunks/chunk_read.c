@@ -166,8 +166,8 @@ make_whole_row(Relation parent)
  *
  * For chunk_scan(), if there are conditions, the clause becomes a security qual. So a condition that is not leakproof
  * is tested only for rows that satisfy the clause. Without this, a condition could raise an error for a row that
- * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query all conditions are
- * alike, and PostgreSQL chooses in which order they are tested.
+ * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query PostgreSQL may test
+ * the conditions in any order.
  */
 static Query *
 make_query(ChunkReader *reader)

@@ -193,7 +193,7 @@ begin_scan(ChunkScanState *state)
 
 		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
 		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
-			value->isnull = true;	/* only the type of this argument is used; it may have been dropped */
+			value->isnull = true;	/* only the argument's type is used, which may have been dropped */
 		if (!value->isnull)
 		{
 			int16		length;

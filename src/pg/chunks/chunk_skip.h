@@ -60,8 +60,8 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_NO_PARTITION_SCAN,
 
 	/*
-	 * If a Limit above the node takes only the first rows of each scan: two expressions, its LIMIT and its OFFSET
-	 * (NULL if there is none). Otherwise empty.
+	 * If a Limit above the node takes only the first rows of each scan: two expressions, LIMIT and OFFSET; the second
+	 * is NULL if there is no OFFSET. Otherwise empty.
 	 */
 	CHUNK_SKIP_LIMIT,
 
@@ -91,8 +91,8 @@ extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 extern bool chunk_skip_is_noted(void);
 
 /*
- * Notes that a table of the statement has a bf index. PartitionScan calls this: the planner does not see the partitions
- * of its tables, so their indexes are not noted otherwise.
+ * Notes that a table of the statement has a bf index. PartitionScan calls this, because the planner does not see the
+ * partitions of a PartitionScan, nor their indexes.
  */
 extern void chunk_skip_note_bf_index(void);
 

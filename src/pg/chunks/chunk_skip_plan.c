@@ -46,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is switched off, or WHERE CURRENT OF may follow */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is off, or WHERE CURRENT OF may refer to the plan */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -199,7 +199,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
 		}
-		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
+		/* If the statement changes rows of this table, PostgreSQL reads it as always, because of concurrent changes. */
 		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);

@@ -55,7 +55,7 @@ chunk_require_summaries(Oid relation)
 /*
  * Returns the name of the summary table's column of filters. This is the column that the user names (`wanted`). If
  * `wanted` is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is
- * not taken just because it is the only one of type bf: it could have filters of other values, and then rule out
+ * not taken just because it is the only one of type bf. It could have filters of other values, and then rule out
  * chunks that have the value.
  */
 static char *

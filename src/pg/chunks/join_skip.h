@@ -1,8 +1,8 @@
 /*
  * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while the join's hash table
- * is built. JoinSkip stands above a scan on the outer side of the join, asks the `bf` indexes of the scanned table
- * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that no
- * row can be lost.
+ * is built. JoinSkip stands above a scan on the outer side of the join. It asks the `bf` indexes of the scanned table
+ * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that
+ * no row can be lost.
  *
  *   join_skip_paths.c    gives joins the costs that they are expected to have
  *   join_skip_plan.c     puts the nodes into finished plans

@@ -273,7 +273,7 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 /*
  * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
  * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
- * subquery is not parallel safe anyway: because `path` is not, or because the subquery is expected to run this join
+ * subquery is not parallel safe anyway. This is so if `path` is not, or if the subquery is expected to run this join
  * by workers of its own.
  */
 static bool
@@ -333,7 +333,8 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	const double skipped = 1 - expectation->left;
 	/*
 	 * The cost to hash each row, look it up, and compare it with the rows of its bucket. The bucket is taken to have
-	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): most end when hashes differ.
+	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): most comparisons end when the
+	 * hashes differ.
 	 */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);

@@ -243,7 +243,7 @@ visit_whole_plan(Plan *plan, void *argument)
 				return true;
 			break;
 		case T_ModifyTable:
-			/* It is the top of a CTE, which is always run, and to its end. */
+			/* This is the top of a CTE. PostgreSQL always runs such a CTE, and to its end. */
 			return false;
 		default:
 			return true;
@@ -494,9 +494,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * Puts a JoinSkip above the scan at *place, or adds the key to the JoinSkip that is there, if the scan's table has a
- * bf index that can be asked about the key. `expression` is over the scan's result. Returns whether the table will be
- * asked.
+ * If the scan's table has a bf index that can be asked about the key: puts a JoinSkip above the scan at *place, or
+ * adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table will
+ * be asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -682,8 +682,8 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
 
 /*
  * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
- * the outer side first, this changes two things: if the outer side is empty, the inner side is run all the same; and
- * if the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
+ * the outer side first, this changes two things. If the outer side is empty, the inner side is run all the same. If
+ * the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
  * inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because of the
  * keys. The planner has compared its cost already.)
  */

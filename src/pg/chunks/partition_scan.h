@@ -63,7 +63,7 @@ enum PartitionScanPrivate
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
 	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries
-	 * follow each other from there; and how many entries for partitioned tables stand before them.
+	 * there are, one after the other; and how many entries for partitioned tables stand before them.
 	 */
 	PARTITION_SCAN_ENTRIES,
 	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
@@ -174,9 +174,9 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
 /* partition_scan_estimate.c */
 
 /*
- * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read
- * and of up to 16 that are ruled out, and at the number of rows that the last ANALYZE of the parent has counted. Sets
- * the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read,
+ * and of up to 16 that are ruled out. Looks also at the number of rows that the last ANALYZE of the parent has
+ * counted. Sets the columns' widths from the statistics of all partitions.
  *
  * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
  * all partitions. rel->rows is estimated from rel->tuples with all conditions, also with those that have ruled
@@ -271,9 +271,9 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 
 /*
  * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets
- * *why to the reason. But *why is left alone if indexes cannot answer any of the conditions, if JoinSkip is off, or
- * if a condition of the table itself is volatile or has a sub-plan. REQUIRES: the table has no condition of its own
- * that indexes are asked about.
+ * *why to the reason. But *why is left alone if JoinSkip is off, if indexes can answer none of the conditions, or if
+ * the table itself has a condition that is volatile or has a sub-plan. REQUIRES: the table has no condition of its
+ * own that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);

@@ -75,8 +75,8 @@ typedef struct PartitionsSize
 static PartitionsSize size_of_partitions(List *partitions);
 
 /*
- * Estimates the size of one partition. A partitioned table that was never analyzed itself is as large as its
- * partitions, which are not locked.
+ * Estimates the size of one partition. A partitioned table that was never analyzed itself is taken to be as large as
+ * its partitions together. These are not locked.
  */
 static PartitionsSize
 size_of_partition(Oid partition)

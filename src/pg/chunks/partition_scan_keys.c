@@ -2,9 +2,9 @@
  * partition_scan_keys.c: makes paths of hash joins whose outer side is a PartitionScan that waits for the join's keys.
  *
  * Such a scan is of use below this join alone. So its path is not added to the table's relation, where other joins
- * would find it: it is only the outer side of the join's path, and add_path() decides about the join's path. When the
- * plan is finished, join_skip_plan.c goes down from each hash join, finds the node, and gives it the keys that JoinKeys
- * collects. README.md in this folder proves that no row is lost.
+ * would find it. The path is only the outer side of the join's path, and add_path() decides about the join's path.
+ * When the plan is finished, join_skip_plan.c goes down from each hash join, finds the node, and gives it the keys
+ * that JoinKeys collects. README.md in this folder proves that no row is lost.
  */
 #include "chunks/partition_scan.h"
 

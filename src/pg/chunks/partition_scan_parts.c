@@ -131,7 +131,8 @@ clauses_with_values(const Finding *finding, Relation table, const List *clauses)
 /*
  * Returns the clauses (expressions) by which the table's partitions are pruned. In partition_scan_ruled_out() these
  * are clauses_with_values(). In partition_scan_find() these are the clauses that use the partition key, without those
- * that are volatile or have sub-plans; there this also notes which clauses can prune once their values are known.
+ * that are volatile or have sub-plans. In partition_scan_find() this also notes which clauses can prune once their
+ * values are known.
  */
 static List *
 clauses_on_key(Finding *finding, Relation table, const List *clauses)
@@ -254,7 +255,10 @@ has_same_partitions(Finding *finding, Oid oid)
 	return result;
 }
 
-/* Notes the clauses that can prune partitions when the query is executed, if the value of one is not known yet. */
+/*
+ * Notes the clauses that can prune partitions when the query is executed, if the value of at least one is not known
+ * yet.
+ */
 static void
 note_pruning(const Finding *finding, const List *clauses)
 {

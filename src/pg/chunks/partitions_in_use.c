@@ -3,7 +3,7 @@
  * the query does not have these partitions open (see partitions_in_use.h).
  *
  * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has
- * the table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
+ * the table open (CheckTableNotInUse()). No lock would keep a session from its own tables. An Append has all its
  * partitions open. A PartitionScan has a partition open only while the node reads the partition, and a ChunkSkip
  * opens none that it leaves out. Two hooks make up for this:
  *
