@@ -20,7 +20,7 @@ typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */
 	BfModel		bf_lower;		/* with the lower rate */
-	double		pages;			/* as in Weight (advise.c): pages that each page of the partition stands for */
+	double		pages;			/* how many pages each page of the partition stands for (Weight in advise.c) */
 } PartModels;
 
 /* What is known of a column, summed up over the partitions that were sampled. */

@@ -478,8 +478,8 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 #define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
 
 /*
- * The samples read about this many bytes of out-of-line values. Choosing the length of ranges may read a quarter
- * more.
+ * The samples read at most about this many bytes of out-of-line values. Choosing the length of ranges may read a
+ * quarter more.
  */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
 

@@ -12,8 +12,8 @@
 #include "index/sizes.h"
 
 /*
- * Pages are read in units of this many, each of which begins at a multiple of this number. It is also the length of
- * the longest ranges that an index chooses.
+ * Pages are read in units of this many pages. Each unit begins at a multiple of this number. The longest ranges that
+ * an index chooses have this length too.
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 

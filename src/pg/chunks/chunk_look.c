@@ -50,7 +50,7 @@ find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *off
 	return count;
 }
 
-/* May a row on this page be one that is searched for? */
+/* May this page have a row that is searched for? */
 static bool
 look_at_page(Relation chunk, BlockNumber block, BfSearch *search, const BfPages *few, Snapshot snapshot)
 {

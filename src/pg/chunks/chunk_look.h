@@ -19,7 +19,7 @@
  * May the chunk hold a row that is searched for and that the snapshot sees? Takes no predicate locks. The result is
  * true, without a look, if
  *
- * - the pages are more than BF_FEW_PAGES,
+ * - there are more than BF_FEW_PAGES pages,
  * - few->attribute is 0 or less: the values cannot be compared without the index,
  * - the snapshot is not an MVCC snapshot, or the chunk is not a heap.
  *

@@ -344,8 +344,8 @@ begin_chunk(ChunkReader *reader)
 }
 
 /*
- * Returns the next row of the chunk's query, or NULL. The plan is called directly, because ExecutorRun() would have
- * to be called for every row, and each call does much besides.
+ * Returns the next row of the chunk's query, or NULL. The plan is called directly. ExecutorRun() would have to be
+ * called for every row, and does much else in each call.
  */
 static TupleTableSlot *
 next_row(QueryDesc *running)

@@ -4,7 +4,7 @@
  *
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each
- *   chunk_read.c            reads the rows of the chunks that may hold some
+ *   chunk_read.c            reads the chunks that may hold rows which match
  *   chunk_counts.c          counts what was done, for EXPLAIN
  *
  * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node

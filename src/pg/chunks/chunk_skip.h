@@ -45,7 +45,7 @@ enum ChunkSkipPrivate
 
 	/*
 	 * The children that are not asked, for EXPLAIN: two lists of integers. Children without an index to ask are not
-	 * in them.
+	 * in these lists.
 	 */
 	CHUNK_SKIP_UNASKED,			/* the number of the child */
 	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */

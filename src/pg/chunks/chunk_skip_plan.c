@@ -199,7 +199,10 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
 		}
-		/* If the statement changes rows of this table, PostgreSQL reads it as always, because of concurrent changes. */
+		/*
+		 * If the statement changes rows of a child, the Append gets no node: PostgreSQL copes with concurrent
+		 * changes.
+		 */
 		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
@@ -359,7 +362,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 	bool		progress;
 
 	statement->planTree = add_all_nodes(statement->planTree, &finished);
-	/* Looking at a sub-plan may show that others, which belong to it, are run by the leader alone too. */
+	/* Looking at a sub-plan may show that the leader alone also runs other sub-plans: those that belong to it. */
 	do
 	{
 		ListCell   *cell;

@@ -51,7 +51,7 @@ chunk_report_changed(const char *parent)
 
 /*
  * Is `row`, the newest version of a row of pg_class, surely the version that the snapshot sees? The result is also
- * false if the current transaction has written it, before or after the snapshot was taken.
+ * false if the current transaction has written the row, before or after the snapshot was taken.
  */
 static bool
 sees_newest(HeapTuple row, Snapshot snapshot)

@@ -129,8 +129,8 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 
 /*
  * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
- * index is asked about the keys, not about the table's other conditions. So the number of rows that satisfy these
- * conditions would be too small, and so would the number of rows of the join.
+ * index is asked about the keys, not about the table's other conditions. So neither the planner's number of rows of
+ * the table nor that of the join will do: both are for all conditions.
  */
 static double
 rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *clause, SpecialJoinInfo *join)
@@ -164,7 +164,7 @@ clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo 
 #endif
 }
 
-/* Like expect_of_table(), but for a table that may have children. Some of these are looked at. */
+/* Like expect_of_table(), but for a table that may have children. Some of the children are looked at. */
 static bool
 expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
 {
@@ -261,8 +261,8 @@ is_sequential(const Path *path)
 
 /*
  * Did add_with_expectation() make this path? Such a path may be met again when the planner tries another way to make
- * the same join, and must not be made cheaper once more. A path made there has a copy of the join's target; the other
- * paths of the join share the target itself.
+ * the same join, and must not be made cheaper once more. Such a path has a copy of the join's target; the other paths
+ * of the join share the target itself.
  */
 static bool
 is_own(const RelOptInfo *joinrel, const Path *path)

@@ -81,7 +81,7 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
-	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with the conditions' own Vars */
+	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with Vars of the table */
 	List	   *ruled_out;		/* OIDs of what was pruned; a partitioned table stands for its partitions */
 	double		tuples;			/* how many rows are in `leaves` */
 	RelOptInfo *rel;			/* the parent's relation */
@@ -141,7 +141,7 @@ extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const
 									   PartitionScanParts *parts);
 
 /*
- * Returns the value on the right side of a comparison. `number` is its place in the list of comparisons, from 0.
+ * Returns the value on the right side of a comparison. `number` is the comparison's place in the list, from 0.
  * Returns a NULL pointer if the value is not known yet; then partitions are pruned without it.
  */
 typedef Const *(*PartitionScanValue) (void *argument, int number);
@@ -249,8 +249,8 @@ typedef struct PartitionScanChoice
 {
 	RestrictInfo *condition;	/* NULL: there is none */
 	/*
-	 * What indexes are asked: the condition, with the column on the left side. If a hash join gives keys, it is
-	 * column = ANY (these keys), with a CaseTestExpr in place of them. NULL if `condition` is NULL.
+	 * What indexes are asked about: the condition, with the column on the left side. If a hash join gives keys, this
+	 * is column = ANY (keys), with a CaseTestExpr in place of the keys. NULL if `condition` is NULL.
 	 */
 	Expr	   *comparison;
 	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */

@@ -188,7 +188,7 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 typedef struct PruningValues
 {
 	PartitionScanState *state;
-	bool		early;			/* only those that are the same in all scans */
+	bool		early;			/* only values that are the same in all scans are evaluated */
 	Const	  **values;
 } PruningValues;
 

@@ -217,7 +217,7 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		Relation	partition;
 		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
 
-		/* A table that was pruned when the plan was made, or that was attached since, is not locked. */
+		/* A table that was pruned when the plan was made, or attached since, is not locked. It is passed over. */
 		if (is_searched && finding->value_of != NULL && !chunk_oids_contain(finding->in_plan, oid))
 			continue;
 		if (rule_out && !is_searched)
