@@ -11,7 +11,7 @@ typedef struct Figures
 {
 	double		bytes;
 	double		pages_absent;	/* pages that a look-up reads, if the value is nowhere in the table */
-	double		rare_extra;		/* how many more pages a look-up of a rare value reads */
+	double		rare_extra;		/* how many more than pages_absent a look-up of a rare value reads */
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 
@@ -20,7 +20,7 @@ typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */
 	BfModel		bf_lower;		/* with the lower rate */
-	double		pages;			/* as in Weight (advise.c): pages that each page of the partition stands for */
+	double		pages;			/* how many pages each page of the partition stands for (Weight in advise.c) */
 } PartModels;
 
 /* What is known of a column, summed up over the partitions that were sampled. */

@@ -6,8 +6,8 @@
  * where its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a
  * key below. From the sample model.c computes:
  *
- * - the bytes of a bf index on this column alone. Its groups are made from the ranges in the way of build.c, with the
- *   same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
+ * - the bytes of a bf index on this column alone. Its groups are computed from the ranges as build.c makes them, by
+ *   the same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
  *   because a real index has the items of deleted rows, too;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
@@ -72,8 +72,8 @@ report_missing(Oid table)
 }
 
 /*
- * Raises an error in three cases: this is no table that can be sampled; the user may not read any column of it; or
- * row-level security hides rows from the user. Called before the table is locked, and again when it is.
+ * Raises an error if this is no table that can be sampled, if the user may not read any column of it, or if row-level
+ * security hides rows from the user. Called before the table is locked, and again when it is.
  */
 static void
 check_table(Oid table)
@@ -178,7 +178,10 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 /* ------------------------------------------------------------------ the advice */
 
-/* This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain. */
+/*
+ * This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain, and the index
+ * still pays.
+ */
 #define LOWER_RATE 0.0001
 
 /* For ranges_of_rare_value(). */
@@ -207,19 +210,19 @@ compare_ranges(const void *a, const void *b)
 
 /*
  * If the estimated share of units that have a rare value is smaller than this, the value is taken to be only in the
- * ranges of the sample. Values that come again only in neighboring ranges also give a small share: for example, block
- * numbers in the log of a disk.
+ * ranges of the sample. A small share does not show that the value is in other ranges, too. Values that come again
+ * only in neighboring ranges, such as block numbers in the log of a disk, also give a small share.
  */
 #define LEAST_SHARE 0.1
 
 /*
- * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. A value is
- * rare here if it belongs to the tenth of all values that are in the fewest ranges of the sample. `units` is the
- * number of units of the sample. The table has `times` as many pages as the sample.
+ * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Here the
+ * rare values are that tenth of all values which are in the fewest ranges of the sample. `units` is the number of
+ * units of the sample. The table has `times` as many pages as the sample.
  *
  * A value that is in one range of the sample may be in other ranges of the table. Their number is estimated from the
- * values in two units of the sample: if each of n units has a value with the probability p, the number of values in
- * two units is to the number of those in one unit as p (n - 1) / 2 is to 1 - p.
+ * values in two units of the sample. If each of n units has a value with the probability p, the numbers of values in
+ * two units and in one unit are as p (n - 1) / 2 to 1 - p.
  */
 static double
 ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)
@@ -262,7 +265,10 @@ typedef struct Weight
 /* An index of any kind has this many pages at least, if its table is not empty: the meta page and another one. */
 #define LEAST_PAGES 2
 
-/* Returns the bytes of the indexes on all partitions for which one stands. `bytes` is the size of its own index. */
+/*
+ * `bytes` is the size of the index on a sampled partition. Returns the bytes of the indexes on all partitions for
+ * which this partition stands.
+ */
 static double
 weighted_bytes(double bytes, const Weight *weight)
 {
@@ -310,7 +316,7 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	advice->items += column->items * scale * weight->pages;
 	advice->distinct += distinct;
 	/*
-	 * If the sample ended inside a page, that page is less than one page in `scale`, but a whole page in stats.pages.
+	 * If the sample ended inside a page, `scale` counts a part of this page, but stats.pages counts the whole page.
 	 * So the product may be too large, and is limited: no value is on more pages than the table has.
 	 */
 	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
@@ -344,7 +350,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 /*
  * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
  * last range may be short, which matters in an index with one level, since it has few ranges. There the result is the
- * extra cost of a value that is in all ranges, multiplied by the share of the ranges that hold this value.
+ * extra cost of a value that all ranges hold, multiplied by the share of ranges that hold the value that is looked
+ * up.
  */
 static double
 extra_of(const BfModel *model, double holding)
@@ -464,13 +471,16 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 /* ------------------------------------------------------------------ partitions */
 
 /*
- * At most this many partitions are sampled, and at most half of them because they are large. The other sampled ones
- * are spread evenly over the partitions that are not large.
+ * At most this many partitions are sampled. At most half of these are chosen because they are large. The others are
+ * spread evenly over the partitions that are not large.
  */
 #define MOST_PARTITIONS 16
 #define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
 
-/* About this many bytes of out-of-line values are read. */
+/*
+ * The samples read at most about this many bytes of out-of-line values. Choosing the length of ranges may read a
+ * quarter more.
+ */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
 
 /* A table or partition that has rows of its own. */

@@ -6,10 +6,10 @@
 #include <math.h>
 
 /*
- * Estimates the number of distinct values in a table from a sample that is the given share of it. The sample has
- * `values` distinct values, of which `in_one_unit` are in one unit only. `units` is the sum, over all these values,
- * of the number of units that a value is in. (Haas and Stokes 1998, estimator Duj1, but with units instead of rows:
- * so it does no harm if the rows of a value lie together.)
+ * Estimates the number of distinct values in a table from a sample. `share` is the share of the table that was
+ * sampled. The sample has `values` distinct values, of which `in_one_unit` are in one unit only. `units` is the sum,
+ * over all these values, of the number of units that a value is in. (Haas and Stokes 1998, estimator Duj1, but with
+ * units instead of rows: so it does no harm if the rows of a value lie together.)
  */
 static double
 jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)

@@ -56,7 +56,7 @@ extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
 
 /*
  * Estimates how many distinct values a table has if pages_read pages were read: the first `contiguous` pages, and
- * others at random. The values in the first pages are known; those that are only in the rest are estimated.
+ * others at random. The values in the first pages are known; how many values are only in the rest is estimated.
  */
 extern double bf_index_distinct_values(const ValueStats *stats, double contiguous, double pages_read,
 									   BlockNumber heap_blocks);

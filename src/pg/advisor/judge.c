@@ -35,8 +35,8 @@ size_text(double bytes)
 }
 
 /*
- * Says what an index with these figures would be larger than (the table, a B-tree, a GIN index), and why. Returns
- * NULL if it would not be larger than any of these.
+ * Returns a text that says which of the table, a GIN index and a B-tree would be smaller than an index with these
+ * figures, and why. Returns NULL if none of them would be smaller.
  */
 static const char *
 why_too_large(const SampleColumn *column, const Advice *advice, const Figures *figures)
@@ -80,8 +80,8 @@ bool
 bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice)
 {
 	/*
-	 * If items are keys, a query has several of them on average, and each rules ranges out. The default rate of these
-	 * operator classes allows for that.
+	 * If items are keys, a query looks for several keys on average, and each of them rules ranges out. The default
+	 * rate of these operator classes allows for that.
 	 */
 	return !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
 		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages &&

@@ -232,12 +232,15 @@ bf_index_model_look_up(const BfModel *model, double holding)
 
 /* ------------------------------------------------------- the model of a B-tree */
 
-/* The bytes of a page, and those that are left free when an index is built: see nbtree.h and nbtsort.c. */
+/*
+ * The bytes of a page, those left free when an index is built, and those of the largest tuple with several rows
+ * (nbtsort.c).
+ */
 #define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
-/* The bytes that one more row takes, if its value has many rows already and they share tuples. */
+/* The bytes that one more row takes, if many rows with its value share tuples. */
 #define BTREE_BYTES_OF_ROW 6.15
 
 typedef struct BtreeModel
@@ -322,8 +325,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The new values in only one unit stand for all values of the table that the other values of the sample do not
-		 * account for. The table has `more` times as many of them as the sample, each with the same number of rows.
+		 * The new values in only one unit stand for all values of the table that the other values of the sample do
+		 * not account for. The table has `more` times as many such values as the sample, with as many rows each.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
@@ -332,7 +335,10 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 		model.tuples += model.single_tuples * kept * more;
 		model.rows += model.single_rows * kept * more;
 	}
-	/* The few values with very many rows may or may not be among those kept. So all rows that are missing are added. */
+	/*
+	 * The few values with very many rows may be missing among those kept. So rows that the kept values do not account
+	 * for are added.
+	 */
 	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
 	tuple = model.bytes / Max(Max(model.tuples, distinct), 1);	/* a value has at least one tuple */
 	/* A page is full when less than a tenth of it is free. It also holds its high key, which is one more tuple. */

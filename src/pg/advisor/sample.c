@@ -2,9 +2,9 @@
  * sample.c: reads some pages of a table. Counts how many different values its columns have in ranges of pages, and how
  * these values are spread. For bf_index_advise() (advise.c).
  *
- * If the table has more pages than may be read, one half of the sample is the beginning of the table, which tells the
- * sizes of the upper levels of an index. The other half is units of SAMPLE_UNIT pages at random places, evenly over
- * the rest.
+ * If the table has more pages than may be read, the sample has two halves. The first half is the beginning of the
+ * table, which tells the sizes of the upper levels of an index. The second half is units of SAMPLE_UNIT pages at
+ * random places, evenly over the rest.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
  * values.
@@ -226,7 +226,7 @@ typedef struct RowItems
 	KeyOfRow   *keys;			/* the keys; NULL: none were looked for, or they could not be extracted */
 } RowItems;
 
-/* Reads a column of a row. Extracts its keys if its items are keys, or if with_keys is true. */
+/* Reads a column of a row. Extracts the keys of the value if the column's items are keys, or if with_keys is true. */
 static void
 read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool with_keys, RowItems *row)
 {
@@ -381,8 +381,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 }
 
 /*
- * Returns true if the length of ranges is still to be chosen for this column, and if its items are keys (of_keys is
- * true) or values (of_keys is false).
+ * Returns whether the length of ranges is still to be chosen for a column whose items are keys (of_keys is true) or
+ * values (of_keys is false).
  */
 static bool
 needs_length(const SampleColumn *column, bool of_keys)
@@ -478,11 +478,11 @@ lines_collected(const Sample *sample, SampleColumn *column, double pages, BlockN
 
 /*
  * Finds how many lines the filter of a range of `length` pages needs, for each column for which needs_length() is
- * true. It reads up to `most_places` ranges, evenly over the table, and takes the size that
- * bf_index_choose_range_length() would take from these. For the other columns lines[i] becomes 0.
+ * true. Reads up to `most_places` ranges, evenly over the table, and takes the size that
+ * bf_index_choose_range_length() would take from these. For all other columns lines[i] becomes 0.
  *
- * It may fetch bytes_for_lengths() / shares bytes of out-of-line values. Each range may use an equal share of what
- * the earlier ranges have left. When nothing is left, no further ranges are read.
+ * Fetches about bytes_for_lengths() / shares bytes of out-of-line values at most. Each range may use an equal share
+ * of what the earlier ranges have left. When nothing is left, no further ranges are read.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,

@@ -12,8 +12,8 @@
 #include "index/sizes.h"
 
 /*
- * Pages are read in units of this many, each of which begins at a multiple of this number. It is also the length of
- * the longest ranges that an index chooses.
+ * Pages are read in units of this many pages. Each unit begins at a multiple of this number. The longest ranges that
+ * an index chooses have this length too.
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 
@@ -44,8 +44,8 @@ typedef struct KeptValue
 } KeptValue;
 
 /*
- * Returns whether a hash ends with `zeros` zero bits. Only values and keys with such a hash are kept. One more zero
- * bit halves their number. Keys that have many rows are kept whatever their hashes are (sample_keys.c).
+ * Returns whether a hash ends with `zeros` zero bits. Values and keys are kept if they have such a hash; one more
+ * zero bit halves their number. Only keys that have many rows are kept whatever their hashes are (sample_keys.c).
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)
@@ -143,14 +143,17 @@ typedef struct Sample
 	uint64		most_for_lengths;
 } Sample;
 
-/* Returns how many times larger the table is than what was read of it. */
+/* Returns how many pages the table has for each page that was read. */
 static inline double
 bf_index_times_read(const Sample *sample)
 {
 	return sample->pages_read > 0 ? sample->heap_blocks / sample->pages_read : 1;
 }
 
-/* Fills in a column: how it is hashed, and what a B-tree on it would do. */
+/*
+ * Fills in a column: how its items are hashed, whether a B-tree on it is possible, and whether equal values share
+ * tuples there.
+ */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
 /* Reads at most `most` pages of a table, with the snapshot of the query. Fills in *sample and its columns. */
@@ -205,8 +208,9 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 /* ----------------------------------------------- keys inside values (sample_keys.c) */
 
 /*
- * Returns true if the operator class has keys inside values, and prepares the column for them. Otherwise returns
- * false, but prepares the column for trigrams if there is a GIN operator class for these.
+ * If the operator class has keys inside values, prepares the column for them, or refuses the column after an error,
+ * and returns true. Otherwise returns false, but prepares the column for trigrams if there is a GIN operator class
+ * for these.
  */
 extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass,
 									   MemoryContext context);

@@ -413,7 +413,7 @@ halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 
 /*
  * Returns the number that GIN gives to a row in compressed posting lists (ginpostinglist.c): the lowest 11 bits are
- * the line pointer.
+ * the number of the row's line pointer.
  */
 static inline uint64
 place_of_row(BlockNumber page, OffsetNumber offset)

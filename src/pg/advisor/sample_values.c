@@ -131,7 +131,7 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->rows++;
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
-	/* A range lies in one unit. In each partition the numbers of ranges begin at 0, but those of units go on. */
+	/* A range lies in one unit. The numbers of ranges begin at 0 in each partition, but the numbers of units go on. */
 	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;
 	value->last_unit = place->unit;
@@ -227,7 +227,7 @@ void
 bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 {
 	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
-	/* If all values are in one unit, as the sample ended there, units tell nothing about them, but rows do. */
+	/* If all values are in one unit, because the sample ended there, then rows are counted in place of units. */
 	const bool	by_rows = table == column->kept && are_in_one_unit(column);
 	kept_iterator iterator;
 	KeptValue  *value;

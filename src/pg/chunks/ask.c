@@ -119,7 +119,7 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 /*
  * Asks an open index, and sets *verdict. If there is a cache, it remembers under the OID `remembered` how the index
  * is asked. Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The
- * lock is taken before the index is searched, so that every row that is inserted from then on meets it.
+ * lock is taken before the index is searched, so that every insertion from then on meets the lock.
  */
 static void
 ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)

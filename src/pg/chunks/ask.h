@@ -1,6 +1,6 @@
 /*
  * ask.h: asks the `bf` indexes of a chunk whether the chunk may hold rows that match, and says why the chunk is left
- * alone or read. chunk_scan() and the nodes ChunkSkip, PartitionScan and JoinSkip ask here, and nowhere else.
+ * alone or read. chunk_scan() and the nodes ChunkSkip, PartitionScan and JoinSkip ask through these functions only.
  */
 #ifndef STREAMBLOOM_PG_CHUNKS_ASK_H
 #define STREAMBLOOM_PG_CHUNKS_ASK_H
@@ -52,29 +52,32 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
-/* Returns the reason as text. If it is what an index says, the text names the index: bf index "i" says no. */
+/* Returns the reason as text. If an index gave the reason, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
 /* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
 extern const char *chunk_reason_name(ChunkReason reason);
 
 /*
- * Returns how many chunks were read for each reason: "no bf index (2), the bf index says maybe (1)". `because` has a
- * count for each ChunkReason.
+ * Returns a text with the number of chunks that were read for each reason: "no bf index (2), the bf index says maybe
+ * (1)". `because` has a count for each ChunkReason.
  */
 extern char *chunk_reasons_text(const int64 *because);
 
 /* ------------------------------------------------------------------- asking */
 
 /*
- * The keys that many indexes are asked about, one after the other, and how the indexes are asked. All of it is zero
- * at first.
+ * The keys about which many indexes are asked, one index after the other, and how the indexes are asked. All fields
+ * are zero at first.
  */
 typedef struct ChunkAsker
 {
 	Snapshot	snapshot;		/* of the search */
 	BfSearch   *search;			/* the search for the keys */
-	/* for a plain EXPLAIN and chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
+	/*
+	 * for a plain EXPLAIN, chunk_scan_explain() and estimates of the planner: no predicate lock is taken, and no
+	 * index scan is counted
+	 */
 	bool		explain_only;
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
 	bool		wants_pages;	/* `few` is to be set; with a cache it is set in any case */
@@ -89,8 +92,8 @@ typedef struct ChunkAsker
  * `chunk`.
  *
  * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
- * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, nothing certain
- * is remembered, or the index has named more than BF_FEW_PAGES pages.
+ * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if nothing is
+ * remembered that is surely true for the snapshot, or if the index has named more than BF_FEW_PAGES pages.
  */
 extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
 
@@ -105,13 +108,13 @@ extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVe
 
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
- * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). *patience lets groups of ranges be
- * passed over where asking is in vain (index/scan.h). Takes the predicate lock of an index scan, and counts as one.
- * REQUIRES: the heap is locked. Returns false if the index cannot tell:
+ * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). *patience tells how many groups of
+ * ranges to pass over, after others were asked in vain (index/scan.h). Takes the predicate lock of an index scan, and
+ * counts as one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
  *
  * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
- * - there are too many values for its false-positive rate, or its column hashes items otherwise than the search (then
- *   *spans has all pages of the heap).
+ * - there are too many values for its false-positive rate, or its column hashes items in another way than the search
+ *   (then *spans has all pages of the heap).
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);

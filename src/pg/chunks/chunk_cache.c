@@ -11,21 +11,21 @@
  *   without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
  *   later snapshot may use the entry only if the snapshot sees all that the earlier ones see (sees_all()), and if no
- *   message has made the entry stale. This covers changes by the transaction itself: the snapshot of an open cursor
- *   has an earlier command number than the query that saw the new storage, so the cursor's snapshot is not let in.
+ *   message has made the entry stale. This covers changes by the transaction itself. The snapshot of an open cursor
+ *   has an earlier command number than the query that saw the new storage. So the cursor's snapshot is not let in.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
  * - *The table is still a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message
- *   about its table.
+ *   about the detached table.
  *
  * An index with indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * For the node ChunkSkip, the answer is about the storage that the index has now, as the answer of an opened index
- * is. The executor has locked the table before, and an entry is stale if the table or the index has changed since the
- * entry was made.
+ * The node ChunkSkip asks about the storage that the index has now, from memory as well as by opening the index. The
+ * executor has locked the table before, and an entry is stale if the table or the index has changed since the entry
+ * was made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -206,7 +206,7 @@ sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool kno
 		return false;
 	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
 		return true;
-	/* a standby that was promoted makes its lists in another way than before */
+	/* snapshots from before and after the promotion of a standby list transactions in different ways */
 	if (snapshot->takenDuringRecovery != newest.in_recovery)
 		return false;
 	for (uint32 i = 0; known && i < count; i++)
@@ -237,7 +237,10 @@ let_in(Snapshot snapshot)
 		newest.command == snapshot->curcid && newest.in_recovery == snapshot->takenDuringRecovery &&
 		newest.count == count && known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
 		return newest.number;
-	/* If not all are known, a later snapshot is let in only if all transactions below this xmax have ended for it. */
+	/*
+	 * If not all running transactions are known, none is kept. Then a later snapshot is let in only if it sees all
+	 * transactions below this xmax as ended.
+	 */
 	if (!known)
 		count = 0;
 	if (count > newest.room || newest.running == NULL)

@@ -1,6 +1,6 @@
 /*
- * chunk_cache.h: remembers how the `bf` indexes of a table's chunks are asked about a column, as long as the session
- * lasts. So a chunk whose index says no is neither opened nor locked.
+ * chunk_cache.h: remembers how the `bf` indexes of a table's chunks are asked about a column, for as long as the
+ * session lasts. So a chunk whose index says no is neither opened nor locked.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CACHE_H
 #define STREAMBLOOM_PG_CHUNK_CACHE_H
@@ -37,17 +37,18 @@ typedef struct ChunkCacheKey
 
 /*
  * Returns what is remembered for this question (nothing at first), and sets *number to the number that the cache
- * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used: in
- * a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, and for a snapshot that does not see all
- * that the cache's earlier snapshots saw. REQUIRES: the bytes of *key between its fields are zero.
+ * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used. It
+ * must not be used in a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, or for one that does
+ * not see all that the cache's earlier snapshots saw. REQUIRES: the bytes of *key between its fields are zero.
  */
 extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number);
 
 /*
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
- * wanted row, and *index to the OID of the index. Returns false if nothing certain is remembered, or if `search` has
- * no hashes yet: it is NULL, or no index was asked with it. The chunk is number `at`, from 0, of `count` chunks that
- * are asked one after the other. It is found faster if it had this number the last time.
+ * wanted row, and *index to the OID of the index. Returns false if nothing is remembered that is surely true for this
+ * snapshot, or if `search` has no hashes yet: it is NULL, or no index was asked with it. The chunk is number `at`,
+ * from 0, of `count` chunks that are asked one after the other. Its entry is found faster if the chunk had this
+ * number the last time.
  */
 extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int at, int count, BfSearch *search,
 								BfPages *few, Oid *index);
@@ -59,8 +60,9 @@ extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int
 extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
- * Asks an index of a chunk, as bf_index_ask() does, and remembers under this OID how the index is asked. REQUIRES:
- * what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
+ * Asks an index of a chunk, as bf_index_ask() does, and remembers under the OID `oid` how the index is asked.
+ * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot
+ * sees.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);

@@ -24,8 +24,8 @@ typedef struct ChunkConditions
 } ChunkConditions;
 
 /*
- * Sets *of_node when the execution of a node begins. The Params in the conditions are prepared once, for all scans:
- * JIT compiles each preparation anew, and keeps its code in memory until the query ends.
+ * Sets *of_node when the execution of a node begins. The Params in the conditions are prepared once, for all scans.
+ * Otherwise JIT would compile them anew for each scan, and keep all of this code in memory until the query ends.
  */
 extern void chunk_conditions_begin(ChunkConditions *of_node, List *conditions, List *columns, PlanState *node);
 
@@ -37,9 +37,9 @@ extern void chunk_conditions_begin(ChunkConditions *of_node, List *conditions, L
 extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
 
 /*
- * Adapts the conditions, for ChunkReader.conditions (chunk_scan.h); `argument` is a ChunkConditions. A Param is
- * evaluated when its value is first needed. It may stand for a subquery that fails; if no row needs the value, the
- * subquery must not run.
+ * The function for ChunkReader.conditions (chunk_scan.h): returns the adapted conditions. `argument` is a
+ * ChunkConditions. A Param is evaluated when its value is first needed. It may stand for a subquery that fails; if no
+ * row needs the value, the subquery must not run.
  */
 extern List *chunk_conditions_adapt(void *argument, ParamListInfo *parameters);
 

@@ -8,11 +8,11 @@
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
  * sees (chunk_snapshot.h). The indexes of a relation need not be compared. An index that was built after the snapshot
- * was taken has the rows that the snapshot sees, too, except in three cases, and these are safe:
+ * was taken also has the rows that the snapshot sees. There are three exceptions, and all are safe:
  *
  * - indcheckxmin is set: chunk_open_index() refuses the index for this snapshot.
- * - Row versions were left out that only older snapshots see: the horizons of its pages (../index/README.md) say so,
- *   and the index says "maybe" to these snapshots.
+ * - The build left out row versions that only older snapshots see: the horizons on the index's pages
+ *   (../index/README.md) tell so, and the index says "maybe" to these snapshots.
  * - CREATE INDEX CONCURRENTLY still waits for older snapshots: the index is not valid yet, and is refused.
  */
 #include "chunks/chunk_scan.h"
@@ -57,7 +57,7 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 		return;
 
 	/*
-	 * The clause has to have the number of the chunk's column. In most chunks the column has the same number as in
+	 * The clause's Var must have the number that the column has in the chunk. In most chunks this is its number in
 	 * the parent. A column may have been renamed since the scan began, but its name is the same in the parent and in
 	 * all chunks.
 	 */
@@ -129,8 +129,8 @@ leaf_partitions(Relation parent, List *leaves)
 
 /*
  * Finds the chunks. Inheritance children are locked together and stay locked, because they can be dropped without a
- * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so each is locked when it
- * is judged.
+ * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so a partition is locked
+ * only when it is judged.
  */
 static void
 find_chunks(ChunkScan *scan)
@@ -266,7 +266,7 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 }
 
 /*
- * Opens and judges a chunk, by its number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
+ * Opens and judges the chunk with this number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
  * return.
  */
 static Relation
@@ -296,7 +296,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	{
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
-		/* the lock on the chunk may have waited for a transaction that has changed it */
+		/* before the chunk was locked, another transaction may have changed it */
 		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&

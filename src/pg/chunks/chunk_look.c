@@ -19,9 +19,9 @@
 #include "index/heap.h"
 
 /*
- * Sets offsets[] to the offset numbers of the row versions that the snapshot sees, and returns how many. Their values
- * are looked at later, without the lock, because values that are stored out of line are read from other pages. The
- * pin keeps the row versions in their places.
+ * Sets offsets[] to the offset numbers of the row versions that the snapshot sees, and returns their number. Their
+ * values are looked at later, without the lock, because values that are stored out of line are read from other pages.
+ * The pin keeps the row versions in their places.
  */
 static int
 find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *offsets)
@@ -50,7 +50,7 @@ find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *off
 	return count;
 }
 
-/* May a row on this page be one that is searched for? */
+/* May this page have a row that is searched for? */
 static bool
 look_at_page(Relation chunk, BlockNumber block, BfSearch *search, const BfPages *few, Snapshot snapshot)
 {

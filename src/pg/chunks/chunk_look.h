@@ -1,9 +1,9 @@
 /*
  * chunk_look.h: looks at the pages of a chunk that a bf index has named.
  *
- * A thousand partitions, none of which has the value, give five to ten false positives: in each of these the index
- * names a range of pages, but the value is not there. To look at the pages of this range takes a third of the time
- * that it takes to plan and run the query of the partition.
+ * Of a thousand partitions without the value, five to ten are false positives: the index names a range of pages, but
+ * the value is not there. To look at the pages of this range takes a third of the time that it takes to plan and run
+ * the query of the partition.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_LOOK_H
 #define STREAMBLOOM_PG_CHUNK_LOOK_H
@@ -19,7 +19,7 @@
  * May the chunk hold a row that is searched for and that the snapshot sees? Takes no predicate locks. The result is
  * true, without a look, if
  *
- * - the pages are more than BF_FEW_PAGES,
+ * - there are more than BF_FEW_PAGES pages,
  * - few->attribute is 0 or less: the values cannot be compared without the index,
  * - the snapshot is not an MVCC snapshot, or the chunk is not a heap.
  *

@@ -1,11 +1,11 @@
 /*
  * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. ask.h asks them.
  *
- * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), one of
- * these two with another operator of the column's operator class, or column IS NULL. A boolean column has more forms:
- * the planner turns column = true into `column`, and column = false into NOT column. These are keys too, and so are
- * IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a
- * key is any expression without columns; the caller decides when to evaluate it.
+ * A *key* is a condition that one column of an index can answer. Its forms are column = argument, column = ANY
+ * (argument), these two with another operator of the column's operator class, and column IS NULL. A boolean column
+ * has more forms: the planner turns column = true into `column`, and column = false into NOT column. These are keys
+ * too, and so are IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The
+ * argument of a key is any expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -37,7 +37,7 @@ typedef struct ChunkQuestion
 /*
  * Locks a relation (AccessShareLock) and opens it. Returns NULL if the relation no longer exists. Unlike
  * try_relation_open(), this does not first look the OID up in the system cache. The look-up would take a tenth of the
- * time that a chunk takes.
+ * time per chunk.
  */
 extern Relation chunk_try_open(Oid oid);
 
@@ -76,13 +76,13 @@ extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
-/* Has the index, which need not be open, this access method? False if the index no longer exists. */
+/* Does the index have this access method? The index need not be open. Returns false if it no longer exists. */
 extern bool chunk_has_method(Oid index, Oid method);
 
 /*
  * Opens an index of a locked heap, and locks it (AccessShareLock). Returns NULL, and leaves nothing locked, if the
- * index is gone, is not a bf index of this heap, or cannot be relied on: the conditions are those under which the
- * planner uses an index. `method` is bf_index_am_oid().
+ * index is gone, is not a bf index of this heap, or is in a state in which the planner would not use it. `method` is
+ * bf_index_am_oid().
  */
 extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 

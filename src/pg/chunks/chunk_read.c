@@ -1,8 +1,10 @@
 /*
- * chunk_read.c: reads the chunks of a scan that may hold rows which match, one chunk after the other and row by row.
+ * chunk_read.c: reads those chunks of a scan that may hold rows which match: one chunk after the other, and row by
+ * row.
  *
  * Each chunk has a query and a plan of its own: SELECT columns FROM chunk WHERE comparison AND conditions (FROM ONLY,
- * if it has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
+ * if it has children). So each chunk is read by the plan that suits it best, and its columns come out in the parent's
+ * order.
  *
  * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query. The
  * privileges on the parent count, not those on the chunk. The chunks that are read are locked as by the SELECT, and
@@ -164,8 +166,8 @@ make_whole_row(Relation parent)
  *
  * For chunk_scan(), if there are conditions, the clause becomes a security qual. So a condition that is not leakproof
  * is tested only for rows that satisfy the clause. Without this, a condition could raise an error for a row that
- * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query all conditions are
- * alike, and PostgreSQL chooses in which order they are tested.
+ * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query PostgreSQL may test
+ * the conditions in any order.
  */
 static Query *
 make_query(ChunkReader *reader)
@@ -221,8 +223,8 @@ make_query(ChunkReader *reader)
 
 /*
  * Plans a query without conclusions from CHECK, NOT NULL and partition constraints. The constraints are those of now,
- * and the snapshot is older: a row that it sees need not satisfy a constraint that was validated since, or that a
- * default partition got when another partition was attached.
+ * but the snapshot is older. A row that the snapshot sees need not satisfy a constraint that was validated since, nor
+ * the constraint that a default partition got when another partition was attached.
  */
 static PlannedStmt *
 plan_without_constraints(Query *query)
@@ -313,8 +315,8 @@ begin_chunk(ChunkReader *reader)
 	rte->relkind = chunk->rd_rel->relkind;
 
 	/*
-	 * Children of the chunk are chunks of their own. So if there are any, the query has ONLY. Otherwise it does not,
-	 * because ONLY might make another extension leave rows out.
+	 * Children of the chunk are chunks of their own. So if there are any, the query has ONLY. If there are none, the
+	 * query has no ONLY, because ONLY might make another extension leave rows out.
 	 */
 	rte->inh = !chunk->rd_rel->relhassubclass;
 	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
@@ -342,8 +344,8 @@ begin_chunk(ChunkReader *reader)
 }
 
 /*
- * Returns the next row of the chunk's query, or NULL. The plan is called directly, because ExecutorRun() would have
- * to be called for every row, and each call does much besides.
+ * Returns the next row of the chunk's query, or NULL. The plan is called directly. ExecutorRun() would have to be
+ * called for every row, and does much else in each call.
  */
 static TupleTableSlot *
 next_row(QueryDesc *running)

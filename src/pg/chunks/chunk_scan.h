@@ -1,10 +1,10 @@
 /*
- * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(): its arguments, checked and ready
- * for use; its chunks, judged one after the other; and the rows of those chunks that are read.
+ * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(). It has arguments, which are
+ * checked; chunks, which are judged one after the other; and the rows of those chunks that are read.
  *
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each
- *   chunk_read.c            reads the rows of the chunks that may hold some
+ *   chunk_read.c            reads the chunks that may hold rows which match
  *   chunk_counts.c          counts what was done, for EXPLAIN
  *
  * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node
@@ -106,8 +106,8 @@ extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comp
 extern void chunk_scan_end(ChunkScan *scan);
 
 /*
- * Raises an error for a relation that a plain SELECT refuses to read. A SELECT refuses when it is planned or when it
- * begins. So chunk_next() calls this for every chunk that it opens, also for chunks that are not read in the end.
+ * Raises an error for a relation that a plain SELECT refuses to read. A SELECT raises this error before it reads a
+ * row. So chunk_next() calls this for every chunk that it opens, also for chunks that are not read in the end.
  */
 extern void chunk_require_readable(Relation relation);
 
@@ -158,7 +158,7 @@ typedef struct ChunkReader
 	 * A function that returns more conditions which the rows must satisfy: a list of expressions. Their Vars have
 	 * varno 1 and the parent's column numbers. It is called before the first chunk is read, and again after
 	 * chunk_read_stop(). If it sets *parameters, the Params of kind PARAM_EXTERN in the conditions get their values
-	 * from there. NULL: there are no more conditions.
+	 * from *parameters. NULL: there are no more conditions.
 	 */
 	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
 	void	   *argument;

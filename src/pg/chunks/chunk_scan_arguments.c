@@ -54,10 +54,10 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the
- * one that is compared, or if row-level security applies to the user. As in a SELECT, the privileges of the parent
- * count, and those of its children do not. This calls the executor's own function, which also calls the hook that
- * extensions for auditing and security labels use.
+ * Raises an error if the user may not SELECT these columns of the parent (0: all) and the compared column, or if
+ * row-level security applies to the user. As in a SELECT, the privileges of the parent count, and those of its
+ * children do not. This calls the executor's own function, which also calls the hook that extensions for auditing and
+ * security labels use.
  *
  * A column that was dropped since the query was planned is left out here: chunk_report_changed() is called for it
  * later.
@@ -192,7 +192,7 @@ make_item(FunctionCallInfo fcinfo)
 
 /*
  * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings.
- * Returns NULL, not a Const, if the expression is volatile or contains a column.
+ * Returns a NULL pointer if the expression is volatile or contains a column.
  */
 static Const *
 evaluate(Node *expression)
@@ -223,8 +223,8 @@ evaluate(Node *expression)
 }
 
 /*
- * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for
- * one.
+ * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for an
+ * operator.
  */
 static bool
 ends_with_operator(const char *name)
@@ -280,7 +280,7 @@ require_comparison(Oid operator)
 				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
 }
 
-/* Adds a hint to the error that a value without a type cannot be read. */
+/* Adds a hint to the error that is raised when a value without a type cannot be converted. */
 static void
 say_column_type(const void *argument)
 {
@@ -291,12 +291,12 @@ say_column_type(const void *argument)
 }
 
 /*
- * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
+ * Makes the comparison, with the operator that SQL would choose. A comparison that converts the column is refused,
  * because neither a filter of the column's values nor an index on them could answer it.
  *
  * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it
- * into an expression of any form: "flag = true" becomes "flag", and an operator of an SQL function becomes the
- * function's body.
+ * into an expression of any form: "flag = true" becomes "flag", and an operator whose function is written in SQL
+ * becomes the function's body.
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)

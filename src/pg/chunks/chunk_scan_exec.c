@@ -148,7 +148,7 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Raises an error if the parent's columns were changed after the query was planned. Only the columns that the query
- * uses count. A query with * would use an added column, too, so for such a query an added column counts as well.
+ * uses count. For a query with *, an added column counts as well, because the query should return it.
  */
 static void
 require_planned_columns(ChunkScanState *state)
@@ -193,7 +193,7 @@ begin_scan(ChunkScanState *state)
 
 		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
 		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
-			value->isnull = true;	/* only the type of this argument is used; it may have been dropped */
+			value->isnull = true;	/* only the argument's type is used, which may have been dropped */
 		if (!value->isnull)
 		{
 			int16		length;
@@ -238,7 +238,7 @@ end_scan(ChunkScanState *state)
 
 /*
  * Returns the next row in the node's slot; the slot is empty if there is no row left. The values are not copied from
- * the row that was read, so they are valid until the next call.
+ * the row that was read, so they are valid only until the next call.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -250,8 +250,9 @@ next_row(ScanState *node)
 	bool		other_is_active = GetActiveSnapshot() != snapshot;
 
 	/*
-	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. So the active snapshot
-	 * must be that of the execution. The two can differ in an SQL function that returns its rows one by one.
+	 * The scan asks and reads with the active snapshot, and keeps the snapshot's address from row to row. So the
+	 * active snapshot must be that of the execution. The two can differ in an SQL function that returns its rows one
+	 * by one.
 	 */
 	if (other_is_active)
 		PushActiveSnapshot(snapshot);

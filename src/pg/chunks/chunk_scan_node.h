@@ -61,9 +61,9 @@ extern void chunk_scan_init(void);
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Does the parent have a column, not a dropped one, whose number is greater than `of_star`? `of_star` is the number
- * of columns that the parent had when a query with * was parsed. So the * in the query lacks such a column. For a
- * query without *, `of_star` is INT_MAX, and the result is false.
+ * Does the parent have a column that was added after a query with * was parsed? `of_star` is the number of columns
+ * that the parent had when the query was parsed. Columns that were dropped do not count. For a query without *,
+ * `of_star` is INT_MAX, and the result is false.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 

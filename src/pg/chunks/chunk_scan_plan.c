@@ -161,9 +161,9 @@ variables_of_member(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Does the query itself use the whole row? The planner adds the whole row to the target list also if only the
- * executor may need it: to look again at this row when the row of another table was changed meanwhile. This does not
- * count, since the user sees nothing of it.
+ * Does the query itself use the whole row? The planner also adds the whole row to the target list if only
+ * EvalPlanQual may need it, when the row of another table was changed meanwhile. This does not count, since the user
+ * sees nothing of it.
  */
 static bool
 uses_whole_row(const PlannerInfo *root, Index relid)
@@ -223,9 +223,9 @@ has_star(const PlannerInfo *root, Index relid, int columns)
  * Returns how many columns the parent had when the query was parsed, if the query has a *. Such a query wants the
  * columns that were added to the parent since then.
  *
- * Returns INT_MAX for other queries. This includes those of views and of SQL functions whose body is kept as a parse
- * tree: there a * stands for the columns that the parent had when the view or function was made, as it does for a
- * table. Such queries are recognized because kept parse trees have no locations in a text.
+ * Returns INT_MAX for other queries. This includes the queries of views, and of SQL functions whose body is kept as a
+ * parse tree. There, as for a table, a * stands for the columns that the parent had when the view or function was
+ * made. Such queries are recognized because kept parse trees have no locations in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)
@@ -250,8 +250,8 @@ chunk_scan_lacks_columns(TupleDesc columns, int of_star)
 
 /*
  * Makes the plan depend on the parent's columns, also for a call that does not become a node. PostgreSQL does not
- * know that the call of a function depends on them. So the parent is added to relationOids: then PostgreSQL makes a
- * kept plan again when the columns have changed. Raises an error if the query has a * and a column was added.
+ * know that the function call depends on these columns. So the parent is added to relationOids: then PostgreSQL makes
+ * a kept plan again when the columns have changed. Raises an error if the query has a * and a column was added.
  */
 static void
 depend_on_columns(PlannerInfo *root, Index relid, const RangeTblFunction *function)

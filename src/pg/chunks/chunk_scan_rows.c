@@ -53,7 +53,10 @@ may_read(Oid relation, AttrNumber column)
 		check_enable_rls(relation, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* Returns the number of rows of the relation and its children, or a negative number if it is not known. */
+/*
+ * Returns the number of rows of the relation and its children, or a negative number if it is not known. Sets
+ * *has_children to whether there may be children.
+ */
 static double
 rows_of_relation(Oid relation, bool *has_children)
 {
@@ -170,7 +173,7 @@ is_equals(const Node *operator)
 		strcmp(TextDatumGetCString(constant->constvalue), "=") == 0;
 }
 
-/* Returns how many rows a call returns; negative: this is not known, for example for operators other than =. */
+/* Returns how many rows a call is expected to return. Negative: this is not known, as for operators other than =. */
 static double
 estimate_rows(PlannerInfo *root, const FuncExpr *call)
 {

@@ -45,7 +45,7 @@ enum ChunkSkipPrivate
 
 	/*
 	 * The children that are not asked, for EXPLAIN: two lists of integers. Children without an index to ask are not
-	 * in them.
+	 * in these lists.
 	 */
 	CHUNK_SKIP_UNASKED,			/* the number of the child */
 	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */
@@ -60,8 +60,8 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_NO_PARTITION_SCAN,
 
 	/*
-	 * If a Limit above the node takes only the first rows of each scan: two expressions, its LIMIT and its OFFSET
-	 * (NULL if there is none). Otherwise empty.
+	 * If a Limit above the node takes only the first rows of each scan: two expressions, LIMIT and OFFSET; the second
+	 * is NULL if there is no OFFSET. Otherwise empty.
 	 */
 	CHUNK_SKIP_LIMIT,
 
@@ -73,8 +73,8 @@ extern void chunk_skip_init(void);
 
 /*
  * May the node be put into the statement that is being planned? It may if ChunkSkip is on, WHERE CURRENT OF cannot
- * follow, and one of the tables that were looked at so far has a bf index. PostgreSQL looks at all tables of a query,
- * with their children, before it makes paths for any of them.
+ * refer to the statement, and one of the tables that PostgreSQL has looked at so far has a bf index. PostgreSQL looks
+ * at all tables of a query, with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
@@ -85,14 +85,14 @@ extern bool chunk_skip_is_expected(void);
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
 /*
- * Has one of the tables that were looked at so far a bf index? Here, unlike in chunk_skip_is_expected(), ChunkSkip
- * may be off.
+ * Does one of the tables that PostgreSQL has looked at so far have a bf index? Unlike for chunk_skip_is_expected(),
+ * ChunkSkip may be off.
  */
 extern bool chunk_skip_is_noted(void);
 
 /*
- * Notes that a table of the statement has a bf index. PartitionScan calls this: the planner does not see the partitions
- * of its tables, so their indexes are not noted otherwise.
+ * Notes that a table of the statement has a bf index. PartitionScan calls this, because the planner does not see the
+ * partitions of a PartitionScan, nor their indexes.
  */
 extern void chunk_skip_note_bf_index(void);
 
@@ -124,7 +124,7 @@ extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 
 /*
  * For a table with children, if the node is expected to be faster than a parallel plan: removes the table's partial
- * paths. If the table stands in a join, these stay, and its other paths get lower costs.
+ * paths. If the table stands in a join, the partial paths stay, and the table's other paths get lower costs.
  */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -132,9 +132,9 @@ extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTbl
 extern void chunk_skip_paths_init(void);
 
 /*
- * Returns the statement to execute when an execution begins: the given one, or a copy. It is a copy if WHERE CURRENT
- * OF may refer to the statement's portal, and would find the node in the plan. The plan of the copy lacks the node
- * there.
+ * Returns the statement to execute when an execution begins: the given one, or a copy. The result is a copy if WHERE
+ * CURRENT OF may refer to the statement's portal, and would find the node in the plan. In the plan of the copy the
+ * node is taken out where it would be found.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

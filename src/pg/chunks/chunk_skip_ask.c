@@ -5,9 +5,9 @@
  * indexes are asked about the keys with these arguments, with the query's snapshot. Only children that may hold rows
  * are initialized.
  *
- * All other arguments are evaluated when the first row of a scan is wanted: those that change (parameters of nested
- * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
- * children that cannot hold rows are then left out of that scan.
+ * All other arguments are evaluated when the first row of a scan is wanted. Some of them change (parameters of nested
+ * loops, results of subqueries). The evaluation of others may fail or cost something (casts, functions). The children
+ * that cannot hold rows are then left out of that scan.
  */
 #include "chunks/chunk_skip_state.h"
 

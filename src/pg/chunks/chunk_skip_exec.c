@@ -119,8 +119,8 @@ read_limit(ChunkSkipState *state, const CustomScan *plan)
 }
 
 /*
- * Tells the Sorts below how many rows will be wanted of the scan that begins, so that they keep only these. The
- * executor's Limit tells the Sorts below it, too, but not those below a custom scan (ExecSetTupleBound()). Limit has
+ * Tells the Sorts below how many rows of the scan that begins will be wanted, so that they keep only these. The
+ * executor's Limit does so, too, but does not reach Sorts below a custom scan (ExecSetTupleBound()). Limit has
  * evaluated the expressions just before, and has raised their errors.
  */
 static void

@@ -4,8 +4,8 @@
  * PostgreSQL itself does so only if the array is a constant with nine elements or more. If the array is a parameter,
  * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins, the
  * value is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it
- * is. Scans whose conditions and rows are alike share what was compiled, and with it the hash table: a thousand
- * partitions would have a thousand tables otherwise.
+ * is. Scans whose conditions and rows are alike share what was compiled, and with it the hash table: otherwise a
+ * thousand partitions would have a thousand hash tables.
  */
 #include "chunks/chunk_skip.h"
 

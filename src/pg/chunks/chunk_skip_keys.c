@@ -28,8 +28,8 @@ is_known(Node *node, ParamListInfo values)
 			param->paramid > values->numParams)
 			return false;
 		/*
-		 * PL/pgSQL fetches its variables only when they are needed. A field of a record without a value cannot be
-		 * fetched: a speculative paramFetch(), as this one is, returns no type for it.
+		 * PL/pgSQL fetches its variables only when they are needed. If a record has no value yet, its fields cannot
+		 * be fetched. For such a field, a speculative paramFetch() as here returns no type.
 		 */
 		if (values->paramFetch != NULL)
 			value = values->paramFetch(values, param->paramid, true, &workspace);

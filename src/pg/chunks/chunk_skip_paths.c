@@ -37,9 +37,9 @@ bool		chunk_skip_preferred = true;
 #define PAGES_PER_QUESTION 2
 
 /*
- * The statistics of one child expect each value to occur in it: they cannot tell that most values do not. So if they
- * expect at most FEW_ROWS rows that match, this says little. Then at most one in CHILDREN_PER_MATCH children is
- * expected to have a row that matches.
+ * By the statistics of a child, each value is expected to occur in it, although most values do not. So an estimate of
+ * at most FEW_ROWS rows that match says little. Then at most one in CHILDREN_PER_MATCH children is expected to have a
+ * row that matches.
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10

@@ -46,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is switched off, or WHERE CURRENT OF may follow */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is off, or WHERE CURRENT OF may refer to the plan */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -199,7 +199,10 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
 		}
-		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
+		/*
+		 * If the statement changes rows of a child, the Append gets no node: PostgreSQL copes with concurrent
+		 * changes.
+		 */
 		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
@@ -251,7 +254,7 @@ is_repeatable(Node *expression)
 
 /*
  * Returns the value for CHUNK_SKIP_LIMIT that holds below this plan node. `limit` is the value for the node itself.
- * The executor's Limit tells its bound to Sorts below the same kinds of nodes (ExecSetTupleBound()).
+ * The executor's Limit passes its bound down through the same kinds of nodes (ExecSetTupleBound()).
  */
 static List *
 limit_below(Plan *plan, List *limit)
@@ -276,7 +279,10 @@ limit_below(Plan *plan, List *limit)
 	}
 }
 
-/* Puts nodes into a plan that the leader alone runs, and returns it. `limit` is the value for CHUNK_SKIP_LIMIT. */
+/*
+ * Puts ChunkSkips into a plan that the leader alone runs, and returns the plan. `limit` is the value for
+ * CHUNK_SKIP_LIMIT.
+ */
 static Plan *
 add_nodes(Plan *plan, List *limit, FinishedStatement *finished)
 {
@@ -356,7 +362,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 	bool		progress;
 
 	statement->planTree = add_all_nodes(statement->planTree, &finished);
-	/* Looking at a sub-plan may show that others, which belong to it, are run by the leader alone too. */
+	/* Looking at a sub-plan may show that the leader alone also runs other sub-plans: those that belong to it. */
 	do
 	{
 		ListCell   *cell;
@@ -476,8 +482,8 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 /*
  * Notes what the finished plan does not show of a table: whether it has a bf index, and whether it is guarded.
  * Guarded tables are noted even if rel->indexlist has no bf index. Another extension may have taken the index out of
- * this list (pg_hint_plan does so), but the index is asked all the same if the list of another table of the statement
- * has a bf index.
+ * this list (pg_hint_plan does so). The index is asked all the same if another table of the statement has a bf index
+ * in its list.
  */
 static void
 note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
@@ -544,13 +550,13 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	/*
-	 * PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. WHERE CURRENT OF does not
-	 * look below joins, so JoinSkip is not in its way.
+	 * PostgreSQL sets CURSOR_OPT_FAST_PLAN for cursors to which WHERE CURRENT OF may refer (chunk_skip_portal.c).
+	 * WHERE CURRENT OF does not look below joins, so JoinSkip is not in its way.
 	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/*
-	 * A function that is evaluated during planning may plan another statement, and may catch its error. So `planning`
-	 * is put back in any case.
+	 * A function that is evaluated during planning may plan another statement, and may catch an error of that
+	 * planning. So `planning` is put back in any case.
 	 */
 	planning = chunk_skip_enabled || join_skip_enabled ? &mine : NULL;
 	PG_TRY();

@@ -3,9 +3,9 @@
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
  * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through
- * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node. A
- * portal that a client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query.
- * Such a portal gets a copy of its plan without the nodes that are in the way.
+ * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node.
+ * Other portals have plans like any other query: those that a client opens by the protocol, or a function by
+ * SPI_cursor_open(). Such a portal gets a copy of its plan without the nodes that are in the way.
  */
 #include "chunks/chunk_skip.h"
 
@@ -14,8 +14,8 @@
 #include "utils/portal.h"
 
 /*
- * Returns the plan without the node, or the plan itself if there is none. Only the plan nodes from the top down to
- * the Append are copied.
+ * Returns the plan without the ChunkSkips that WHERE CURRENT OF meets on its way down; the plan itself if there are
+ * none. Only the plan nodes from the top down to the Append are copied.
  */
 static Plan *
 without_node(Plan *plan)

@@ -71,7 +71,7 @@ typedef struct ChunkSkipState
 	ExprState  *limit;			/* the LIMIT above the node, if the Sorts below are told of it; otherwise NULL */
 	ExprState  *offset;			/* the OFFSET, or NULL */
 	bool		knows_limit;	/* the Sorts below were told of the limit for the current scan */
-	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
+	ChunkReason *reasons;		/* for each child, why it is read; NULL if EXPLAIN does not show this */
 
 	/* for EXPLAIN */
 	bool		asked_at_start;

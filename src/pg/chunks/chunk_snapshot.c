@@ -50,8 +50,8 @@ chunk_report_changed(const char *parent)
 }
 
 /*
- * Is this newest row of pg_class surely the one that the snapshot sees? False also for a row that the current
- * transaction has written, before or after the snapshot was taken.
+ * Is `row`, the newest version of a row of pg_class, surely the version that the snapshot sees? The result is also
+ * false if the current transaction has written the row, before or after the snapshot was taken.
  */
 static bool
 sees_newest(HeapTuple row, Snapshot snapshot)

@@ -55,7 +55,7 @@ chunk_require_summaries(Oid relation)
 /*
  * Returns the name of the summary table's column of filters. This is the column that the user names (`wanted`). If
  * `wanted` is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is
- * not taken just because it is the only one of type bf: it could have filters of other values, and then rule out
+ * not taken just because it is the only one of type bf. It could have filters of other values, and then rule out
  * chunks that have the value.
  */
 static char *
@@ -143,8 +143,8 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 
 /*
  * The summary table is asked by SQL. The SQL runs as the user, so that the table's privileges and policies apply. It
- * has the query's snapshot, because SPI uses the active one. A chunk is ruled out if the summary table has rows for
- * it, and the filters of all these rows say no. A chunk without a row there, or with a NULL for a filter, is not
+ * runs with the query's snapshot, because SPI uses the active one. A chunk is ruled out if the summary table has rows
+ * for it, and the filters of all these rows say no. A chunk without a row there, or with a NULL for a filter, is not
  * ruled out.
  */
 void

@@ -12,7 +12,7 @@
 
 /*
  * Is this the execution of a plan that a parallel worker got from its leader? A worker also executes statements of
- * functions, which it has planned itself. The leader sends no OIDs of relations, because a worker cannot plan again
+ * functions, which it has planned itself. The plan from the leader differs from these: its relationOids are empty
  * (ExecSerializePlan()).
  */
 static bool

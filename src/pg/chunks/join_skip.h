@@ -1,8 +1,8 @@
 /*
  * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while the join's hash table
- * is built. JoinSkip stands above a scan on the outer side of the join, asks the `bf` indexes of the scanned table
- * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that no
- * row can be lost.
+ * is built. JoinSkip stands above a scan on the outer side of the join. It asks the `bf` indexes of the scanned table
+ * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that
+ * no row can be lost.
  *
  *   join_skip_paths.c    gives joins the costs that they are expected to have
  *   join_skip_plan.c     puts the nodes into finished plans
@@ -102,8 +102,9 @@ extern bool join_skip_drops_outer_rows(JoinType type);
 extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner);
 
 /*
- * Is an outer side with this total cost too cheap for the nodes, which make PostgreSQL run the inner side first? They
- * save a part of the outer side's cost. If the outer side is empty, they add the whole cost of the inner side.
+ * Is an outer side with this total cost too cheap for the nodes? With the nodes PostgreSQL runs the inner side first.
+ * This saves only a part of the outer side's cost; and if the outer side is empty, it adds the whole cost of the
+ * inner side.
  */
 extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
 

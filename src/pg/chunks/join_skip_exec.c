@@ -35,12 +35,12 @@ typedef struct KeyQuestion
 	Oid			index;
 	AttrNumber	column;			/* of the index */
 	/* Numbers as in JoinKeys.collection; 0: none. */
-	uint64		collection;		/* the last one for which ask() was called; it may have passed the index over */
-	uint64		decided_by;		/* the one whose keys were usable in the last find_spans() */
+	uint64		collection;		/* the last one for which ask() was called, even if ask() passed the index over */
+	uint64		decided_by;		/* the one whose keys the last find_spans() could use */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
-	/* for EXPLAIN ANALYZE, which tests what was read in vain */
+	/* for EXPLAIN ANALYZE, which shows what was read in vain */
 	Oid			type;			/* the index hashes the column's values as this type */
 	/* the expression that is compared with the keys; its Vars refer to a row of the scan */
 	ExprState  *value;
@@ -60,10 +60,10 @@ typedef struct JoinSkipState
 	bool		reads_nothing;
 	bool		reads_spans;
 	BfSpans		spans;			/* the spans that are left; kept for the next scan */
-	BlockNumber pages_decided;	/* the pages of the table when `spans` was made */
+	BlockNumber pages_decided;	/* the table's number of pages when `spans` was made */
 	int			looked_at;		/* how many questions `spans` depends on; 0: `spans` must be made */
 	uint32		next;			/* the number of the span that is begun next */
-	bool		limited;		/* the scan below was limited, and still begins where its last span did */
+	bool		limited;		/* the scan below was limited; even a rescan begins where its last span began */
 	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
 
 	/* for EXPLAIN */

@@ -129,8 +129,8 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 
 /*
  * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
- * index is asked about the keys, not about the table's other conditions. So the number of rows that satisfy these
- * conditions would be too small, and so would the number of rows of the join.
+ * index is asked about the keys, not about the table's other conditions. So neither the planner's number of rows of
+ * the table nor that of the join will do: both are for all conditions.
  */
 static double
 rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *clause, SpecialJoinInfo *join)
@@ -164,7 +164,7 @@ clause_for_child(PlannerInfo *root, Node *clause, RelOptInfo *child, RelOptInfo 
 #endif
 }
 
-/* Like expect_of_table(), but for a table that may have children. Some of these are looked at. */
+/* Like expect_of_table(), but for a table that may have children. Some of the children are looked at. */
 static bool
 expect_of_outer(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys, double rows, Expectation *expectation)
 {
@@ -261,8 +261,8 @@ is_sequential(const Path *path)
 
 /*
  * Did add_with_expectation() make this path? Such a path may be met again when the planner tries another way to make
- * the same join, and must not be made cheaper once more. It has a copy of the target; the other paths of the join
- * share the target itself.
+ * the same join, and must not be made cheaper once more. Such a path has a copy of the join's target; the other paths
+ * of the join share the target itself.
  */
 static bool
 is_own(const RelOptInfo *joinrel, const Path *path)
@@ -273,8 +273,8 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 /*
  * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
  * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
- * subquery is not parallel safe in any case: if `path` is not, or if the subquery is expected to run this join by
- * workers of its own.
+ * subquery is not parallel safe anyway. This is so if `path` is not, or if the subquery is expected to run this join
+ * by workers of its own.
  */
 static bool
 may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)
@@ -333,7 +333,8 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	const double skipped = 1 - expectation->left;
 	/*
 	 * The cost to hash each row, look it up, and compare it with the rows of its bucket. The bucket is taken to have
-	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): most end when hashes differ.
+	 * one row, and a comparison to cost half an operator, as in final_cost_hashjoin(): most comparisons end when the
+	 * hashes differ.
 	 */
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);

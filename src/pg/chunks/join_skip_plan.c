@@ -243,7 +243,7 @@ visit_whole_plan(Plan *plan, void *argument)
 				return true;
 			break;
 		case T_ModifyTable:
-			/* It is the top of a CTE, which is always run, and to its end. */
+			/* This is the top of a CTE. PostgreSQL always runs such a CTE, and to its end. */
 			return false;
 		default:
 			return true;
@@ -263,9 +263,9 @@ whole_plan_may_be_noticed(Plan *plan, FinishedStatement *finished)
 }
 
 /*
- * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)? Sub-plans
- * are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated once, for the
- * first row.
+ * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)?
+ * Sub-plans are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated
+ * only once, so it counts only if it has side effects.
  */
 static bool
 is_noticed(Node *expression, FinishedStatement *finished)
@@ -416,8 +416,9 @@ typedef struct Answer
 } Answer;
 
 /*
- * Finds out how an index that can answer the key hashes it, and sets *answer (3). Returns false if the index cannot
- * be used, or if its items are not the values of the column but, for example, their grams.
+ * Finds out as which types, and under which collation, an index that can answer the key hashes values. Sets *answer
+ * (3). Returns false if the index cannot be used, or if its items are not the values of the column but, for example,
+ * their grams.
  */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
@@ -493,9 +494,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * Puts a JoinSkip above the scan at *place, or adds the key to the JoinSkip that is there, if the scan's table has a
- * bf index that can be asked about the key. `expression` is over the scan's result. Returns whether the table will be
- * asked.
+ * If the scan's table has a bf index that can be asked about the key: puts a JoinSkip above the scan at *place, or
+ * adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table will
+ * be asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -534,8 +535,8 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 }
 
 /*
- * If a PartitionScan waits for the keys of this expression, gives them to it, and returns true. The expression is over
- * the PartitionScan's result.
+ * If the PartitionScan `node` waits for the keys of this expression, gives it the keys, and returns true. The
+ * expression is over the node's result.
  */
 static bool
 give_keys(CustomScan *node, Node *expression, const HashKey *key)
@@ -681,8 +682,8 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
 
 /*
  * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
- * the outer side first, this changes two things: if the outer side is empty, the inner side is run all the same; and
- * if the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
+ * the outer side first, this changes two things. If the outer side is empty, the inner side is run all the same. If
+ * the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
  * inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because of the
  * keys. The planner has compared its cost already.)
  */

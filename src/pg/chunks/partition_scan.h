@@ -62,8 +62,8 @@ enum PartitionScanPrivate
 {
 	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
 	/*
-	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries begin
-	 * there; and how many entries for partitioned tables stand before them.
+	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries
+	 * there are, one after the other; and how many entries for partitioned tables stand before them.
 	 */
 	PARTITION_SCAN_ENTRIES,
 	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
@@ -81,7 +81,7 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
-	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with the conditions' own Vars */
+	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with Vars of the table */
 	List	   *ruled_out;		/* OIDs of what was pruned; a partitioned table stands for its partitions */
 	double		tuples;			/* how many rows are in `leaves` */
 	RelOptInfo *rel;			/* the parent's relation */
@@ -141,7 +141,7 @@ extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const
 									   PartitionScanParts *parts);
 
 /*
- * Returns the value on the right side of a comparison. `number` is its place in the list of comparisons, from 0.
+ * Returns the value on the right side of a comparison. `number` is the comparison's place in the list, from 0.
  * Returns a NULL pointer if the value is not known yet; then partitions are pruned without it.
  */
 typedef Const *(*PartitionScanValue) (void *argument, int number);
@@ -165,18 +165,18 @@ extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
  * Finds the clauses by which PostgreSQL can prune partitions of this table once their values are known. Returns a
- * list of Bitmapsets, one for each column of the partition key in their order, up to the last column that PostgreSQL
- * can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column numbers, and
- * varno `relid`.
+ * list of Bitmapsets, one for each column of the partition key, in the key's order, up to the last column that
+ * PostgreSQL can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column
+ * numbers, and varno `relid`.
  */
 extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
 
 /* partition_scan_estimate.c */
 
 /*
- * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read
- * and of up to 16 that are ruled out, and at the number of rows that the last ANALYZE of the parent has counted. Sets
- * the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read,
+ * and of up to 16 that are ruled out. Looks also at the number of rows that the last ANALYZE of the parent has
+ * counted. Sets the columns' widths from the statistics of all partitions.
  *
  * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
  * all partitions. rel->rows is estimated from rel->tuples with all conditions, also with those that have ruled
@@ -249,8 +249,8 @@ typedef struct PartitionScanChoice
 {
 	RestrictInfo *condition;	/* NULL: there is none */
 	/*
-	 * What indexes are asked: the condition, with the column on the left side. If a hash join gives keys, it is
-	 * column = ANY (these keys), with a CaseTestExpr in place of them. NULL if `condition` is NULL.
+	 * What indexes are asked about: the condition, with the column on the left side. If a hash join gives keys, this
+	 * is column = ANY (keys), with a CaseTestExpr in place of the keys. NULL if `condition` is NULL.
 	 */
 	Expr	   *comparison;
 	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */
@@ -271,9 +271,9 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 
 /*
  * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets
- * *why to the reason. But *why is left alone if indexes cannot answer any of the conditions, if JoinSkip is off, or
- * if a condition of the table itself is volatile or has a sub-plan. REQUIRES: the table has no condition of its own
- * that indexes are asked about.
+ * *why to the reason. But *why is left alone if JoinSkip is off, if indexes can answer none of the conditions, or if
+ * the table itself has a condition that is volatile or has a sub-plan. REQUIRES: the table has no condition of its
+ * own that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);

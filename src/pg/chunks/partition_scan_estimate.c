@@ -69,14 +69,14 @@ typedef struct PartitionsSize
 {
 	double		rows;
 	double		pages;
-	bool		known;			/* at least one of them was analyzed or vacuumed, or there are none */
+	bool		known;			/* at least one partition was analyzed or vacuumed, or there are none */
 } PartitionsSize;
 
 static PartitionsSize size_of_partitions(List *partitions);
 
 /*
- * Estimates the size of one partition. A partitioned table that was never analyzed itself is as large as its
- * partitions, which are not locked.
+ * Estimates the size of one partition. A partitioned table that was never analyzed itself is taken to be as large as
+ * its partitions together. These are not locked.
  */
 static PartitionsSize
 size_of_partition(Oid partition)
@@ -163,9 +163,9 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 	double		share;
 
 	/*
-	 * A sample of some of the partitions may have missed large ones. ANALYZE has counted the rows of all, but maybe
-	 * long ago, and with partitions that are gone. The larger number is taken, because an estimate that is too low
-	 * does more harm than one that is too high.
+	 * The sample may have missed large partitions. ANALYZE has counted the rows of all partitions, but maybe long
+	 * ago, and with partitions that are gone. The larger number is taken, because an estimate that is too low does
+	 * more harm than one that is too high.
 	 */
 	rel->tuples = sum;
 	if (list_length(parts->leaves) > SIZES_LOOKED_UP || list_length(parts->ruled_out) > SIZES_LOOKED_UP)

@@ -188,7 +188,7 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 typedef struct PruningValues
 {
 	PartitionScanState *state;
-	bool		early;			/* only those that are the same in all scans */
+	bool		early;			/* only values that are the same in all scans are evaluated */
 	Const	  **values;
 } PruningValues;
 
@@ -211,7 +211,7 @@ value_for_pruning(void *argument, int number)
 
 /*
  * Puts those of the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the memory
- * context is the scan's. Unless `early` is set, the parameters in the conditions on the partition key are set.
+ * context is the scan's; unless `early` is true, the parameters in the pruning conditions have their values.
  */
 static int
 partitions_left(PartitionScanState *state, bool early, const Oid *partitions, int of, Oid *left)

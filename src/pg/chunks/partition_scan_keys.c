@@ -2,9 +2,9 @@
  * partition_scan_keys.c: makes paths of hash joins whose outer side is a PartitionScan that waits for the join's keys.
  *
  * Such a scan is of use below this join alone. So its path is not added to the table's relation, where other joins
- * would find it: it is only the outer side of the join's path, and add_path() decides about the join's path. When the
- * plan is finished, join_skip_plan.c goes down from each hash join, finds the node, and gives it the keys that JoinKeys
- * collects. README.md in this folder proves that no row is lost.
+ * would find it. The path is only the outer side of the join's path, and add_path() decides about the join's path.
+ * When the plan is finished, join_skip_plan.c goes down from each hash join, finds the node, and gives it the keys
+ * that JoinKeys collects. README.md in this folder proves that no row is lost.
  */
 #include "chunks/partition_scan.h"
 
@@ -25,9 +25,9 @@
  * partition whose index says maybe in vain counts as SHARE_OF_LOOK partitions, because nearly always only the few
  * pages that its index has named are looked at.
  *
- * Measured over 1,000 partitions, against an ordinary plan, in which JoinSkip asks each partition: if all are read,
- * the node takes a quarter longer. With 200 keys, to which 690 indexes say maybe, 490 of them in vain, it takes 0.4
- * times as long.
+ * Measured over 1,000 partitions, against an ordinary plan, in which JoinSkip asks each partition: if all partitions
+ * are read, the node takes a quarter longer. With 200 keys, to which 690 indexes say maybe, 490 of them in vain, it
+ * takes 0.4 times as long.
  */
 #define MOST_READ_FOR_KEYS (1.0 / 4)
 #define SHARE_OF_LOOK (1.0 / 4)
@@ -109,7 +109,10 @@ partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTa
 
 	if (!join_skip_enabled)
 		return false;
-	/* With keys, conditions are evaluated for fewer rows. This may be noticed if one is volatile or has a sub-plan. */
+	/*
+	 * With keys, conditions are evaluated for fewer rows. This may be noticed if a condition is volatile or has a
+	 * sub-plan.
+	 */
 	foreach(cell, rel->baserestrictinfo)
 		if (contain_volatile_functions((Node *) lfirst_node(RestrictInfo, cell)->clause) ||
 			contain_subplans((Node *) lfirst_node(RestrictInfo, cell)->clause))

@@ -4,8 +4,8 @@
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
  * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
- * Only the order differs: first all partitioned tables, then the partitions that have rows. But the planner and other
- * commands, too, lock each table after the table whose partition it is.
+ * Only the order differs: first all partitioned tables, then the partitions that have rows. This causes no new
+ * deadlocks: here, too, each table is locked after the table whose partition it is.
  */
 #include "chunks/partition_scan.h"
 
@@ -99,7 +99,7 @@ has_params(Node *node, void *nothing)
 /*
  * Returns the clauses by which the table's partitions can be pruned, with their values. Clauses whose value is not
  * known yet are left out. If a column of the partition key has no value, or only NULL, PostgreSQL evaluates no value
- * of the columns behind it. So the clauses on those are left out, too.
+ * of the later columns of the key. So the clauses on the later columns are left out, too.
  */
 static List *
 clauses_with_values(const Finding *finding, Relation table, const List *clauses)
@@ -129,8 +129,10 @@ clauses_with_values(const Finding *finding, Relation table, const List *clauses)
 }
 
 /*
- * Returns those of the clauses (expressions) that use the table's partition key. Clauses that are volatile or have
- * sub-plans are left out. Notes which clauses may prune partitions once their values are known.
+ * Returns the clauses (expressions) by which the table's partitions are pruned. In partition_scan_ruled_out() these
+ * are clauses_with_values(). In partition_scan_find() these are the clauses that use the partition key, without those
+ * that are volatile or have sub-plans. In partition_scan_find() this also notes which clauses can prune once their
+ * values are known.
  */
 static List *
 clauses_on_key(Finding *finding, Relation table, const List *clauses)
@@ -215,7 +217,7 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		Relation	partition;
 		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
 
-		/* A table that was pruned when the plan was made, or that was attached since, is not locked. */
+		/* A table that was pruned when the plan was made, or attached since, is not locked. It is passed over. */
 		if (is_searched && finding->value_of != NULL && !chunk_oids_contain(finding->in_plan, oid))
 			continue;
 		if (rule_out && !is_searched)
@@ -253,7 +255,10 @@ has_same_partitions(Finding *finding, Oid oid)
 	return result;
 }
 
-/* Notes the clauses that can prune partitions when the query is executed, if the value of one is not known yet. */
+/*
+ * Notes the clauses that can prune partitions when the query is executed, if the value of at least one is not known
+ * yet.
+ */
 static void
 note_pruning(const Finding *finding, const List *clauses)
 {

@@ -19,10 +19,9 @@
 #include "parser/parsetree.h"
 
 /*
- * The costs of a question about one value; of each further value in the question; of a look at the few pages that an
- * index has named in vain; and of a query, which is planned and run for each partition that is read. Measured: a
- * question takes 0.6 µs, a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted
- * as 20 µs.
+ * The costs of a question about one value, and of each further value in the question; of a look at the few pages that
+ * an index has named in vain; and of planning and running the query of a partition that is read. Measured: a question
+ * takes 0.6 µs, a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUESTION_COST_PER_KEY (2 * cpu_operator_cost)
@@ -75,8 +74,9 @@ static const CustomPathMethods path_methods = {
 /* ------------------------------------------------------------------------ conditions */
 
 /*
- * PostgreSQL plans a query with min() or max() also with ORDER BY and LIMIT 1 instead, and compares the two plans. Is
- * this such a second query? It is a copy of the first one, so the relation has the same number in both.
+ * PostgreSQL plans a query with min() or max() a second time, as a query with ORDER BY and LIMIT 1, and compares the
+ * two plans. Is this such a second query? It is a copy of the first one, so the relation has the same number in both
+ * queries.
  */
 static bool
 is_of_min_or_max(const PlannerInfo *root, const RelOptInfo *rel)
@@ -199,7 +199,9 @@ is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, 
 		((Var *) node)->varattno == *(AttrNumber *) column;
 }
 
-/* Returns the join conditions that can be tested in a scan of this table once the row of the other tables is known. */
+/*
+ * Returns the join conditions that can be tested in a scan of this table once the rows of the other tables are known.
+ */
 static List *
 conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {

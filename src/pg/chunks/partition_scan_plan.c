@@ -11,9 +11,9 @@
 #include "chunks/chunk_scan_node.h"
 
 /*
- * Can the condition be tested in the partitions' queries? It must not have sub-plans, which belong to this plan. It
- * must not use the whole row, or a system column other than tableoid. And it must not be volatile, because it could
- * be evaluated more often or less often there.
+ * Can the condition be tested in the partitions' queries? It must not have sub-plans, because these belong to this
+ * plan. It must not use the whole row, or a system column other than tableoid. And it must not be volatile, because
+ * it could be evaluated more often or less often there.
  */
 static bool
 is_tested_in_partitions(Node *clause, Index relid)

@@ -58,7 +58,7 @@ is_key_column(const KeyColumn *column, const Node *side)
 }
 
 /*
- * Can PostgreSQL prune by this clause on a column of the partition key? Sets *is_equality. (Its own test is
+ * Can PostgreSQL prune by this clause on a column of the partition key? Sets *is_equality. (PostgreSQL's own test is
  * match_clause_to_partition_key().)
  */
 static bool

@@ -78,8 +78,8 @@ static Planning *planning = NULL;
 
 /*
  * A mark is put into `ctename`, which is not used in an entry for a table. The mark ends with the number of the table
- * in planning->tables. The planner may copy a marked entry: a CTE is put into each place that refers to it. The copies
- * have the mark, and `inh` says of each of them whether its paths were asked for.
+ * in planning->tables. The planner may copy a marked entry: a CTE is put into each place that refers to it. The
+ * copies have the mark, too, and `inh` says of each entry whether its paths were asked for.
  */
 #define MARK "streambloom partition scan "
 
@@ -402,8 +402,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	ListCell   *cell;
 
 	/*
-	 * A function that is evaluated during planning may plan another statement, and may catch its error. So `planning`
-	 * is put back in any case.
+	 * A function that is evaluated during planning may plan another statement, and may catch an error of that
+	 * planning. So `planning` is put back in any case.
 	 */
 	planning = partition_scan_use != PARTITION_SCAN_OFF && parse->commandType == CMD_SELECT ? &mine : NULL;
 	PG_TRY();
@@ -412,7 +412,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 		if (entries != NIL)
 		{
-			/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
+			/* PostgreSQL sets CURSOR_OPT_FAST_PLAN for cursors to which WHERE CURRENT OF may refer. */
 			if ((cursor_options & CURSOR_OPT_FAST_PLAN) != 0)
 				obstacle = "rows of a cursor may be changed";
 			else if (chunk_find_engines() != NULL)

@@ -2,10 +2,10 @@
  * partitions_in_use.c: refuses commands of the own session that would change partitions of a running query, although
  * the query does not have these partitions open (see partitions_in_use.h).
  *
- * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has the
- * table open, since no lock keeps a session from its own tables (CheckTableNotInUse()). An Append has all its
- * partitions open. A PartitionScan opens a partition only while it reads it, and a ChunkSkip opens none that it leaves
- * out. Two hooks make up for this:
+ * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has
+ * the table open (CheckTableNotInUse()). No lock would keep a session from its own tables. An Append has all its
+ * partitions open. A PartitionScan has a partition open only while the node reads the partition, and a ChunkSkip
+ * opens none that it leaves out. Two hooks make up for this:
  *
  * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
  *   command runs. So PostgreSQL itself decides, and refuses what it would refuse if an Append had them open. (A table
