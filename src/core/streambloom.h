@@ -2,11 +2,11 @@
  * streambloom.h: the C face of the core, the only header that both sides of the boundary include.
  *
  * Rules of the boundary (CONTRIBUTING.md has the reasons):
- *  - The core knows nothing of PostgreSQL. It allocates only through the sb_memory that its caller hands over: memory
- *    that the same call releases, and things whose size is not known before they are made (sets of hashes and
- *    builders, which grow; serialized builders; a new tbf; the intersection of exact bfs; the query of a pattern). For
- *    everything else the caller asks the core for the size, allocates a buffer and passes it with its length; the
- *    core fills it.
+ *  - The core knows nothing of PostgreSQL. It allocates only through the sb_memory that its caller hands over. In this
+ *    way it allocates memory that the same call releases, and results whose size is not known beforehand: sets of
+ *    hashes and builders, which grow; serialized builders; a new tbf; the intersection of exact bfs; the query of a
+ *    pattern. For everything else the caller asks the core for the size, allocates a buffer and passes it with its
+ *    length; the core fills it.
  *  - Every function that can fail returns an sb_status that must be looked at. Nothing throws.
  *  - Buffers need no alignment unless a comment says REQUIRES. Stored bytes are little-endian on every machine.
  *
