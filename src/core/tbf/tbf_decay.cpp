@@ -1,9 +1,9 @@
 /*
  * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
  *
- * By j half-lives, a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). So at most half a unit is
- * forgotten, and everything else is rounded up. Two decays one after the other, by i and by j half-lives, give the same
- * bytes as a single one by i + j.
+ * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter loses at
+ * most half a unit if it becomes 0; otherwise it is rounded up. Two decays one after the other, by i and by j
+ * half-lives, give the same bytes as a single one by i + j.
  *
  * Flat counters are decayed many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).

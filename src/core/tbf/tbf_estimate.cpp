@@ -206,7 +206,7 @@ private:
 	const void *cells_;
 	const sb_tbf *shape_;
 	exact_reader items_;
-	size_t count_ = 0; /* number of items that were read last; next_ is the next of them */
+	size_t count_ = 0; /* number of items that items_.next() read last; next_ is the next one to use */
 	size_t next_ = 0;
 	double counters_[SB_TBF_BLOCK];
 
