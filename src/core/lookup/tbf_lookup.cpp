@@ -1,7 +1,7 @@
 /*
- * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads the entry of the
- * item's block in the directory (extensible layout, or an exact filter), then the block, then the table of recurring
- * minimum if there is one.
+ * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads up to three
+ * parts: in the extensible layout and in an exact filter, the block's entry in the directory; then the block; then the
+ * table of recurring minimum if there is one.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"

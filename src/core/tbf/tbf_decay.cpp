@@ -318,9 +318,9 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		return SB_OK;
 
 	/*
-	 * A counter that becomes 0 now loses at most half a unit at the new base. The amounts that earlier decays dropped
-	 * have decayed since, and the same half unit, for which SB_TBF_FORGOTTEN stands, covers them too. So slack and
-	 * flag are the same after two decays as after a single one.
+	 * A counter that becomes 0 now loses at most half a unit at the new base; SB_TBF_FORGOTTEN stands for this half
+	 * unit. What an earlier decay dropped has decayed since, and is less than half a unit now. So slack and flag are
+	 * the same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);
 	out->slack = shift_right_up(tbf->slack, j);
