@@ -1,6 +1,6 @@
 /*
- * abf_lookup.cpp: looks up an item in a stored abf. Beyond the header a look-up reads only the item's block, which
- * has the parts of all slices: about two kilobytes.
+ * abf_lookup.cpp: looks up an item in a stored abf. Beyond the header a look-up reads only the item's block. The block
+ * has a part of every slice, and takes about two kilobytes.
  */
 #include "abf/abf.hpp"
 #include "lookup/lookup.hpp"

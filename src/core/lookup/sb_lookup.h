@@ -2,7 +2,7 @@
  * sb_lookup.h: looking up an item in a stored value. Part of streambloom.h.
  *
  * A look-up needs a small part of a value: the header, and the line, block or cells of the item. PostgreSQL stores a
- * value of megabytes out of line, and should not read all of it for a look-up. The core knows which bytes it needs, and
+ * value of megabytes out of line, and a look-up should not read all of it. The core knows which bytes it needs, and
  * the caller knows how to read them, so they take turns:
  *
  *     status = sb_lookup_open(&lookup, SB_LOOKUP_TBF, first bytes of the value, their number, size of the value);
@@ -110,8 +110,8 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 /*
  * From the next look-up on, asks an abf by time as of the time `at`: an item is no longer found if its generation is
  * more than l generations before that of `at`. If `at` is before the filter's newest item, the filter is asked as of
- * this item, as it is without this call. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <=
- * SB_ABF_MAX_TIME.
+ * this item, as if this function had not been called. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time;
+ * |at| <= SB_ABF_MAX_TIME.
  */
 void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 

@@ -1,7 +1,7 @@
 /*
- * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads the entry of the
- * item's block in the directory (extensible layout, or an exact filter), then the block, then the table of recurring
- * minimum if there is one.
+ * tbf_lookup.cpp: looks up an item in a stored tbf, and reads the list of hot items. A look-up reads up to three
+ * parts: in the extensible layout and in an exact filter, the block's entry in the directory; then the block; then the
+ * table of recurring minimum if there is one.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -34,10 +34,10 @@ sb_status answer(sb_lookup *lookup)
 
 /*
  * The search in the table reads slices of slice_entries entries (2 kB, a TOAST chunk or two). Hashes are spread
- * evenly, so the first slice is read where the entry should lie by interpolation. The error of interpolation grows with
- * the square root of the table's length; mostly one or two slices are enough. If the hashes are not spread so well (or
- * somebody made the table by hand), the search interpolates at most four times; from then on it halves the rest of
- * the table.
+ * evenly, so interpolation says where the entry should lie, and the first slice is read there. The error of
+ * interpolation grows with the square root of the table's length; mostly one or two slices are enough. If the hashes
+ * are not spread so well (or somebody made the table by hand), the search interpolates at most four times; from then
+ * on it halves the rest of the table.
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;
@@ -111,7 +111,7 @@ sb_status search_table(sb_lookup *lookup)
 			lookup->low = static_cast<double>(entry.hash);
 		}
 		else
-			break; /* there is no entry: it would lie between two entries of this slice */
+			break; /* there is no entry: the item's hash lies between two hashes of this slice */
 		lookup->tries = static_cast<uint8_t>(std::min(lookup->tries + 1, interpolations));
 	}
 	return answer(lookup); /* an item without an entry keeps the count of its counters */
@@ -120,8 +120,8 @@ sb_status search_table(sb_lookup *lookup)
 /* ------------------------------------------------------------------- counters */
 
 /*
- * Looks up an item in a block of an exact tbf. For most items a part of the block is enough. For many items that are
- * not in the filter the head of the block is enough.
+ * Looks up an item in a block of an exact tbf. It first asks for at least the head of the block: for many items that
+ * are not in the filter the head is enough. If the bytes that it gets are not enough, it asks for the whole block.
  */
 sb_status read_exact_block(sb_lookup *lookup)
 {

@@ -41,7 +41,7 @@ struct Ratio
 
 } // namespace
 
-/* Returns the age; 0 if it is negative, which means that the bucket of a row is not over yet. */
+/* Returns the age, or 0 if it is negative: then the time bucket of the row has not ended yet. */
 static uint64_t grown(int64_t age)
 {
 	return age < 0 ? 0 : static_cast<uint64_t>(age);
@@ -115,8 +115,8 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 
 	/*
 	 * The weight is (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)). Near the peak the two terms of this exponent nearly
-	 * cancel. So both are calculated from the difference of the integers; each is then off by only a few roundings of
-	 * its own size.
+	 * cancel. So both are calculated from the difference of the integers; then the error of each term is only a few
+	 * ulps of this term.
 	 */
 	double units = static_cast<double>(scale);
 	double past = at > peak ? static_cast<double>(at - peak) / units : -(static_cast<double>(peak - at) / units);
@@ -166,7 +166,10 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 	if (passed == points || ages[passed - 1] == old)
 		return weights[passed - 1];
 
-	/* low + (high - low) * (share of the side that is still to go); the remainder of each rounding is carried along */
+	/*
+	 * The weight is low + (high - low) * left. `left` is the share of the line between the two points that lies after
+	 * the hit's age. The remainder of each rounding is added in the end.
+	 */
 	double high = weights[passed - 1];
 	double low = weights[passed];
 	Ratio left(static_cast<uint64_t>(ages[passed] - old), static_cast<uint64_t>(ages[passed] - ages[passed - 1]));

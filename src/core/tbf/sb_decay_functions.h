@@ -52,9 +52,10 @@ double		sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int
 double		sb_decay_linear(int64_t age, int64_t width) SB_NOEXCEPT;
 
 /*
- * Straight lines between the points (ages[i], weights[i]). Before the first point the weight is that of the first
- * point, after the last one that of the last. Of several points of the same age (a step) the last one counts. No
- * points: NaN. REQUIRES: 0 <= ages[i] <= ages[i + 1] <= SB_DECAY_MAX_LENGTH; 1 >= weights[i] >= weights[i + 1] >= 0.
+ * Straight lines between the points (ages[i], weights[i]). Before the first point the weight is weights[0]; after the
+ * last point it stays at the weight of the last point. Of several points of the same age (a step) the last one counts.
+ * No points: NaN. REQUIRES: 0 <= ages[i] <= ages[i + 1] <= SB_DECAY_MAX_LENGTH; 1 >= weights[i] >= weights[i + 1] >=
+ * 0.
  */
 double		sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weights, size_t points) SB_NOEXCEPT;
 

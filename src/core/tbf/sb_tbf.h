@@ -31,7 +31,7 @@ extern "C" {
 
 /* Bits of sb_tbf.flags; stored. */
 #define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
-#define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0, so that counter may be too low by up to half a unit */
+#define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0; this counter may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
 #define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items whose smallest counter is in one cell only */
 /* form: the filter holds the items instead of cells; `layout` is that of the cells it may get later */
@@ -105,8 +105,8 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
  * `items` is 0 as well, *out describes an exact filter, which has no cells yet.
  *
  * SB_OUT_OF_RANGE: `items` is 0 and self_sized is false; `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR;
- * or half_life or epoch is out of its range. SB_TOO_LARGE: the filter would need more than SB_TBF_MAX_CELLS cells.
- * Each thread remembers the last rate, as in sb_bf_plan().
+ * or half_life or epoch is out of its range. SB_TOO_LARGE: the filter would need more than SB_TBF_MAX_CELLS cells. A
+ * plan takes almost no time if this thread's last plan was for the same rate; see sb_bf_plan().
  */
 SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized,
 								   sb_tbf *out) SB_NOEXCEPT;
@@ -143,8 +143,8 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 /*
  * Bounds the share of items that are counted too high by more than `over` hits at the time `at`. Every count contains
  * the slack; t = over - slack is left for the hits of other items. The bound is (k W / (m t))^k, at most 1, where W is
- * the total at that time and m is the number of cells: Markov's inequality for each of the k cells. It is 1 if t <= 0,
- * else 0 for an exact filter. NaN unless over > 0.
+ * the total at that time and m is the number of cells: Markov's inequality for each of the k cells. If t <= 0, it is
+ * 1. An exact filter has another bound: 1 if t < 0, else 0. NaN unless over > 0.
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
  * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
@@ -156,8 +156,8 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCE
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
  * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k,
  * where s is the share of its counters that exceed t; the result is the mean over all blocks. It is 1 if the slack
- * alone exceeds `over`, else 0 for an exact filter. It may be too low, but it is close to the truth even where
- * sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * alone exceeds `over`; for an exact filter it is 0 otherwise. It may be too low, but it is close to the truth even
+ * where sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
 											 double *out) SB_NOEXCEPT;
@@ -268,8 +268,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
 /*
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE if the item has no such hit: then *most is an upper bound of
- * the item's hits, in hits at that moment; it is 0 if no hit in the filter is so late. REQUIRES: nothing was
- * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
+ * the item's hits, in hits at that moment; it is 0 if the filter has no hit of this moment or later. REQUIRES: nothing
+ * was forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 									 uint64_t hit,

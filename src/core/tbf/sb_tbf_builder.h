@@ -13,11 +13,11 @@ extern "C" {
 
 /*
  * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in
- * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells; if the
- * filter sizes itself, at a fixed number of items. The sums are rounded once, when the filter is stored. Everything
- * is a sum or a maximum of integers. So the stored bytes do not depend on the order of hits, nor on how the hits were
- * split over builders. (With minimum increase this holds for sums of items only: with sums of cells, the order of
- * hits matters.)
+ * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells. A builder
+ * of a filter that sizes itself goes over at a fixed number of items. The sums are rounded once, when the filter is
+ * stored. Everything is a sum or a maximum of integers. So the stored bytes do not depend on the order of hits, nor on
+ * how the hits were split over builders. (With minimum increase this holds for sums of items only: with sums of cells,
+ * the order of hits matters.)
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: the builder still has all that earlier calls added with SB_OK. Of what this call

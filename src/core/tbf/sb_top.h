@@ -20,11 +20,11 @@ extern "C" {
  * for every order of the hits, however they were split over builders, and after any decay. So every item whose share
  * of W exceeds 1 / (c + 1) is listed.
  *
- * The list is a table of up to 2c items. When it is full, a purge subtracts the (c + 1)-th largest L from all and
- * drops the items that are not above it (as DataSketches' frequent items does: Anderson et al. 2017). The purge takes
- * at least as much from each of c + 1 items as it adds to the error, so (c + 1) * error + the sum of all L <= W,
- * always. Merging adds up the bounds and the errors of both lists, and purges (Agarwal et al. 2012): the inequalities
- * add up.
+ * The list is a table of up to 2c items. When it is full, it is purged: the (c + 1)-th largest L is subtracted from
+ * the L of all items, and items with no L left are dropped (as in DataSketches' frequent items: Anderson et al. 2017).
+ * A purge adds this amount to the error, and takes as much from each of at least c + 1 items. So (c + 1) * error + the
+ * sum of all L <= W, always. Merging adds up the bounds and the errors of both lists, and purges (Agarwal et al.
+ * 2012): the inequalities add up.
  *
  * Rounding: L is always rounded down and the error always up, in 2^-40 hits at the base. So the second inequality
  * holds up to 2^-29 W, plus 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without

@@ -1,13 +1,13 @@
 /*
  * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (tbf_place.hpp says which cells an
- * item has, tbf_cells.cpp stores their counters, tbf_decay.cpp decays these, tbf_sums.cpp has the sums before they are
- * stored, tbf_clock.cpp the times.)
+ * item has. tbf_cells.cpp stores the counters of the cells, and tbf_decay.cpp decays them. tbf_sums.cpp has the sums
+ * that become counters, tbf_clock.cpp the times.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
- * one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64). The
- * positions in the block are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell:
- * then each hit is added to that cell twice, before and after folding. (If positions were made distinct, folding would
- * break: a look-up would read cells that nothing was added to.)
+ * one block, so that a look-up in a stored filter reads only this block, and its entry of the directory if there is
+ * one. The block is floor(hash * blocks / 2^64). The positions in the block are 16-bit pieces of the hash mixed again.
+ * Two positions of an item may be the same cell: then each hit is added to that cell twice. (If positions were made
+ * distinct, widening would break: a look-up in the wider filter could read cells to which the item was not added.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -224,7 +224,10 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 	store_le(bytes + 124, tbf->extra);
 }
 
-/* Checks that times and scale agree with each other. If they do, calculations with them cannot overflow 64 bits. */
+/*
+ * Checks that half-life, epoch, base and newest agree with each other. If they do, calculations with them cannot
+ * overflow 64 bits.
+ */
 static bool clock_is_valid(const sb_tbf *tbf)
 {
 	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* the epoch of the earliest possible hit may begin this early */
@@ -257,7 +260,10 @@ static bool shape_is_valid(const sb_tbf *tbf)
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
 
-/* Checks that no options exclude each other, and that bytes after the counters come with the option they belong to. */
+/*
+ * Checks that no two options exclude each other, and that there are bytes after the counters only with an option that
+ * has some.
+ */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;

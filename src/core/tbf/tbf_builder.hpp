@@ -23,7 +23,7 @@ enum class sums_form : uint8_t
 {
 	items, /* sums of items, beside the hashes of `set` */
 	cells, /* sums of cells: sums.cells[i] is a plane of the cells of `plan` */
-	/* sums of items, in `borrowed`: in the bytes that the builder was deserialized from, which the caller keeps */
+	/* sums of items (`borrowed`) in the bytes that the builder was deserialized from; the caller keeps these bytes */
 	borrowed,
 };
 
@@ -35,7 +35,7 @@ struct borrowed_items
 	const unsigned char *words[SB_TBF_PLANES]; /* NULL: there is no such plane */
 };
 
-/* Hits that came one after the other at one moment, and that are not in the totals yet. */
+/* Consecutive hits of one moment, whose values are not in the totals yet. */
 struct run_of_hits
 {
 	sb_moment moment;
@@ -59,14 +59,14 @@ struct pending_hits
 /* A builder whose bytes are all zero is empty and has no parameters. */
 struct sb_tbf_builder
 {
-	/* these two are all that most hits touch, in 64 bytes */
+	/* most hits touch only these two members, which take 64 bytes */
 	streambloom::run_of_hits run;
 	streambloom::pending_hits *pending;
 
 	sb_memory memory;
 	sb_tbf plan;	 /* the filter that is built; exact as long as it sizes itself and its sums are of items */
 	bool self_sized; /* the stored filter gets its size from the number of items */
-	bool never_few;	 /* there were so many items when sums of cells began that no block gets a list of cells */
+	bool never_few;	 /* sums of cells began with so many items that no block has a list of cells */
 	streambloom::sums_form form;
 	sb_hash_set set;			/* the items, if form is `items` */
 	streambloom::tbf_sums sums; /* totals and times in any form; planes of items lie beside the hashes of the set */
@@ -81,8 +81,8 @@ struct sb_tbf_builder
 namespace streambloom {
 
 /*
- * Returns whether the filter has minimum increase: then hits raise cells instead of being added to them, and the order
- * of hits matters as soon as there are cells.
+ * Returns whether the filter has minimum increase: then a hit raises cells instead of being added to all of them, and
+ * the order of hits matters as soon as there are cells.
  */
 inline bool raises(const sb_tbf_builder *builder)
 {
@@ -146,8 +146,8 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 
 /*
  * Brings the set to a state in which an item can be added: enlarges it, or goes over to cells, or gives the set a
- * secret. To be called before an item is added, and also after: so the form depends only on the number of distinct
- * items.
+ * secret. It is called before an item is added, and again afterwards, so that the form depends only on the number of
+ * distinct items.
  */
 [[nodiscard]] sb_status grow(sb_tbf_builder *builder);
 
@@ -216,8 +216,8 @@ private:
 };
 
 /*
- * Adds words to some items in one plane; the words count from the plane's first half-life. REQUIRES: room for the
- * items, if the form is items.
+ * Adds words to some items in one plane; each word is an amount at the plane's first half-life. REQUIRES: room for the
+ * items, if the form is `items`.
  */
 [[nodiscard]] sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
 								  size_t count);
@@ -254,8 +254,8 @@ sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);
 
 /*
- * Stores an exact filter with cells instead of items. It gets as many cells as the result of a merge that has these
- * items and is too large for the exact form (tbf_builder_store.cpp).
+ * Stores an exact filter with cells instead of items. It gets cells for four times its items, like a merged filter
+ * that is too large for the exact form (tbf_builder_store.cpp).
  */
 [[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
 									   size_t in_front, sb_tbf *out, void **value);

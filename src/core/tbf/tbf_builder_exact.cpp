@@ -9,7 +9,9 @@ using namespace streambloom;
 
 /* ------------------------------------------------------------------------ in */
 
-/* Adds some items, with the parts of their counts, to those planes that are kept. */
+/*
+ * Adds some items. A count may be split into parts, one for each plane; parts whose plane has fallen out are dropped.
+ */
 static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, size_t count)
 {
 	bool inserted = false;
@@ -26,7 +28,7 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 		inserted = true;
 	}
 
-	/* insert the items even if all their hits have fallen out: the size depends on the number of items */
+	/* insert the items even if all their hits have fallen out: the filter's size depends on the number of items */
 	if (builder->form == sums_form::items && !inserted)
 		(void) hash_set_insert_many(&builder->set, items->hashes(), count);
 	return SB_OK;

@@ -245,7 +245,7 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 	forget_sums(builder);
 	builder->form = sums_form::items;
 
-	/* The set has room for all items before the first is inserted. See make_room_for(). */
+	/* The set has room for all items before the first is inserted; make_room_for() says why. */
 	const uint64_t capacity = hash_set_capacity_for(items.borrowed.count + 1);
 	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
 	if (status != SB_OK)
@@ -293,7 +293,7 @@ static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other
 		inserted = true;
 	}
 
-	/* insert the items even if all their hits have fallen out: the size depends on the number of items */
+	/* insert the items even if all their hits have fallen out: the filter's size depends on the number of items */
 	if (builder->form == sums_form::items && !inserted)
 		(void) hash_set_insert_many(&builder->set, reader->hashes(), count);
 	return grow_if_needed(builder);

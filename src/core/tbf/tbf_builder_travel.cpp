@@ -193,7 +193,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 		}
 		if (status == SB_OK)
 			out->number(uint64_t{packed.payload});
-		if (status == SB_OK || status == SB_TOO_LARGE) /* larger than any value may be: only its size is reported */
+		if (status == SB_OK || status == SB_TOO_LARGE) /* if it is too large for any value, report its size */
 			out->took(packed.payload);
 		return status;
 	}
@@ -201,7 +201,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 
 static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 {
-	/* for all planes at once: growing plane by plane would copy megabytes again and again */
+	/* reserve room for all planes at once: growing plane by plane would copy megabytes again and again */
 	uint64_t room = 0;
 	for (const cell_plane *plane : builder->sums.cells)
 		if (plane != nullptr)
@@ -311,7 +311,7 @@ static bool is_near(int64_t half_lives)
 	return half_lives > -furthest && half_lives < furthest;
 }
 
-/* Reads the plan. Its header may have the length of a filter with cells, but the cells do not follow it. */
+/* Reads the plan: a header. The header may be that of a filter with cells, but its cells do not follow. */
 static sb_status receive_plan(incoming *in, sb_tbf *plan)
 {
 	const unsigned char *header = in->bytes(SB_TBF_HEADER);
@@ -325,7 +325,9 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 	return status;
 }
 
-/* Reads totals and times. plane[i] becomes true if plane i follows, *filters if the sums of filters with cells do. */
+/*
+ * Reads totals and times. plane[i] becomes true if plane i follows; *filters becomes true if builder->filters follows.
+ */
 static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
 {
 	tbf_sums *sums = &builder->sums;
@@ -518,7 +520,7 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 	return status;
 }
 
-/* Reads everything that follows the plan. *filters becomes true if the sums of filters with cells come next. */
+/* Reads everything that follows the plan, except builder->filters. *filters becomes true if that comes next. */
 static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];

@@ -48,8 +48,8 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 }
 
 /*
- * The result has a list of hot items only if both builders have one. The limit of the list is the smaller one of both
- * limits, because the list with the smaller limit has the larger bound of the error.
+ * The result has a list of hot items only if both sides have one. The list's limit is the smaller of their two limits,
+ * because a list with a smaller limit has a larger bound of the error.
  */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {
@@ -122,8 +122,8 @@ sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const
 
 /*
  * Adds a filter with cells to a builder that sizes itself and whose sums are of items. Such filters are added up in a
- * builder of their own, builder->filters. How many cells the result has is known only when all items are there; until
- * then the items cannot be added to cells.
+ * builder of their own, builder->filters. The number of cells of the result is known only when all items are there;
+ * until then the items cannot be added to cells.
  */
 static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
 						   sb_difference *difference)
@@ -131,7 +131,7 @@ static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const 
 	if (builder->filters == nullptr)
 	{
 		sb_tbf plan = *filter;
-		plan.top = 0; /* the list stays with the items */
+		plan.top = 0; /* the list of hot items stays in `builder` */
 		sb_status status = sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false,
 												&builder->filters);
 		if (status != SB_OK)

@@ -15,9 +15,9 @@
  *   block     nothing at all if all its counters are zero, else (sizes in bytes)
  *
  *     1                  number of levels L
- *     2                  counters that are not zero: the codes of level 1
- *     L                  for each level, bits of a code: 1 .. 32
- *     2 (L - 1)          for each level from the second on, number of codes
+ *     2                  number of counters that are not zero, which is the number of codes of level 1
+ *     L                  bits of a code, for each level: 1 .. 32
+ *     2 (L - 1)          number of codes of each level from the second on
  *     2 (cells/512 - 1)  if cells > 512, rank samples: how many counters before counter 512, 1024, ... are not zero
  *     cells / 8          the bitmap
  *     each level         its codes, packed; then, except in the last level, a bit for each code: does it go on?

@@ -112,9 +112,9 @@ private:
 };
 
 /*
- * Makes the first pass over counters that the caller's function gives: status = produce(block, counters, &empty).
- * `empty` is false before each call. If the function sets it to true, all counters of the block are 0, and `counters`
- * may be left as they are.
+ * Makes the first pass. The caller's function produce(block, counters, &empty) fills in the counters of a block and
+ * returns a status. `empty` is false before each call. If the function sets `empty` to true, all counters of the block
+ * are 0, and it may leave `counters` as they are.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -133,7 +133,7 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	return meter.finish(planned);
 }
 
-/* Makes the second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
+/* Makes the second pass. REQUIRES: measure_cells() with the same `produce` returned SB_OK or SB_TOO_LARGE. */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {

@@ -1,9 +1,9 @@
 /*
  * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
  *
- * By j half-lives, a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). So at most half a unit is
- * forgotten, and everything else is rounded up. Two decays one after the other, by i and by j half-lives, give the same
- * bytes as a single one by i + j.
+ * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter loses at
+ * most half a unit if it becomes 0; otherwise it is rounded up. Two decays one after the other, by i and by j
+ * half-lives, give the same bytes as a single one by i + j.
  *
  * Flat counters are decayed many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
@@ -318,9 +318,9 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		return SB_OK;
 
 	/*
-	 * A counter that becomes 0 now loses at most half a unit at the new base. The amounts that earlier decays dropped
-	 * have decayed since, and the same half unit, for which SB_TBF_FORGOTTEN stands, covers them too. So slack and
-	 * flag are the same after two decays as after a single one.
+	 * A counter that becomes 0 now loses at most half a unit at the new base; SB_TBF_FORGOTTEN stands for this half
+	 * unit. What an earlier decay dropped has decayed since, and is less than half a unit now. So slack and flag are
+	 * the same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);
 	out->slack = shift_right_up(tbf->slack, j);

@@ -63,10 +63,10 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 /*
  * Estimates an item's units: its smallest counter, minus the average amount that other items add to it. That amount is
  * about the mean of the smallest of k cells drawn at random: the sum over x of P(c > x)^k, where P is the distribution
- * of the block's own counters. (The item's own cells are among these m counters, but (k/m)^k is too small to matter.)
- * The textbook subtracts the mean of all cells from each of the item's cells, and takes the median (count-mean-min,
- * Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth than the
- * smallest counter itself.
+ * of the block's own counters. (The item's own k cells are among the block's m counters, but (k/m)^k is too small to
+ * matter.) The textbook subtracts the mean of all cells from each of the item's cells, and takes the median
+ * (count-mean-min, Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth
+ * than the smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
@@ -206,7 +206,7 @@ private:
 	const void *cells_;
 	const sb_tbf *shape_;
 	exact_reader items_;
-	size_t count_ = 0; /* number of items that were read last; next_ is the next of them */
+	size_t count_ = 0; /* number of items that items_.next() read last; next_ is the next one to use */
 	size_t next_ = 0;
 	double counters_[SB_TBF_BLOCK];
 

@@ -27,7 +27,7 @@
  * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4
  * bytes for 65,536 hashes, 7 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
  * three look-ups of items that are not there. If the bucket is taken, the look-up finds the record by counting bits.
- * It decodes nothing else, except the rests before its own.
+ * It decodes something only if `more` is set for its item: the rests of the block's items up to this one.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -154,7 +154,7 @@ private:
 	uint64_t units_[at_once];
 };
 
-/* Checks all bytes after the header: are they exactly the bytes with which these items have to be written? */
+/* Checks the directory and the blocks: are they exactly the bytes that exact_write() writes for these items? */
 [[nodiscard]] sb_status exact_check(const sb_tbf *filter, const void *cells);
 
 /*

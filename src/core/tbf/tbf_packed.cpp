@@ -1,6 +1,6 @@
 /*
- * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, chooses levels, packs, and decays, which
- * makes a smaller block from a larger one. tbf_packed_read.cpp reads them.
+ * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, chooses levels, packs, and decays gathered
+ * blocks. tbf_packed_read.cpp reads packed blocks.
  */
 #include "tbf/tbf_packed.hpp"
 #include "base/simd.hpp"
@@ -72,8 +72,8 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 namespace {
 
 /*
- * An operand of a permutation of eight 32-bit halves, for each subset of four words. halves[wanted] moves the words
- * whose bits are set in `wanted` to the front.
+ * For each subset of four words, the operand of a permutation of their eight 32-bit halves. halves[wanted] moves the
+ * words whose bits are set in `wanted` to the front.
  */
 struct compressing_table
 {
@@ -211,9 +211,9 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 
 /*
  * Chooses the widths that take the fewest bits, by dynamic programming from the top. Let n[j] be the number of codes
- * that have anything at bit j or above; for j = 0 it is the number of all codes. A level that begins at bit j and has
- * width b costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32
- * bits, for its entries in the head and for filling up bytes. Of two widths of equal cost the narrower one is taken.
+ * that are at least 2^j, except that n[0] is the number of all codes. A level that begins at bit j and has width b
+ * costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32 bits, for
+ * its entries in the head and for filling up bytes. Of two widths of equal cost the narrower one is taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {

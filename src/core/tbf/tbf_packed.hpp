@@ -3,9 +3,9 @@
  * packed block apart again, and reads one of its counters. For the core's own files.
  *
  * While a block is not packed, it is a bitmap of the counters that are not zero, and a list of codes: for each of
- * these counters, the counter minus 1. To halve a counter, rounded up, means to shift its code; a counter of which at
- * most half a unit is left becomes 0 instead. So decay works on the codes, and does not look at zeros, which most
- * counters are.
+ * these counters, the counter minus 1. To halve a counter and round up is to shift its code by one bit. (A counter of
+ * which at most half a unit would be left becomes 0 instead.) So decay works on the codes, and does not look at zeros,
+ * which most counters are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP
@@ -56,8 +56,8 @@ uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
  * How much larger a block can become by decay, in bytes. The widths of its levels are chosen by a cost that decay
- * cannot raise, since no code gets longer. The cost of the first level differs from its true size by up to 7 bits,
- * that of each further level by -6 .. 8 bits.
+ * cannot raise, since no code gets longer. The true size of the first level is up to 7 bits larger than its cost; that
+ * of each further level is between 8 bits smaller and 6 bits larger.
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 

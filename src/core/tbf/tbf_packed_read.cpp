@@ -127,7 +127,7 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 		return true;
 	}
 
-	uint16_t place[SB_TBF_BLOCK]; /* for each code of this level (from the second on): which counter it belongs to */
+	uint16_t place[SB_TBF_BLOCK]; /* from level 2 on: the index in `values` that each code belongs to */
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;

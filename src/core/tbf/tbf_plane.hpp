@@ -13,7 +13,7 @@ namespace streambloom {
 
 /*
  * The list of a block is a hash table with open addressing, with the cell's number as hash: cell c lies at place c *
- * places / SB_TBF_BLOCK, or at the next one that was free. At least a fourth of the places is free.
+ * places / SB_TBF_BLOCK, or at the first free place after it. At least a fourth of the places is free.
  */
 struct few_cells
 {
@@ -78,8 +78,8 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 
 /*
  * Makes room for `count` more cells in a block without words: in its list, or as words if a list would get too long.
- * Room that was promised before stays promised until word_at() is called for the block. SB_NO_MEMORY: the block holds
- * what it held.
+ * Room that was promised before stays promised until word_at() or add_shifted_few() is called for the block.
+ * SB_NO_MEMORY: the block holds what it held.
  */
 [[nodiscard]] sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count);
 
@@ -90,7 +90,7 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 
 /*
  * Makes room for the cells of many items, as hold_cells() does in one block. *full becomes true if all blocks of these
- * items have words. A kernel can add only to words.
+ * items have words: a kernel (SB_KERNEL) can add only to such blocks.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 

@@ -7,10 +7,11 @@
  * look. If that Bloom filter held an item by mistake, the item would be looked for where its hits are not, and
  * undercounted. Here one table of hashes and counts, which makes no such mistakes, replaces both.
  *
- * A hit is added to all the item's cells, and also to the item's entry in the table if it has one. If it has none,
- * and its minimum does not recur after the hit, it gets an entry with that minimum. Why an entry never undercounts:
- * cells count all hits, so the minimum is at least the item's hits when the entry is made. From then on, each hit of
- * the item is added to the entry. No hits of other items are, so an entry is never above the minimum of the cells.
+ * A hit is added to all the item's cells, and also to the item's entry in the table if it has one. If it has none, and
+ * its minimum does not recur after the hit, it gets an entry with that minimum. Why an entry never undercounts: cells
+ * count all hits, so the minimum is at least the item's hits when the entry is made. From then on, each hit of the
+ * item is added to the entry. Hits of other items are not added to it, so an entry is never above the minimum of the
+ * cells.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

@@ -9,8 +9,8 @@
  * positions, rounded down to units, is subtracted. What remains is at least the exact sum of all other hits, of other
  * items and of this one. For the same reason, a counter below the hit's value proves that the hit is not there.
  *
- * Since the amount is rounded down, up to one unit of the hit may stay in each counter. Whole hits that have not
- * decayed are whole units, and nothing of them stays.
+ * Since the amount is rounded down, less than one unit of the hit may stay in each counter. A whole hit that has not
+ * decayed is a whole number of units, so nothing of it stays.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"

@@ -36,7 +36,7 @@ struct tbf_sums
 	sb_u128 loss[SB_TBF_PLANES]; /* at least what one item loses if the plane falls out */
 	/*
 	 * The totals of planes that fell out, and the losses and slacks of these planes. Both are in the scale of plane
-	 * newest_plane - 4.
+	 * newest_plane - 4. They are not rescaled when another plane falls out, so they are upper bounds.
 	 */
 	sb_u128 dropped_total;
 	sb_u128 dropped_loss;
@@ -69,7 +69,10 @@ void sums_make_room(tbf_sums *sums, int64_t wanted);
  */
 [[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
-/* Adds a value (2^-12 hits, not shifted yet) to one word of a plane of items. `index` is what sums_turn() returned. */
+/*
+ * Adds a value, in 2^-12 hits at the half-life `half_lives`, to one word of a plane of items. `index` is what
+ * sums_turn() returned.
+ */
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
 
 /*
@@ -104,10 +107,10 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 										uint64_t value);
 
 /*
- * Raises each of the item's cells to the number that `words` stand for (SB_TBF_PLANES of them, one for each plane), if
- * the cell is smaller. So in the end each cell has the largest number that it was raised to, in whatever order. For
- * going over from sums of items to sums of cells. SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for
- * each word that is not zero; no word is larger than sums->loss of its plane.
+ * Raises each of the item's cells to the number that `words` stand for, if the cell is smaller. So in the end each
+ * cell has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
+ * planes. Used when sums of items become sums of cells, and by sums_raise_item(). SB_NO_MEMORY: nothing was raised.
+ * REQUIRES: there is a plane for each word that is not zero; no word is larger than sums->loss of its plane.
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 

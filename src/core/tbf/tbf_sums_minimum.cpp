@@ -25,10 +25,11 @@ namespace {
  *    smallest cell plus the hit. For other items: no cell becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
  *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words plus the hit,
- *    and sums_note_hit() adds the hit to the loss as well. (Adding only the difference, in the hit's plane, would be
- *    correct too. But the difference may have digits that only older planes have.)
- *  - Storing, decay and widening never make the smaller one of two counters the larger one, and merging adds counters
- *    up. So the inequality survives them, as it does for sums.
+ *    and sums_note_hit() adds the hit to the loss as well. (To add only the difference between a cell's old and new
+ *    value, in the hit's plane, would be correct too. But the difference may have digits that only the words of older
+ *    planes have.)
+ *  - Storing, decay and widening are monotonic: if one counter is not larger than another, it does not become larger.
+ *    Merging adds counters up. So the inequality survives all of these, as it does for sums.
  */
 struct cell_words
 {
@@ -53,8 +54,8 @@ static u128 value_of(const cell_words &words)
 }
 
 /*
- * Compares by value. Of two equal values, the value with more in older planes counts as smaller, because it loses more
- * when planes fall out. So two cells are equal only if all their words are equal.
+ * Compares by value. Of two equal values, the value with more in older planes counts as smaller, because it will lose
+ * more when planes fall out. So two cells are equal only if all their words are equal.
  */
 static bool is_below(const cell_words &a, const cell_words &b)
 {
@@ -88,8 +89,8 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 }
 
 /*
- * Raises the item's cells to `words`. For a cell that is below, it calls set(plane, cell, word) for each plane in
- * which the block holds something; the new word may also be smaller than the old one.
+ * Raises the item's cells to `words`. For each cell below this value it calls set(plane, cell, word) for each plane in
+ * which the block holds something. The new word of a plane may be smaller than the old one.
  */
 template <typename Block, typename Set>
 static void raise_cells(const Block *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words, const Set &set)

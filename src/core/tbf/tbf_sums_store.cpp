@@ -1,9 +1,9 @@
 /*
  * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
  *
- * The sums are read a block at a time. Sums of cells are read as they are. Sums of items are added up, for one block
- * after the other, from the slots that have the block's items. So there are never words for all cells of a filter of
- * megabytes at once; they would take some thirty times the bytes of the packed counters.
+ * The sums are read a block at a time. Sums of cells are read as they are. For sums of items, the cells of each block
+ * are added up from the slots that have the block's items. So the words of all cells are never in memory at once: in a
+ * filter of megabytes they would take some thirty times the bytes of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -82,7 +82,7 @@ private:
 	const sb_hash_set *set_;
 	const sb_tbf *tbf_;
 	const uint64_t *plane_[SB_TBF_PLANES] = {};
-	block_counters added_[SB_TBF_PLANES]; /* words of blocks with items or with lists */
+	block_counters added_[SB_TBF_PLANES]; /* words that were added up from items, or copied from a list */
 };
 
 sb_status block_words::open(uint32_t block)
@@ -235,8 +235,8 @@ static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_
 /* ------------------------------------------------------------------ the header */
 
 /*
- * Returns over how many planes the counters of a filter are split if they are large. The filter has this base, and its
- * newest hit is of half-life `newest`.
+ * Returns over how many planes large counters are split when a filter is added whose base is `base` and whose newest
+ * hit is of half-life `newest`.
  */
 static int planes_between(int64_t base, int64_t newest)
 {

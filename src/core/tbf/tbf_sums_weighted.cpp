@@ -39,9 +39,9 @@ struct placing
 /*
  * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
  * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
- * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would fall out of
- * the planes. A large weight has the effect of large counters: these go to the plane of the base and to newer ones. But
- * the newest plane is at most one plane newer than that of the newest hit; sums_plan() relies on that.
+ * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would lie below
+ * the oldest plane. A large weight has the effect of large counters: these go to the plane of the base and to newer
+ * ones. But the newest plane is at most one plane newer than that of the newest hit; sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
@@ -54,10 +54,10 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * A counter is split if it may have so many digits that a word would be full after a few filters. With a
-	 * half-life it is split only from 56 digits on: if the plane after the newest is used, another 16 half-lives fall
-	 * out at the far end. (A counter that is not split and falls out is below 2^55 in a plane 64 half-lives below the
-	 * newest: less than 2^-20 of a hit.)
+	 * A counter is split if it may have more than 46 digits: with larger ones a word would be full after a few
+	 * filters. With a half-life the limit is 55 digits: if the plane after the newest is used, another 16 half-lives
+	 * fall out at the far end. (A counter that is not split and falls out is below 2^55 in a plane 64 half-lives below
+	 * the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -274,7 +274,7 @@ static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const
 	sums->merged = true;
 	if (filter->unit_bits != 0 || weight->exponent < 0)
 		sums->fractions = true;
-	/* The weight adds fewer than 34 digits, the half-life within the plane at most 15. So all stays within 128 bits. */
+	/* The weight adds fewer than 34 digits, the half-life within the plane at most 15. So both fit 128 bits. */
 	u128 total = moved(u128{filter->total} * weight->factor, place.total);
 	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
 	bool is_kept = index >= 0 && index < SB_TBF_PLANES;

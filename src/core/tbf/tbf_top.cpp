@@ -3,8 +3,8 @@
  * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1).
  *
  * All numbers are integers that count at a base of whole half-lives, as the filter's counters do. But L is a lower
- * bound, so it is rounded down. The amount lost is added to the error, which all items share. Therefore the units are
- * 2^-40 hits: with units of 2^-12 hits, as sums have them, rounding a million hits could add 244 hits to the error.
+ * bound, so it is rounded down, and the amount lost is added to the error, which all items share. Therefore the unit
+ * is 2^-40 hits: with the 2^-12 hits of sums, rounding a million hits could add 244 hits to the error.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -108,10 +108,7 @@ void streambloom::top_purge(top_list *list)
 	if (list->count <= list->limit)
 		return;
 
-	/*
-	 * subtract the (c + 1)-th largest L from all; that entry, and all others that are not above it, become 0 and are
-	 * dropped
-	 */
+	/* subtract the (c + 1)-th largest L from all; entries whose L becomes 0 are dropped */
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
 	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
@@ -343,8 +340,8 @@ private:
 } // namespace
 
 /*
- * Chooses as many fraction bits as the largest number, `most`, leaves room for. From the base of this number to the
- * base of the stored list a number is shifted to the left by `up` bits.
+ * Chooses as many fraction bits as the largest number, `most`, leaves room for. `up` is the shift to the left that
+ * converts a number from the base of `most` to the base of the stored list.
  */
 static conversion conversion_of(u128 most, int64_t up)
 {

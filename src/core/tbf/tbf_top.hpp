@@ -45,10 +45,7 @@ struct top_list
 /* Returns the length of the array `slots`. */
 uint32_t top_slots(uint32_t room);
 
-/*
- * Fills `slots` from the entries. Called after the caller has moved the entries to a larger array; `slots` need not be
- * zeroed.
- */
+/* Fills `slots` from the entries, after the entries or their indices have changed. `slots` need not be zeroed. */
 void top_index(top_list *list);
 
 /*
@@ -78,7 +75,7 @@ void top_purge(top_list *list);
 void top_turn(top_list *list, int64_t half_lives);
 
 /*
- * Adds `error`, for example that of another list, to the list's error. It is given at this half-life; the sum is
+ * Adds `error`, for example that of another list, to the list's error. `error` is given at this half-life; it is
  * rounded up.
  */
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
@@ -156,8 +153,7 @@ struct pending_item
 /* Whatever status the functions below return, the list is correct afterwards (see sb_top.h). */
 
 /*
- * Adds a new entry, with top_insert() and the memory that it needs. Of a longer text only the first SB_TOP_MAX_ITEM
- * bytes are kept.
+ * Makes room for a new entry and adds it with top_insert(). Only the first SB_TOP_MAX_ITEM bytes of the text are kept.
  */
 [[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);

@@ -65,10 +65,10 @@ private:
 };
 
 /*
- * Allocates a value and fills in the counters that status = produce(block, counters, &empty) gives, as for
- * measure_cells(). produce() is called for all blocks in order, and then for all blocks once more. The planned->extra
- * bytes after the counters are left to the caller. Sets the fields of *planned that describe the counters.
- * SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY,
+ * Allocates a value and writes its counters. produce(block, counters, &empty) fills in the counters of a block and
+ * returns a status (see measure_cells()). It is called for all blocks in order, and then for all blocks once more. The
+ * planned->extra bytes after the counters are left to the caller. Sets the fields of *planned that describe the
+ * counters. SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY,
  * SB_INTERRUPTED, and whatever produce() returns.
  */
 template <typename Produce>
