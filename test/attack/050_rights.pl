@@ -409,8 +409,8 @@ foreach my $value (-4711, $absent)
 	@{$literal{$value}}{@names} = @literals;
 }
 
-# EXPLAIN of queries for values of columns of a relation, all in one session, with the value replaced by VALUE. A case is
-# [options of EXPLAIN, name of the column, value, setting].
+# EXPLAIN of queries for values of columns of a relation, all in one session, with the value replaced by VALUE. A case
+# is [options of EXPLAIN, name of the column, value, setting].
 sub explained
 {
 	my ($relation, @cases) = @_;

@@ -14,7 +14,8 @@
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/070_exact.pl
 #
-# A run that has compared too little, or has left out a kind of step, has failed. To repeat a failure: CALL history(100012), or bf_history, in a database
+# A run that has compared too little, or has left out a kind of step, has failed.
+# To repeat a failure: CALL history(100012), or bf_history, in a database
 # with the procedures from the beginning of this file; SELECT * FROM problem shows what was wrong.
 use strict;
 use warnings;
