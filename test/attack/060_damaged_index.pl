@@ -19,7 +19,7 @@ use OwnCluster;
 use StreambloomTap;
 use Test::More;
 
-my $short = 30; # seconds; the round that has begun then takes some more
+my $short = 12; # seconds; the round that has begun then takes some more
 my $tables = 20; # tables in a round
 my $page = 8192;
 
@@ -125,15 +125,17 @@ sub make_large
 		. "CREATE INDEX t${i}_bf ON t$i USING bf ($names) WITH (pages_per_range = 1, false_positive_rate = 0.000001, levels = 1);\n";
 }
 
-# One round: makes tables, damages each index, and makes all calls. Returns how many damages were noticed, and adds to
-# the failures.
-my (@failures, %times, %noticed);
+# One round: makes tables, damages each index, and makes all calls. Counts the damages and those that were noticed, and
+# adds to the failures. The first round damages a word of a directory page, and then one index in each way; which pages,
+# words and values is left to chance. Later rounds leave all to chance.
+my (@failures, %times, %noticed, %pages);
 sub round
 {
 	my ($number) = @_;
 	my $large = $number * 1000;
 	my $is_large = $number % 3 == 1; # its first table is large
 	my @names = map { $large + $_ } 0 .. $tables - 1;
+	my @in_turn = $number == 1 ? ('word', sort keys %ways) : ();
 	$db->sql(join '', map { $is_large && $_ == $large ? make_large($_) : DamagedIndex::make_table($_) } @names);
 	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } @names);
 	OwnCluster::stop();
@@ -143,8 +145,10 @@ sub round
 		my @pages = read_pages($paths[$i]);
 		my @directory = grep { substr($pages[$_], 24, 4) eq 'BfDr' } 0 .. $#pages;
 		die "there is no directory page\n" if $i == 0 && $is_large && !@directory;
-		my $n = Attack::chance(0.6) ? 0 : @directory && Attack::chance(0.6) ? $directory[0] : int(rand(@pages));
-		my $way = Attack::one_of(('word') x 12, ('one_more') x 4, ('bit') x 4, ('stretch') x 2, sort keys %ways);
+		my $n = $number == 1 && $i == 0 ? $directory[0] : Attack::chance(0.6) ? 0 : @directory && Attack::chance(0.6) ? $directory[0] : int(rand(@pages));
+		my $way = $in_turn[$i] // Attack::one_of(('word') x 12, ('one_more') x 4, ('bit') x 4, ('stretch') x 2, sort keys %ways);
+		# these two choose the page themselves, or add one
+		$pages{substr($pages[$n], 24, 4)}++ if $way !~ /^(?:cut|longer)$/;
 		my ($text, $is_cores) = $ways{$way}->(\@pages, $n);
 		push @what, [$way, $text, $is_cores];
 		StreambloomTap::write_file(DamagedIndex::data() . "/$paths[$i]", join '', @pages);
@@ -152,7 +156,7 @@ sub round
 	OwnCluster::restart();
 	foreach my $i (0 .. $#names)
 	{
-		last if Attack::seconds_left($short + 15) < 0;
+		last if $number > 1 && Attack::seconds_left($short + 15) < 0;
 		my ($way, $text, $is_cores) = @{$what[$i]};
 		my ($errors, @wrong) = DamagedIndex::wrongs($db, "t$names[$i]", $is_cores, 1, $i == 0 && $is_large ? 3800 : 20);
 		my %seen;
@@ -178,5 +182,7 @@ $noticed += $_ foreach values %noticed;
 is(scalar @failures, 0, 'right rows or XX002, and REINDEX mends it (seed ' . Attack::seed() . ')');
 diag('seed ' . Attack::seed() . ": $times damaged indexes, $noticed of them noticed: " . join ', ', map { "$_ " . ($noticed{$_} // 0) . "/$times{$_}" } sort keys %times);
 cmp_ok($noticed, '>=', $times / 3, 'many were noticed');
+is(join(' ', grep { !$times{$_} } sort keys %ways), '', 'indexes were damaged in every way');
+is(join(' ', grep { !$pages{$_} } qw(BfIx BfDr BfFl)), '', 'and a page of each kind: the meta page, a directory page, pages of filters');
 unlike(OwnCluster::server_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 done_testing();
