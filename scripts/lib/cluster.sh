@@ -45,7 +45,7 @@ install_extension() {
 		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 
-# start_cluster: initializes and starts a cluster.
+# start_cluster [SETTING...]: initializes and starts a cluster with these lines in its postgresql.conf.
 start_cluster() {
 	run_logged "$work/initdb.log" as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || return
 	# fsync is off because the cluster lives only for minutes. mmap, because the /dev/shm of a container is often too
@@ -69,6 +69,7 @@ start_cluster() {
 		dynamic_shared_memory_type = mmap
 		timezone = 'UTC'
 		log_timezone = 'UTC'
+		$(printf '%s\n' "$@")
 	CONF
 	run_logged "$work/start.log" as_server "$bin/pg_ctl" -D "$work/data" -w -l "$work/server.log" start || {
 		if [[ -e $work/server.log ]]; then tail -n 20 "$work/server.log" >&2; fi

@@ -29,7 +29,6 @@ sub load_items
 	my ($each, $absent) = $long ? (1, 1_000_000) : (4, 400_000);
 	my $lines = StreambloomTap::lines_of($ids_file, 'xz', $each);
 	$db->sql(<<"SQL");
-ALTER DATABASE @{[$db->name]} SET jit = off;
 CREATE UNLOGGED TABLE ids (id int, n serial);
 \\copy ids (id) from $lines
 SQL

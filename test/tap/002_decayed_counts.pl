@@ -21,7 +21,6 @@ my $serial = StreambloomTap::parallel(0);
 my $parallel = StreambloomTap::parallel(2);
 
 $db->load_lines('log_lines', $log_file, 'gzip');
-$db->sql('ALTER DATABASE ' . $db->name . ' SET jit = off');
 $db->sql(<<"SQL" . <<'SQL');
 CREATE FUNCTION microseconds(t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT ((extract(epoch FROM t) - 946684800) * 1000000)::bigint';

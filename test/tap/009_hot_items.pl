@@ -22,7 +22,6 @@ my $db = StreambloomTap->new('009');
 my $serial = StreambloomTap::parallel(0);
 my $parallel = StreambloomTap::parallel(2);
 
-$db->sql('ALTER DATABASE ' . $db->name . ' SET jit = off');
 $db->load_lines('log_lines', $log_file, 'gzip', $long ? 1 : 3);
 $db->load_lines('shop_lines', $shop_file, 'gzip', $long ? 1 : 6);
 my $of_hosts = $long ? '' : 'WHERE n % 2 = 0';

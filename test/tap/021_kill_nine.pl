@@ -20,7 +20,7 @@ use Time::HiRes qw(sleep time);
 StreambloomTap::require_cluster();
 OwnCluster::start(
 	autovacuum => 'off', shared_buffers => '1MB', wal_buffers => '128kB', wal_writer_delay => '500ms', max_wal_size => '64MB',
-	deadlock_timeout => '100ms', jit => 'off', restart_after_crash => 'off');
+	deadlock_timeout => '100ms', restart_after_crash => 'off');
 
 my $kills = $ENV{STREAMBLOOM_KILLS} // 12;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;

@@ -13,7 +13,7 @@ use Test::More;
 
 StreambloomTap::require_cluster();
 OwnCluster::start(max_prepared_transactions => 20, deadlock_timeout => '300ms', max_connections => 60, max_worker_processes => 16,
-	jit => 'off', autovacuum => 'off', wal_keep_size => '256MB', wal_level => 'logical');
+	autovacuum => 'off', wal_keep_size => '256MB', wal_level => 'logical');
 
 my $seconds = $ENV{STREAMBLOOM_SECONDS} // 15;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;

@@ -10,7 +10,7 @@ use StreambloomTap;
 use Test::More;
 
 StreambloomTap::require_cluster();
-OwnCluster::start(wal_level => 'logical', max_worker_processes => 16, max_logical_replication_workers => 8, jit => 'off');
+OwnCluster::start(wal_level => 'logical', max_worker_processes => 16, max_logical_replication_workers => 8);
 
 my $here = StreambloomTap->new('023');
 my $there = StreambloomTap->new('023_there');

@@ -23,7 +23,7 @@ diag("STREAMBLOOM_SEED=$seed");
 my $db = StreambloomTap->new('039');
 my $random = $seed / 1000000;
 my $long = ($ENV{STREAMBLOOM_SECONDS} // 0) > 60;
-$db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'; ALTER DATABASE " . $db->name . ' SET jit = off');
+$db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'");
 
 # Compares a roll-up with exact SQL over all hits. Returns '' if they agree, else the differences in words. Undecayed
 # counts are exact in filters that have no counters.

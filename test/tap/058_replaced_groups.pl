@@ -14,7 +14,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 StreambloomTap::require_cluster();
-OwnCluster::start(autovacuum => 'off', jit => 'off', wal_keep_size => '512MB', max_connections => 40, restart_after_crash => 'off');
+OwnCluster::start(autovacuum => 'off', wal_keep_size => '512MB', max_connections => 40, restart_after_crash => 'off');
 
 my $db = StreambloomTap->new('058');
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;

@@ -24,7 +24,7 @@ sub prepare
 	OwnCluster::start();
 	# If pages have checksums, the server would notice every damage by these, and raise XX001. The buffers are four
 	# times as large as the largest table, so that the scans of it do not read the file again each time.
-	OwnCluster::restart(shared_buffers => '200MB', autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
+	OwnCluster::restart(shared_buffers => '200MB', autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on');
 }
 
 # ends(): how a command ends: 'ok' or its SQLSTATE. finds(): for each value, whether an index finds the rows that have

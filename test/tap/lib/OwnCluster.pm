@@ -50,6 +50,7 @@ my %usual = (
 	log_statement => 'none',
 	log_replication_commands => 'off',
 	dynamic_shared_memory_type => 'mmap',
+	jit => 'off',
 	timezone => 'UTC',
 	log_timezone => 'UTC');
 
