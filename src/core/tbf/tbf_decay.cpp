@@ -44,7 +44,10 @@ struct vector_of
 constexpr size_t at_once = 32;
 static_assert(SB_TBF_MIN_BLOCK % at_once == 0, "there is never a rest");
 
-/* Decays flat cells. REQUIRES: half_lives is 1 .. the bits of a cell; bytes is a multiple of at_once. */
+/*
+ * Decays flat cells. REQUIRES: the machine is little-endian; half_lives is 1 .. the bits of a cell; bytes is a multiple
+ * of at_once.
+ */
 template <typename Cell>
 SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
 {

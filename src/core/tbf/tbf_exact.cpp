@@ -147,15 +147,15 @@ void streambloom::describe_items(const exact_item *items, uint32_t count, sb_tbf
 
 namespace {
 
-/* Where the parts of a block begin, in bits from its first byte on. */
+/* What the first bytes of a block say, and where its parts begin (tbf_exact.hpp), in bits from its first byte on. */
 struct block_parts
 {
-	uint32_t items;
-	int order_of_counts;
+	uint32_t items;		 /* how many the block has */
+	int order_of_counts; /* k */
 	size_t last;
 	size_t more;
 	size_t records;
-	size_t record; /* binary digits of one record */
+	size_t record; /* the length of one record, in bits */
 	size_t rest;
 };
 

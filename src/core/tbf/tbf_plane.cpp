@@ -1,10 +1,11 @@
 /*
  * tbf_plane.cpp: see tbf_plane.hpp.
  *
- * The words of blocks lie in pieces of memory. A new piece has room for a fourth as many blocks as had words before:
- * at least one, at most `most_blocks`. So a plane of many blocks needs few allocations, and takes at most a fourth
- * more than its blocks need. Lists lie in other pieces, which grow in the same way. When a list moves to a
- * larger one, its memory is kept for the next list of its old size.
+ * Memory is allocated in pieces. Some pieces have the words of blocks. If n blocks have words already, a new piece
+ * has room for n / 4 more: at least one, at most `most_blocks`. So a plane of many blocks needs few allocations, and
+ * takes at most a fourth more than its blocks need. Other pieces have the lists of blocks, and grow in the same way.
+ * When a block gets a larger list, or words instead of its list, the memory of the old list is kept for the next list
+ * of that size.
  */
 #include "tbf/tbf_plane.hpp"
 

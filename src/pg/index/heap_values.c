@@ -151,7 +151,7 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 /*
  * Values can be missing although the row version was there when its page was copied. Other processes do not wait for
  * VACUUM's snapshot, so a row that is deleted while VACUUM summarizes may be removed at once, and its values with it.
- * The values of a transaction that is rolled back are removed at once too, whoever summarizes.
+ * After a rollback the values that the transaction wrote may be removed at once too, whoever summarizes.
  */
 bool
 bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple)

@@ -1,7 +1,7 @@
 /*
- * rollup_unlisted.c: the largest count in a filter among the items that a given list of hot items does not have. A
- * row of a roll-up that is made of other rows needs this number to bound the hits of the items that are not in its
- * list (docs/rollups.md).
+ * rollup_unlisted.c: the largest count in an exact filter among the items that are not in a given list. When rows of
+ * a roll-up are made into one, the list has the hot items of all these rows. The new row needs the number to bound
+ * the hits of items that none of them has listed (docs/rollups.md).
  */
 #include "tbf/tbf.h"
 
