@@ -20,7 +20,7 @@ using namespace streambloom;
 
 size_t streambloom::hash_set_bytes(uint64_t capacity, uint32_t beside)
 {
-	/* the extra slot at the end has the layout of a group of four slots, of which only the first exists */
+	/* The extra slot at the end lies like the first of a group: a hash, and its words beside at + 4, + 8, ... */
 	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 

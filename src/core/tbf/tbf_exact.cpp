@@ -161,7 +161,10 @@ struct block_parts
 
 constexpr size_t taken_at = block_header * 8;
 
-/* Sets the parts of a block. Returns false if a block of `size` bytes cannot have as many items as it says. */
+/*
+ * Sets *out. Returns false if what the first bytes say cannot be true of a block of `size` bytes in a filter of
+ * items_of_filter items.
+ */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
 {

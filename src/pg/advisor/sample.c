@@ -7,7 +7,7 @@
  * random places, evenly over the rest.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
- * values.
+ * values; of partitions, twice as many.
  */
 #include "advisor/sample.h"
 

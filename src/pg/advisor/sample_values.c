@@ -3,8 +3,9 @@
  * pages and ranges each of them is, and how long they are. If the items of a column are keys, "value" means a key
  * here.
  *
- * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are dropped:
- * those whose hashes end with too few zeros.
+ * A column takes bounded memory: at most sample->most_kept values of the table or partition that is sampled, and as
+ * many of all partitions together. When there are more, about half of them are dropped: those whose hashes end with
+ * too few zeros.
  */
 #include "base/compat.h"
 
