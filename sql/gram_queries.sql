@@ -58,6 +58,6 @@ INSERT INTO lines SELECT 4000 + i, 'LATER ' || i FROM generate_series(1, 500) i;
 UPDATE lines SET line = 'CHANGED ' || id WHERE id % 300 = 0;
 SELECT bf_summarize_new_values('lines_lower') > 0 AS summarized;
 SELECT q, answers('SELECT * FROM lines WHERE ' || q) FROM (VALUES ('id > 500 AND lower(line) LIKE ''%later 77%'''), ('id > 600 AND lower(line) ~ ''changed'''), ('lower(line) ~ ''changed'''), ('id > 500 AND lower(line) LIKE ''%größe%''')) t(q);
-SELECT bf_index_check('lines_lower') >= 3033 AS checked;
+SELECT bf_index_check('lines_lower') BETWEEN 3033 AND 3133 AS checked;
 DROP FUNCTION reads_little;
 DROP TABLE lines, questions;

@@ -114,7 +114,7 @@ CREATE INDEX long_values_bf ON long_values USING bf (v) WITH (pages_per_range = 
 UPDATE long_values SET v = repeat('x' || id, 2000) WHERE id % 7 = 0;
 SELECT bf_desummarize_range('long_values_bf', 0), bf_summarize_range('long_values_bf', 0);
 SELECT answers('SELECT id FROM long_values WHERE v = repeat(''14'', 2000)'), answers('SELECT id FROM long_values WHERE v = repeat(''x14'', 2000)'),
-	answers('SELECT id FROM long_values WHERE v = repeat(''15'', 2000)'), bf_index_check('long_values_bf') >= 300 AS checked;
+	answers('SELECT id FROM long_values WHERE v = repeat(''15'', 2000)'), bf_index_check('long_values_bf') BETWEEN 300 AND 342 AS checked;
 
 -- A build counts the rows that the table has when its transaction has ended.
 CREATE TABLE rewritten (id integer PRIMARY KEY, h integer);
