@@ -12,6 +12,7 @@ use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 StreambloomTap::require_cluster();
 OwnCluster::start(max_worker_processes => 8, autovacuum => 'off', wal_level => 'logical');
@@ -64,6 +65,7 @@ my %index = (
 	several => 'id, host, tags',
 	'one level' => 'id) WITH (levels = 1',
 	'one page a range' => 'host) WITH (pages_per_range = 1',
+	'many items above level 0' => 'line gram_ops, words) WITH (pages_per_range = 1',
 	'one range' => 'id) WITH (pages_per_range = 131072',
 	expression => 'lower(host), (id / 10)',
 	predicate => 'host) WHERE (id % 3 = 0'
@@ -80,6 +82,15 @@ foreach my $name (sort keys %index)
 		push @{$content{$out}}, $workers;
 	}
 	is(scalar keys %content, 1, "$name: the same bytes") or diag(explain(\%content));
+}
+
+# Workers make filters of the levels above too.
+{
+	my (undef, undef, undef, $err) = with_workers(2, 'DROP INDEX built; CREATE INDEX built ON log USING bf (host, id) WITH (pages_per_range = 1, levels = 1)');
+
+	unlike($err, qr/made the filters/, 'one level') or diag($err);
+	(undef, undef, undef, $err) = with_workers(2, 'DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops, words) WITH (pages_per_range = 1)');
+	like($err, qr/parallel workers have made the filters of [1-9]\d* of \d+ ranges of level 1/, 'several levels') or diag($err);
 }
 
 # The directory is full, so later ranges are always read. A group has as many ranges as memory allows.
@@ -260,6 +271,33 @@ foreach my $case (
 	nothing_is_left('a build that waited');
 }
 
+# A build is canceled, or one of its workers terminated, at any time: while level 0 is read, or while workers make the
+# filters of the levels above, or between these.
+{
+	my $build = 'CREATE INDEX fails ON log USING bf (line gram_ops) WITH (pages_per_range = 1)';
+	my ($ms) = $db->sql(workers(2) . "\\timing on\n$build; DROP INDEX fails") =~ /Time: ([\d.]+) ms/;
+	my %states;
+
+	foreach my $part (1 .. 12)
+	{
+		my $builder = PsqlSession->new($db->name);
+		my $by_timeout = $part % 2;
+
+		$builder->send(workers(2) . sprintf('SET statement_timeout = %d;', $by_timeout ? 1 + $ms * $part / 12 : 0) . " $build;");
+		if (!$by_timeout)
+		{
+			usleep(1000 * $ms * $part / 12);
+			$db->sql(q{SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE backend_type = 'parallel worker'});
+		}
+		$states{($builder->answer)[1]}++;
+		$builder->close;
+		$db->sql('DROP INDEX IF EXISTS fails');
+		nothing_is_left("ended at any time, $part");
+	}
+	is(join(' ', grep { !/^(?:00000|57014|57P01)$/ } keys %states), '', 'ended at any time: the build is complete, or it was canceled') or diag(explain(\%states));
+	ok($states{57014} && $states{'57P01'}, 'some were canceled, and some lost a worker') or diag(explain(\%states));
+}
+
 # Memory is short: for the leader or for a worker, whichever needs it.
 $db->sql(q{CREATE FUNCTION large(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
 	IF $1 = 30000 THEN RAISE out_of_memory USING MESSAGE = ''out of memory'', DETAIL = ''Failed on request of size 42.''; END IF;
@@ -295,13 +333,18 @@ $gone->close;
 nothing_is_left('workers that may not connect');
 
 # Workers that have reached the limit of their temporary files stop, and the leader reads the rest.
-foreach my $limit ('0', '64kB', '300kB', '2MB')
+foreach my $of ('line gram_ops', 'id) WITH (pages_per_range = 1, false_positive_rate = 0.000001')
 {
-	my $out = has_workers('2', "SET temp_file_limit = '$limit'; DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops); CHECKPOINT; SELECT content('built')", "temp_file_limit = $limit");
-	my $alone = $db->sql(workers(0) . "DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops); CHECKPOINT; SELECT content('built')");
+	my $rebuild = "DROP INDEX built; CREATE INDEX built ON log USING bf ($of); CHECKPOINT; SELECT content('built')";
+	my $alone = $db->sql(workers(0) . $rebuild);
 
-	is((split /\n/, $out)[-1], $alone, "temp_file_limit = $limit: the same bytes");
-	nothing_is_left("temp_file_limit = $limit");
+	foreach my $limit ('0', '64kB', '160kB', '300kB', '500kB', '2MB')
+	{
+		my $out = has_workers('2', "SET temp_file_limit = '$limit'; $rebuild", "temp_file_limit = $limit");
+
+		is((split /\n/, $out)[-1], $alone, "temp_file_limit = $limit: the same bytes");
+		nothing_is_left("temp_file_limit = $limit");
+	}
 }
 
 # The numbers that a build reports are those of all its processes.

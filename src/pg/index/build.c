@@ -7,7 +7,7 @@
  * was asked for (sizes.c). A group gets all ranges that have none yet, up to what a page allows, so that the index on
  * a small partition has one group. These ranges become two groups if that takes at least an eighth less space. The
  * items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c).
- * Parallel workers may read ranges (build_workers.c); the groups are the same.
+ * Parallel workers may help (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
  * the index it passes all rows to the insert function, because ambulkdelete reports no row as present.
@@ -244,19 +244,21 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	geometry = bf_index_current_geometry(index);
 	task.pages_per_range = geometry->level[0].pages_per_range;
 	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
+	if (bf_index_gets_levels(geometry, heap_blocks))
+		task.upper_ranges = heap_blocks / geometry->level[1].pages_per_range;
 	source.upper = bf_index_begin_upper_counts(geometry, heap_blocks);
 	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
 	if (source.workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task);
-	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
+	tape = source.workers != NULL ? bf_index_finish_ranges(source.workers) : source.tape;
 	/*
 	 * The counts are taken now: if the tape lacks ranges, the levels above read their rows again, which would count
 	 * twice.
 	 */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	bf_index_build_upper_levels(index, heap, reader, tape, source.upper);
+	bf_index_build_upper_levels(index, heap, reader, tape, source.upper, source.workers);
 	if (source.workers != NULL)
 		bf_index_end_workers(source.workers);
 	else if (tape != NULL)

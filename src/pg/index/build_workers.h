@@ -1,9 +1,11 @@
 /*
- * build_workers.h: parallel workers that read a table for CREATE INDEX and REINDEX.
+ * build_workers.h: parallel workers for CREATE INDEX and REINDEX.
  */
 #ifndef STREAMBLOOM_PG_INDEX_BUILD_WORKERS_H
 #define STREAMBLOOM_PG_INDEX_BUILD_WORKERS_H
 
+#include "index/geometry.h"
+#include "index/group.h"
 #include "index/tape.h"
 
 #include "nodes/execnodes.h"
@@ -18,6 +20,7 @@ typedef struct BfBuildTask
 	BlockNumber heap_blocks;
 	BlockNumber pages_per_range;
 	uint32		ranges;			/* number of ranges of level 0 */
+	uint32		upper_ranges;	/* the most ranges of a level above 0 that the heap fills; 0: there is no such level */
 } BfBuildTask;
 
 typedef struct BfBuildWorkers BfBuildWorkers;
@@ -44,7 +47,32 @@ extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, B
  * Returns a tape of the ranges, which exists until bf_index_end_workers(). REQUIRES: all ranges were asked for, or
  * the build needs no more of them.
  */
-extern BfTape *bf_index_finish_workers(BfBuildWorkers *workers);
+extern BfTape *bf_index_finish_ranges(BfBuildWorkers *workers);
 extern void bf_index_end_workers(BfBuildWorkers *workers);
+
+/* ---------------------------------------------------------------- levels above 0 */
+
+/*
+ * Starts the workers anew, to make the lines of the first `ranges` ranges of a level above 0. Returns false if they
+ * are of no use for it. REQUIRES: bf_index_finish_ranges() was called; the level has groups for these ranges, and
+ * nobody adds any until bf_index_end_upper_level().
+ */
+extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges);
+
+/* How many workers make lines now, at most. */
+extern uint32 bf_index_workers_at_work(const BfBuildWorkers *workers);
+
+/*
+ * Takes a range of the level, so that no worker makes it. Returns false if a worker has it. REQUIRES: all ranges
+ * before it were asked for.
+ */
+extern bool bf_index_leader_takes(BfBuildWorkers *workers, uint32 range);
+
+/*
+ * Sets the lines of a range, counted within the group, to those that a worker has made; waits for them if necessary.
+ * REQUIRES: bf_index_leader_takes() was called for all selected ranges of `lines`, and returned false for this one.
+ */
+extern void bf_index_lines_from_workers(BfBuildWorkers *workers, BfGroupLines *lines, uint32 range);
+extern void bf_index_end_upper_level(BfBuildWorkers *workers);
 
 #endif

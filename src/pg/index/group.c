@@ -83,8 +83,8 @@ bf_index_free_lines(BfGroupLines *lines)
  * The lines of a range in memory. They lie one after the other, unlike on pages, so that they stay in the processor's
  * caches while items are added.
  */
-static inline unsigned char *
-lines_in_memory(const BfGroupLines *lines, int column, uint32 range)
+unsigned char *
+bf_index_lines_of_range(const BfGroupLines *lines, int column, uint32 range)
 {
 	return lines->area[column] + (Size) lines->slots[range] * lines->group.lines[column] * SB_BF_LINE;
 }
@@ -94,7 +94,7 @@ bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 
 {
 	sb_bf		filter = {.line_count = lines->group.lines[column], .hash_count = lines->hashes[column]};
 
-	sb_bf_add_many(&filter, lines_in_memory(lines, column, range), hashes, count);
+	sb_bf_add_many(&filter, bf_index_lines_of_range(lines, column, range), hashes, count);
 }
 
 void
@@ -104,6 +104,19 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 
 	for (int column = 0; column < lines->group.columns; column++)
 		bf_index_add_hashes(lines, range, column, items->hashes[column], items->counts[column]);
+}
+
+void
+bf_index_add_row(const BfRowItems *items, void *argument)
+{
+	const BfRangeLines *to = argument;
+
+	for (int column = 0; column < items->columns; column++)
+	{
+		uint32		first = bf_index_first_of(items, column);
+
+		bf_index_add_hashes(to->lines, to->range, column, items->hashes + first, items->end[column] - first);
+	}
 }
 
 /* ------------------------------------------------------------------ full ranges */
@@ -119,7 +132,7 @@ make_rates(int hashes, double rates[SB_BF_LINE * 8 + 1])
 static double
 rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double *rates)
 {
-	const unsigned char *line = lines_in_memory(lines, column, range);
+	const unsigned char *line = bf_index_lines_of_range(lines, column, range);
 	const uint32 count = lines->group.lines[column];
 	double		sum = 0;
 
@@ -189,7 +202,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 			else
 			{
 				const unsigned char *more =
-					lines_in_memory(lines, column, range) + (Size) (first + position) * SB_BF_LINE;
+					bf_index_lines_of_range(lines, column, range) + (Size) (first + position) * SB_BF_LINE;
 
 				for (int i = 0; i < SB_BF_LINE; i++)
 					line[i] |= more[i];

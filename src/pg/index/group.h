@@ -24,6 +24,13 @@ typedef struct BfGroupLines
 	bool		full_is_known;	/* full[] was set from counts of items; if not, it is set from the bits to be written */
 } BfGroupLines;
 
+/* A range that is being read, counted within the group, and the lines that get its items. */
+typedef struct BfRangeLines
+{
+	BfGroupLines *lines;
+	uint32		range;
+} BfRangeLines;
+
 /* Calls bf_index_settle_lines() with the lines of the level's last group, if that group has `ranges` ranges. */
 extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
 
@@ -40,6 +47,12 @@ extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
 extern void bf_index_allocate_areas(BfGroupLines *lines);
 extern void bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
+
+/* Adds a row's items to a range. The argument is a BfRangeLines: rows come from readers that do not know lines. */
+extern void bf_index_add_row(const BfRowItems *items, void *argument);
+
+/* The lines of a selected range in one column: lines[column] * SB_BF_LINE bytes. */
+extern unsigned char *bf_index_lines_of_range(const BfGroupLines *lines, int column, uint32 range);
 extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*

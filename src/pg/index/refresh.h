@@ -4,6 +4,7 @@
 #ifndef STREAMBLOOM_PG_INDEX_REFRESH_H
 #define STREAMBLOOM_PG_INDEX_REFRESH_H
 
+#include "index/build_workers.h"
 #include "index/group.h"
 #include "index/tape.h"
 #include "index/upper_counts.h"
@@ -16,6 +17,7 @@ typedef struct BfSummarizer
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
 	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
+	BfBuildWorkers *workers;	/* they make lines too; or NULL */
 	const BfUpperCounts *upper; /* counts of the levels above in a build; else NULL */
 	bool		shows_progress;
 } BfSummarizer;

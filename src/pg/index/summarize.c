@@ -62,26 +62,6 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------ ranges of a group */
 
-/* A range that is being read, and the lines that get its items. */
-typedef struct RangeLines
-{
-	BfGroupLines *lines;
-	uint32		range;
-} RangeLines;
-
-static void
-add_row(const BfRowItems *items, void *argument)
-{
-	RangeLines *to = argument;
-
-	for (int column = 0; column < items->columns; column++)
-	{
-		uint32		first = bf_index_first_of(items, column);
-
-		bf_index_add_hashes(to->lines, to->range, column, items->hashes + first, items->end[column] - first);
-	}
-}
-
 /* Shows which page of the heap was read last. */
 static void
 show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
@@ -93,11 +73,53 @@ show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, Bloc
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
+/* Adds the items of a range of the group, counted within the group, to its lines. */
+static void
+read_range(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, uint32 range,
+		   BlockNumber heap_blocks)
+{
+	const BlockNumber pages_per_range = geometry->level[lines->group.level].pages_per_range;
+	const uint64 first = (uint64) (lines->group.first_range + range) * pages_per_range;
+	BfRangeLines to = {.lines = lines, .range = range};
+
+	bf_index_read_items(work, geometry, first, Min(first + pages_per_range, heap_blocks), bf_index_add_row, &to);
+}
+
+/*
+ * Adds the items of the selected ranges to their lines. If there are workers, this process first makes the ranges that
+ * none of them has taken, and then takes over what they have made.
+ */
+static void
+read_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
+{
+	const BfGroup *group = &lines->group;
+	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
+	bool		is_made[BF_INDEX_MAX_RANGES] = {false};
+
+	for (uint32 i = 0; work->workers != NULL && i < group->ranges; i++)
+		if (lines->ranges[i] && bf_index_leader_takes(work->workers, group->first_range + i))
+		{
+			read_range(work, geometry, lines, i, heap_blocks);
+			is_made[i] = true;
+		}
+	for (uint32 i = 0; i < group->ranges; i++)
+	{
+		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
+
+		if (!lines->ranges[i] || first >= heap_blocks)
+			continue;
+		if (work->workers == NULL)
+			read_range(work, geometry, lines, i, heap_blocks);
+		else if (!is_made[i])
+			bf_index_lines_from_workers(work->workers, lines, i);
+		show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
+	}
+}
+
 void
 bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
-	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
 	uint32		end = 0;
 	BlockNumber heap_blocks;
 
@@ -122,17 +144,7 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
-	for (uint32 i = 0; i < group->ranges; i++)
-	{
-		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
-		RangeLines	to = {.lines = lines, .range = i};
-
-		if (lines->ranges[i] && first < heap_blocks)
-		{
-			bf_index_read_items(work, geometry, first, Min(first + pages_per_range, heap_blocks), add_row, &to);
-			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
-		}
-	}
+	read_selected(work, geometry, lines, heap_blocks);
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
@@ -181,10 +193,13 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 {
 	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
 	uint32		at_once = bf_index_ranges_at_once(group, pages_per_range);
+	const uint32 in_workers = work->workers != NULL ? bf_index_workers_at_work(work->workers) : 0;
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
 
+	/* each worker has the lines of a range in its memory */
+	at_once = at_once > in_workers ? at_once - in_workers : 1;
 	bf_index_read_states(work->index, group, 0, states);
 	while (next < group->ranges)
 	{
@@ -216,23 +231,28 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
  * are neither summarized nor full, and returns their number.
  */
 static int64
-summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
+summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
 {
+	BfSummarizer work = *all;
 	BfGeometry *geometry;
 	BfGroup		group;
 	int64		done = 0;
 
 	if (first >= end)
 		return 0;
-	bf_index_add_groups(work, level, end, heap_blocks);
-	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	bf_index_add_groups(&work, level, end, heap_blocks);
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
+	if (work.workers != NULL && !bf_index_begin_upper_level(work.workers, geometry, level, end))
+		work.workers = NULL;
 	for (uint32 range = first; range < end; range = group.first_range + group.ranges)
 	{
 		CHECK_FOR_INTERRUPTS();
 		bf_index_find_group(geometry, level, range, &group);
-		done += summarize_group(work, geometry, &group, first, end);
+		done += summarize_group(&work, geometry, &group, first, end);
 	}
+	if (work.workers != NULL)
+		bf_index_end_upper_level(work.workers);
 	pfree(geometry);
 	return done;
 }
@@ -262,7 +282,7 @@ summarize_upper_levels(const BfSummarizer *work)
 
 void
 bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape,
-							const BfUpperCounts *upper)
+							const BfUpperCounts *upper, BfBuildWorkers *workers)
 {
 	const BfSummarizer work = {
 		.index = index,
@@ -271,6 +291,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.building = true,
 		.tape = tape,
 		.upper = upper,
+		.workers = workers,
 		.shows_progress = true
 	};
 

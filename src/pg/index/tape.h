@@ -1,6 +1,6 @@
 /*
  * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. One process writes all
- * of them into one file, or several write batches of them, each into a file of its own (build_workers.c).
+ * of them into one file, or several write batches of them, each into a file of its own (build_ranges.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H

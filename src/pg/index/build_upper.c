@@ -1,0 +1,191 @@
+/*
+ * build_upper.c: the levels above 0 of a parallel build.
+ *
+ * When the leader has made the groups of a level, it starts the workers anew. They take ranges of the level one at a
+ * time, add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The
+ * leader goes from group to group. It makes those ranges of a group itself that nobody has taken, then takes over the
+ * others from their files, and writes the group's pages. So the pages do not depend on who has made the lines.
+ *
+ * Workers are ahead of the leader by so few ranges that their files stay below temp_file_limit.
+ */
+#include "index/build_shared.h"
+
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/wait_event.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+
+/* The most ranges that workers may be ahead of the leader: each of these may be a file in one folder. */
+#define MOST_AHEAD (2 * BF_INDEX_MAX_RANGES)
+
+static void
+name_file(char *name, uint32 range)
+{
+	snprintf(name, MAXPGPATH, "range %u", range);
+}
+
+/* How many ranges of level 0 a range of a level has. */
+static uint32
+factor_of(const BfGeometry *geometry, int level)
+{
+	return geometry->level[level].pages_per_range / geometry->level[0].pages_per_range;
+}
+
+/* ---------------------------------------------------------------------- a worker */
+
+static void
+write_lines(BfBuildShared *shared, const BfGroupLines *lines, uint32 range)
+{
+	char		name[MAXPGPATH];
+	BufFile    *file;
+
+	name_file(name, lines->group.first_range + range);
+	file = BufFileCreateFileSet(&shared->files.fs, name);
+	for (int column = 0; column < lines->group.columns; column++)
+		BufFileWrite(file, bf_index_lines_of_range(lines, column, range),
+					 (Size) lines->group.lines[column] * SB_BF_LINE);
+	BufFileExportFileSet(file);
+	BufFileClose(file);
+}
+
+/* Makes a range of the level that the workers make now. */
+static void
+make_range(BfBuildShared *shared, const BfGeometry *geometry, const BfGroup *group, BfTape *tape, uint32 number)
+{
+	const uint32 factor = factor_of(geometry, shared->level);
+	BfGroupLines *lines = palloc(sizeof(BfGroupLines));
+	BfRangeLines to = {.lines = lines, .range = number - group->first_range};
+
+	bf_index_make_lines(lines, geometry, group);
+	bf_index_select_range(lines, to.range);
+	bf_index_allocate_areas(lines);
+	bf_index_read_tape(tape, number * factor, (number + 1) * factor, bf_index_add_row, &to);
+	write_lines(shared, lines, to.range);
+}
+
+/* Waits until the leader is near enough to a range. */
+static void
+wait_for_leader(BfBuildShared *shared, uint32 range)
+{
+	while (range >= pg_atomic_read_u32(&shared->reached) + shared->ahead)
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+}
+
+void
+bf_index_work_on_upper_level(BfBuildShared *shared, Relation index)
+{
+	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	BfTape	   *tape = bf_index_open_tape(&shared->files, shared->task.columns, shared->batch_size);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf range", ALLOCSET_DEFAULT_SIZES);
+	uint32		range;
+
+	bf_index_set_tape_length(tape, shared->parts * factor_of(geometry, shared->level));
+	while (bf_index_take_part(shared, &range))
+	{
+		MemoryContext caller;
+		BfGroup		group;
+
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, shared->level, range, &group);
+		wait_for_leader(shared, range);
+		caller = MemoryContextSwitchTo(context);
+		make_range(shared, geometry, &group, tape, range);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+		bf_index_set_part(shared, range, BF_PART_WRITTEN);
+	}
+	bf_index_end_tape(tape);
+}
+
+/* -------------------------------------------------------------------- the leader */
+
+bool
+bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges)
+{
+	BfBuildShared *shared = workers->leader.shared;
+	Size		most = 0;
+	BfGroup		group;
+
+	/* With one range there is nothing to share out, and ranges that the tape lacks are read from the heap. */
+	if (ranges < 2 || bf_index_tape_length(workers->tape) < (uint64) ranges * factor_of(geometry, level))
+		return false;
+	for (uint32 range = 0; range < ranges; range = group.first_range + group.ranges)
+	{
+		bf_index_find_group(geometry, level, range, &group);
+		most = Max(most, bf_index_bytes_of_range(&group));
+	}
+	/* each worker has the lines of a range in its memory, and the leader those of one range at least */
+	if (most > (Size) maintenance_work_mem * 1024 / (workers->context->nworkers + 1))
+		return false;
+	shared->ahead = MOST_AHEAD;
+	if (temp_file_limit >= 0)
+		/* a file grows by whole blocks */
+		shared->ahead = Min(MOST_AHEAD, (uint64) temp_file_limit * 1024 / TYPEALIGN(BLCKSZ, most));
+	if (shared->ahead == 0)
+		return false;
+	ReinitializeParallelDSM(workers->context);
+	bf_index_begin_parts(shared, level, ranges);
+	bf_index_launch_workers(workers);
+	return true;
+}
+
+bool
+bf_index_leader_takes(BfBuildWorkers *workers, uint32 range)
+{
+	return bf_index_take_this_part(workers->leader.shared, range);
+}
+
+void
+bf_index_lines_from_workers(BfBuildWorkers *workers, BfGroupLines *lines, uint32 range)
+{
+	BfBuildShared *shared = workers->leader.shared;
+	const uint32 number = lines->group.first_range + range;
+	char		name[MAXPGPATH];
+	BufFile    *file;
+
+	pg_atomic_write_u32(&shared->reached, number);
+	ConditionVariableBroadcast(&shared->changed);
+	/* Waiting raises the error of a worker that has failed. */
+	while (bf_index_part_state(shared, number) == BF_PART_UNDONE)
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+	name_file(name, number);
+	file = BufFileOpenFileSet(&shared->files.fs, name, O_RDONLY, false);
+	for (int column = 0; column < lines->group.columns; column++)
+	{
+		const Size	size = (Size) lines->group.lines[column] * SB_BF_LINE;
+
+		if (BufFileRead(file, bf_index_lines_of_range(lines, column, range), size) != size)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read the filters of a range from a temporary file")));
+	}
+	BufFileClose(file);
+	BufFileDeleteFileSet(&shared->files.fs, name, false);
+	workers->ranges_taken_over++;
+}
+
+void
+bf_index_end_upper_level(BfBuildWorkers *workers)
+{
+	const BfBuildShared *shared = workers->leader.shared;
+
+	bf_index_wait_for_workers(workers);
+	ereport(DEBUG1,
+			(errmsg_internal("parallel workers have made the filters of %u of %u ranges of level %d",
+							 workers->ranges_taken_over, shared->parts, shared->level)));
+	workers->ranges_taken_over = 0;
+}
+
+uint32
+bf_index_workers_at_work(const BfBuildWorkers *workers)
+{
+	return workers->context->nworkers_launched;
+}
