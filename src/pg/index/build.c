@@ -248,7 +248,7 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 		task.upper_ranges = heap_blocks / geometry->level[1].pages_per_range;
 	source.upper = bf_index_begin_upper_counts(geometry, heap_blocks);
 	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
-	if (source.workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
+	if (source.workers == NULL && task.upper_ranges > 0)
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task);
 	tape = source.workers != NULL ? bf_index_finish_ranges(source.workers) : source.tape;
@@ -258,7 +258,7 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	 */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	bf_index_build_upper_levels(index, heap, reader, tape, source.upper, source.workers);
+	bf_index_build_upper_levels(index, heap, reader, &task, tape, source.upper, source.workers);
 	if (source.workers != NULL)
 		bf_index_end_workers(source.workers);
 	else if (tape != NULL)

@@ -31,9 +31,8 @@ typedef struct BfBuildShared
 	int			level;			/* which one the workers make now */
 	uint32		parts;			/* its number of batches or, above level 0, of ranges */
 	pg_atomic_uint32 taken;		/* how many parts were taken, from part 0 on; may be larger than `parts` */
-	/* Above level 0, no worker begins a range that is so many or more after the last one that the leader took over. */
-	uint32		ahead;
-	pg_atomic_uint32 reached;	/* the last range that the leader took over, or waits for */
+	uint32		ahead;			/* above level 0, workers make ranges before `reached` + `ahead` only */
+	pg_atomic_uint32 reached;	/* the leader has taken over, or made, all ranges before this one */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
 	ConditionVariable changed;	/* signalled when the state of a part or `reached` changes */
 	slock_t		mutex;			/* protects live_rows, rows and horizons, which are those of all workers together */

@@ -3,8 +3,9 @@
  *
  * When the leader has made the groups of a level, it starts the workers anew. They take ranges of the level one at a
  * time, add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The
- * leader goes from group to group. It makes those ranges of a group itself that nobody has taken, then takes over the
- * others from their files, and writes the group's pages. So the pages do not depend on who has made the lines.
+ * leader goes on as it would alone: it takes as many ranges of a group as its memory has room for. It makes those that
+ * nobody has taken, takes over the others from their files, and writes them to the group's pages. So the pages do not
+ * depend on who has made the lines.
  *
  * Workers are ahead of the leader by so few ranges that their files stay below temp_file_limit.
  */
@@ -30,13 +31,6 @@ name_file(char *name, uint32 range)
 	snprintf(name, MAXPGPATH, "range %u", range);
 }
 
-/* How many ranges of level 0 a range of a level has. */
-static uint32
-factor_of(const BfGeometry *geometry, int level)
-{
-	return geometry->level[level].pages_per_range / geometry->level[0].pages_per_range;
-}
-
 /* ---------------------------------------------------------------------- a worker */
 
 static void
@@ -58,7 +52,7 @@ write_lines(BfBuildShared *shared, const BfGroupLines *lines, uint32 range)
 static void
 make_range(BfBuildShared *shared, const BfGeometry *geometry, const BfGroup *group, BfTape *tape, uint32 number)
 {
-	const uint32 factor = factor_of(geometry, shared->level);
+	const uint32 factor = bf_index_level_factor(geometry, shared->level);
 	BfGroupLines *lines = palloc(sizeof(BfGroupLines));
 	BfRangeLines to = {.lines = lines, .range = number - group->first_range};
 
@@ -86,7 +80,7 @@ bf_index_work_on_upper_level(BfBuildShared *shared, Relation index)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf range", ALLOCSET_DEFAULT_SIZES);
 	uint32		range;
 
-	bf_index_set_tape_length(tape, shared->parts * factor_of(geometry, shared->level));
+	bf_index_set_tape_length(tape, shared->parts * bf_index_level_factor(geometry, shared->level));
 	while (bf_index_take_part(shared, &range))
 	{
 		MemoryContext caller;
@@ -113,16 +107,16 @@ bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, 
 	Size		most = 0;
 	BfGroup		group;
 
+	Assert(ranges <= shared->task.upper_ranges);
 	/* With one range there is nothing to share out, and ranges that the tape lacks are read from the heap. */
-	if (ranges < 2 || bf_index_tape_length(workers->tape) < (uint64) ranges * factor_of(geometry, level))
+	if (ranges < 2 || bf_index_tape_length(workers->tape) < (uint64) ranges * bf_index_level_factor(geometry, level))
 		return false;
 	for (uint32 range = 0; range < ranges; range = group.first_range + group.ranges)
 	{
 		bf_index_find_group(geometry, level, range, &group);
 		most = Max(most, bf_index_bytes_of_range(&group));
 	}
-	/* each worker has the lines of a range in its memory, and the leader those of one range at least */
-	if (most > (Size) maintenance_work_mem * 1024 / (workers->context->nworkers + 1))
+	if (most > (Size) maintenance_work_mem * 1024 / BF_PART_FOR_WORKERS / workers->context->nworkers)
 		return false;
 	shared->ahead = MOST_AHEAD;
 	if (temp_file_limit >= 0)
@@ -134,6 +128,20 @@ bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, 
 	bf_index_begin_parts(shared, level, ranges);
 	bf_index_launch_workers(workers);
 	return true;
+}
+
+/* Says how far the leader is, so that workers may go on. */
+static void
+reach(BfBuildShared *shared, uint32 range)
+{
+	pg_atomic_write_u32(&shared->reached, range);
+	ConditionVariableBroadcast(&shared->changed);
+}
+
+void
+bf_index_leader_begins(BfBuildWorkers *workers, uint32 range)
+{
+	reach(workers->leader.shared, range);
 }
 
 bool
@@ -150,8 +158,7 @@ bf_index_lines_from_workers(BfBuildWorkers *workers, BfGroupLines *lines, uint32
 	char		name[MAXPGPATH];
 	BufFile    *file;
 
-	pg_atomic_write_u32(&shared->reached, number);
-	ConditionVariableBroadcast(&shared->changed);
+	reach(shared, number);
 	/* Waiting raises the error of a worker that has failed. */
 	while (bf_index_part_state(shared, number) == BF_PART_UNDONE)
 		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
@@ -182,10 +189,4 @@ bf_index_end_upper_level(BfBuildWorkers *workers)
 			(errmsg_internal("parallel workers have made the filters of %u of %u ranges of level %d",
 							 workers->ranges_taken_over, shared->parts, shared->level)));
 	workers->ranges_taken_over = 0;
-}
-
-uint32
-bf_index_workers_at_work(const BfBuildWorkers *workers)
-{
-	return workers->context->nworkers_launched;
 }

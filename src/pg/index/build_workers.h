@@ -59,8 +59,11 @@ extern void bf_index_end_workers(BfBuildWorkers *workers);
  */
 extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges);
 
-/* How many workers make lines now, at most. */
-extern uint32 bf_index_workers_at_work(const BfBuildWorkers *workers);
+/* The lines of all workers together take at most maintenance_work_mem / BF_PART_FOR_WORKERS. */
+#define BF_PART_FOR_WORKERS 4
+
+/* Says that the leader is done with all ranges before this one. */
+extern void bf_index_leader_begins(BfBuildWorkers *workers, uint32 range);
 
 /*
  * Takes a range of the level, so that no worker makes it. Returns false if a worker has it. REQUIRES: all ranges

@@ -89,6 +89,13 @@ bf_index_counts(const BfGeometry *geometry, int level, int column, const double 
 	};
 }
 
+/* How many ranges of level 0 a range of a level has. */
+static inline uint32
+bf_index_level_factor(const BfGeometry *geometry, int level)
+{
+	return geometry->level[level].pages_per_range / geometry->level[0].pages_per_range;
+}
+
 /* The number of ranges of a level in a heap of heap_blocks pages. The last one may have only some of its pages. */
 static inline uint32
 bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)

@@ -274,10 +274,12 @@ bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
 	qsort(full, count, sizeof(FullGroup), compare_full_groups);
 	for (uint32 i = 0; i < count && left >= 1; i++)
 	{
-		uint32		done;
+		uint32		most,
+					done;
 
 		bf_index_find_group(geometry, 0, full[i].first_range, &group);
-		done = refresh_group(work, geometry, &group, Min(left, bf_index_ranges_at_once(&group, of->pages_per_range)));
+		most = Min(left, bf_index_ranges_at_once(work, &group, of->pages_per_range));
+		done = refresh_group(work, geometry, &group, most);
 		if (done == 0)
 			continue;
 		left -= done;

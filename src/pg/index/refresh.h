@@ -31,9 +31,10 @@ extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeomet
 
 /*
  * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each
- * page has lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
+ * page has lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted. In
+ * a build with workers, theirs comes off the memory.
  */
-extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range);
+extern uint32 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range);
 
 /*
  * Summarizes anew ranges of the levels above 0 that are too full, the fullest one first. It ends when none is left,

@@ -219,7 +219,7 @@ find_summarized(Relation index, const BfGroup *group, bool *ranges)
 static void
 summarize_ranges(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges)
 {
-	const uint32 at_once = bf_index_ranges_at_once(group, geometry->level[group->level].pages_per_range);
+	const uint32 at_once = bf_index_ranges_at_once(work, group, geometry->level[group->level].pages_per_range);
 
 	for (uint32 next = 0; next < group->ranges;)
 	{

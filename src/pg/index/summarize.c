@@ -85,35 +85,55 @@ read_range(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *l
 	bf_index_read_items(work, geometry, first, Min(first + pages_per_range, heap_blocks), bf_index_add_row, &to);
 }
 
-/*
- * Adds the items of the selected ranges to their lines. If there are workers, this process first makes the ranges that
- * none of them has taken, and then takes over what they have made.
- */
+/* Adds the items of the selected ranges to their lines. */
 static void
 read_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
 {
 	const BfGroup *group = &lines->group;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	bool		is_made[BF_INDEX_MAX_RANGES] = {false};
 
-	for (uint32 i = 0; work->workers != NULL && i < group->ranges; i++)
-		if (lines->ranges[i] && bf_index_leader_takes(work->workers, group->first_range + i))
-		{
-			read_range(work, geometry, lines, i, heap_blocks);
-			is_made[i] = true;
-		}
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
 
-		if (!lines->ranges[i] || first >= heap_blocks)
-			continue;
-		if (work->workers == NULL)
+		if (lines->ranges[i] && first < heap_blocks)
+		{
 			read_range(work, geometry, lines, i, heap_blocks);
-		else if (!is_made[i])
-			bf_index_lines_from_workers(work->workers, lines, i);
-		show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
+			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
+		}
 	}
+}
+
+/*
+ * The same with workers: makes the ranges that none of them has taken, and then takes over what they have made.
+ * REQUIRES: the selected ranges lie side by side.
+ */
+static void
+read_with_workers(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
+{
+	const BfGroup *group = &lines->group;
+	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
+	bool		is_made[BF_INDEX_MAX_RANGES] = {false};
+	uint32		first = 0;
+	BlockNumber done;
+
+	while (!lines->ranges[first])
+		first++;
+	done = (group->first_range + first) * pages_per_range;
+	bf_index_leader_begins(work->workers, group->first_range + first);
+	for (uint32 i = first; i < first + lines->selected; i++)
+		if (bf_index_leader_takes(work->workers, group->first_range + i))
+		{
+			read_range(work, geometry, lines, i, heap_blocks);
+			is_made[i] = true;
+			show_progress(work, group->level, heap_blocks, done += pages_per_range);
+		}
+	for (uint32 i = first; i < first + lines->selected; i++)
+		if (!is_made[i])
+		{
+			bf_index_lines_from_workers(work->workers, lines, i);
+			show_progress(work, group->level, heap_blocks, done += pages_per_range);
+		}
 }
 
 void
@@ -126,9 +146,9 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	for (uint32 i = 0; i < group->ranges; i++)
 		if (lines->ranges[i])
 			end = group->first_range + i + 1;
-	bf_index_begin_ranges(work->index, group->level, end);
 	if (!work->building)
 	{
+		bf_index_begin_ranges(work->index, group->level, end);
 		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, (BfHorizons) {0});
 		bf_index_publish_placeholders(work->index);
 	}
@@ -144,7 +164,10 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
-	read_selected(work, geometry, lines, heap_blocks);
+	if (work->workers != NULL)
+		read_with_workers(work, geometry, lines, heap_blocks);
+	else
+		read_selected(work, geometry, lines, heap_blocks);
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
@@ -158,10 +181,11 @@ memory_limit(void)
 }
 
 uint32
-bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
+bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range)
 {
+	const Size	memory = memory_limit() - (work->workers != NULL ? memory_limit() / BF_PART_FOR_WORKERS : 0);
 	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
-	uint32		by_memory = Max(1, memory_limit() / bf_index_bytes_of_range(group));
+	uint32		by_memory = Max(1, memory / bf_index_bytes_of_range(group));
 
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
@@ -192,14 +216,11 @@ static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
 	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	uint32		at_once = bf_index_ranges_at_once(group, pages_per_range);
-	const uint32 in_workers = work->workers != NULL ? bf_index_workers_at_work(work->workers) : 0;
+	uint32		at_once = bf_index_ranges_at_once(work, group, pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
 
-	/* each worker has the lines of a range in its memory */
-	at_once = at_once > in_workers ? at_once - in_workers : 1;
 	bf_index_read_states(work->index, group, 0, states);
 	while (next < group->ranges)
 	{
@@ -243,6 +264,10 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 	bf_index_add_groups(&work, level, end, heap_blocks);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
+	/* Once, so that the meta page does not depend on how many ranges the memory has room for. */
+	if (work.building)
+		bf_index_begin_ranges(work.index, level, end);
+	Assert(work.workers == NULL || first == 0);
 	if (work.workers != NULL && !bf_index_begin_upper_level(work.workers, geometry, level, end))
 		work.workers = NULL;
 	for (uint32 range = first; range < end; range = group.first_range + group.ranges)
@@ -264,9 +289,8 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
  * number.
  */
 static int64
-summarize_upper_levels(const BfSummarizer *work)
+summarize_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 {
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	int64		done = 0;
 
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
@@ -281,7 +305,7 @@ summarize_upper_levels(const BfSummarizer *work)
 }
 
 void
-bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape,
+bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task, BfTape *tape,
 							const BfUpperCounts *upper, BfBuildWorkers *workers)
 {
 	const BfSummarizer work = {
@@ -295,7 +319,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.shows_progress = true
 	};
 
-	(void) summarize_upper_levels(&work);
+	(void) summarize_upper_levels(&work, task->heap_blocks);
 }
 
 /* ------------------------------------------------------------ what lies behind it */
@@ -353,7 +377,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	done = summarize_level(work, task->level, first, end, heap_blocks);
 	if (task->block == InvalidBlockNumber)
 	{
-		done += summarize_upper_levels(work);
+		done += summarize_upper_levels(work, RelationGetNumberOfBlocks(work->heap));
 		bf_index_replace_large_groups(work, heap_blocks, task->deleted);
 		bf_index_refresh_upper_levels(work, heap_blocks);
 		bf_index_refresh_level_0(work, heap_blocks);

@@ -40,11 +40,12 @@ extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *tas
 
 /*
  * For CREATE INDEX, after level 0 was built: makes the groups of the levels above, and summarizes those of their
- * ranges that the heap fills. The tape has the items of the ranges of level 0; NULL: they are read from the heap.
- * `upper` has the numbers of items on the levels above, which the build has counted. The workers, unless NULL, help.
+ * ranges that the heap filled when the build began. The tape has the items of the ranges of level 0; NULL: they are
+ * read from the heap. `upper` has the numbers of items on the levels above, which the build has counted. The workers,
+ * unless NULL, help.
  */
-extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape,
-										const BfUpperCounts *upper, BfBuildWorkers *workers);
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task,
+										BfTape *tape, const BfUpperCounts *upper, BfBuildWorkers *workers);
 
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);

@@ -250,6 +250,14 @@ read_exactly(BfTape *tape, void *to, Size size)
 				 errmsg("could not read the items of a range from a temporary file")));
 }
 
+static void
+report_not_found(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not find the items of a range in a temporary file")));
+}
+
 /* Goes to the beginning of a batch. */
 static void
 find_batch(BfTape *tape, uint32 batch)
@@ -266,9 +274,7 @@ find_batch(BfTape *tape, uint32 batch)
 		MemoryContextSwitchTo(caller);
 	}
 	else if (BufFileSeek(tape->file, tape->marks[batch].segment, tape->marks[batch].offset, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not find the items of a range in a temporary file")));
+		report_not_found();
 }
 
 /* Reads what is known of a range and the numbers of its items. Its hashes follow in the file. */
@@ -304,14 +310,29 @@ read_range(BfTape *tape, uint32 range)
 	read_exactly(tape, items->hashes, end * sizeof(uint64));
 }
 
-/* Makes `range` the next one to be read: reads past the ranges before it in its batch. */
+/* Reads past a range. REQUIRES: all ranges before it in its batch have been read or passed. */
+static void
+pass_range(BfTape *tape, uint32 range)
+{
+	RangeHeader header;
+	uint64		counts[INDEX_MAX_KEYS];
+	off_t		bytes = 0;
+
+	read_counts(tape, range, &header, counts);
+	for (int column = 0; column < tape->columns; column++)
+		bytes += counts[column] * sizeof(uint64);
+	if (BufFileSeek(tape->file, 0, bytes, SEEK_CUR) != 0)
+		report_not_found();
+}
+
+/* Makes `range` the next one to be read: passes the ranges before it in its batch. */
 static void
 go_to(BfTape *tape, uint32 range)
 {
-	if (range == tape->next)
-		return;
-	for (uint32 passed = range / tape->batch_size * tape->batch_size; passed < range; passed++)
-		read_range(tape, passed);
+	const uint32 begin = range / tape->batch_size * tape->batch_size;
+
+	for (uint32 passed = tape->next > begin && tape->next <= range ? tape->next : begin; passed < range; passed++)
+		pass_range(tape, passed);
 }
 
 void

@@ -39,7 +39,7 @@ bf_index_begin_upper_counts(const BfGeometry *geometry, BlockNumber heap_blocks)
 		LevelCounts *of = &counts->level[level];
 		Size		numbers;
 
-		of->factor = geometry->level[level].pages_per_range / geometry->level[0].pages_per_range;
+		of->factor = bf_index_level_factor(geometry, level);
 		of->ranges = heap_blocks / geometry->level[level].pages_per_range;
 		numbers = (Size) of->ranges * geometry->columns;
 		of->items = palloc_extended(Max(numbers, 1) * sizeof(double), MCXT_ALLOC_HUGE);
