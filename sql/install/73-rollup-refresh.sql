@@ -191,7 +191,9 @@ BEGIN
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
 				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
-			ORDER BY s.starts
+			-- The largest row first: it begins a page, and the rows of late hits go there too. So fewer pages that a
+			-- checkpoint has written are changed again, and put into the WAL as a whole.
+			ORDER BY hits DESC
 			RETURNING hits
 		)
 		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0) + coalesce((SELECT sum(hits) FROM wider), 0)$sql$,
@@ -257,21 +259,29 @@ BEGIN
 			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
 		), known AS MATERIALIZED (
 			SELECT m.*, i.layout = 'exact' AS exact, i.cardinality FROM merged m, %2$s.tbf_info(m.f) i
+		), old AS MATERIALIZED (
+			SELECT g.*, i.layout = 'exact' AS exact, i.cardinality, row_number() OVER () AS number FROM gone g, %2$s.tbf_info(g.f) i
+		), listed AS MATERIALIZED (
+			SELECT o.number, o.groups, u.item, u.hits FROM old o, unnest(o.hot, o.hot_hits) u(item, hits)
 		), candidate AS MATERIALIZED (
-			SELECT DISTINCT groups, item FROM gone, unnest(hot) item
+			SELECT DISTINCT groups, item FROM listed
+		), counted AS MATERIALIZED (
+			SELECT c.groups, c.item, k.exact, %2$s.tbf_count(k.f, c.item) AS merged FROM candidate c JOIN known k USING (groups)
+		), part AS MATERIALIZED (
+			-- Here the counts are taken, because a sort would copy a whole filter for each item.
+			SELECT c.groups, c.item, c.merged, o.starts, o.exact, %2$s.tbf_count(o.f, c.item) AS n, l.hits, o.hot_over, o.hot_rest
+			FROM counted c JOIN old o USING (groups) LEFT JOIN listed l ON l.number = o.number AND l.item = c.item WHERE NOT c.exact
 		), bounded AS MATERIALIZED (
-			SELECT c.groups, c.item, %2$s.tbf_count(k.f, c.item) AS low, %2$s.tbf_count(k.f, c.item) AS high FROM candidate c JOIN known k USING (groups) WHERE k.exact
+			SELECT groups, item, merged AS low, merged AS high FROM counted WHERE exact
 			UNION ALL
 			-- If the merged filter has counters, its count may be too high. The old rows give a lower bound, and
 			-- perhaps a closer upper bound: in each bucket the sum of the counts, or that of the bounds of the lists.
 			-- (Of several rows with counters, the list of the first one has room for what the others stand for. So
 			-- the lesser of the two in each row might be too low.)
 			SELECT groups, item, sum(low), least(sum(least(counts, bounds)), min(merged))
-			FROM (SELECT c.groups, c.item, min(%2$s.tbf_count(k.f, c.item)) AS merged, sum(n) AS counts,
-					sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN 0 ELSE r.hot_hits[at_place] END) AS low,
-					sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN r.hot_rest ELSE r.hot_hits[at_place] + r.hot_over END) AS bounds
-				FROM candidate c JOIN known k USING (groups) JOIN gone r USING (groups), %2$s.tbf_info(r.f) i, array_position(r.hot, c.item) at_place, %2$s.tbf_count(r.f, c.item) n
-				WHERE NOT k.exact GROUP BY c.groups, c.item, r.starts) s
+			FROM (SELECT groups, item, min(merged) AS merged, sum(n) AS counts, sum(CASE WHEN exact THEN n ELSE coalesce(hits, 0) END) AS low,
+					sum(CASE WHEN exact THEN n ELSE coalesce(hits + hot_over, hot_rest) END) AS bounds
+				FROM part GROUP BY groups, item, starts) s
 			GROUP BY groups, item
 		), ranked AS (
 			SELECT *, row_number() OVER (PARTITION BY groups ORDER BY low DESC, item::text) AS place FROM bounded
@@ -285,10 +295,10 @@ BEGIN
 		-- 65,536 items, so that their filters are exact; those of more than 32,768 items are heaps of their own.
 		heap AS (
 			SELECT groups, sum(hot_rest) AS rest, %2$s.tbf_merge_agg(f) AS f
-			FROM (SELECT g.groups, g.f, g.hot_rest, CASE WHEN i.layout = 'exact' AND i.cardinality <= 32768
-					THEN ceil(sum(i.cardinality) FILTER (WHERE i.layout = 'exact' AND i.cardinality <= 32768) OVER (PARTITION BY g.groups ORDER BY g.starts, g.hits ROWS UNBOUNDED PRECEDING) / 32768)
-					ELSE -row_number() OVER (PARTITION BY g.groups ORDER BY g.starts, g.hits) END AS heap
-				FROM gone g JOIN known k USING (groups), %2$s.tbf_info(g.f) i WHERE NOT k.exact) s
+			FROM (SELECT o.groups, o.f, o.hot_rest, CASE WHEN o.exact AND o.cardinality <= 32768
+					THEN ceil(sum(o.cardinality) FILTER (WHERE o.exact AND o.cardinality <= 32768) OVER (PARTITION BY o.groups ORDER BY o.starts, o.hits ROWS UNBOUNDED PRECEDING) / 32768)
+					ELSE -o.number END AS heap
+				FROM old o JOIN known k USING (groups) WHERE NOT k.exact) s
 			GROUP BY groups, heap
 			UNION ALL SELECT groups, rest, f FROM known WHERE exact
 		), unlisted AS (
