@@ -137,7 +137,7 @@ bf_index_finish_ranges(BfBuildWorkers *workers)
 	/* If the directory became full, build.c has not asked for all ranges. The last batches may not be taken then. */
 	while (workers->leader.writer != NULL && take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
-	bf_index_wait_for_workers(workers);
+	bf_index_end_level(shared);
 	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);
 	bf_index_raise_horizons(workers->leader.reader, shared->horizons);
 	while (complete < shared->batches && bf_index_part_state(shared, complete) == BF_PART_WRITTEN)

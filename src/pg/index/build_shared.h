@@ -28,19 +28,27 @@ typedef struct BfBuildShared
 	TransactionId oldest_xmin;	/* that of the leader's reader */
 	uint32		batch_size;		/* how many ranges of level 0 a batch has; the last one may have fewer */
 	uint32		batches;
-	int			level;			/* which one the workers make now */
-	uint32		parts;			/* its number of batches or, above level 0, of ranges */
-	pg_atomic_uint32 taken;		/* how many parts were taken, from part 0 on; may be larger than `parts` */
-	uint32		ahead;			/* above level 0, workers make ranges before `reached` + `ahead` only */
-	pg_atomic_uint32 reached;	/* the leader has taken over, or made, all ranges before this one */
+	SharedFileSet files;
+	ConditionVariable changed;	/* signalled when anything changes that a process may wait for */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
-	ConditionVariable changed;	/* signalled when the state of a part or `reached` changes */
-	slock_t		mutex;			/* protects live_rows, rows and horizons, which are those of all workers together */
+
+	slock_t		mutex;			/* protects what follows, up to `horizons` */
+	uint32		begun;			/* how many levels the leader has begun */
+	bool		is_open;		/* workers may begin with the last of these */
+	uint32		at_work;		/* how many workers have begun with it and not left it */
+	bool		ended;			/* there will be no further level */
+	/* of all workers that have left level 0 */
 	double		live_rows;
 	double		rows;
 	BfHorizons	horizons;
-	SharedFileSet files;
-	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a BfPartState of each part of any level */
+
+	/* the level that was begun last; set by the leader when no worker is at work */
+	int			level;
+	uint32		parts;			/* its number of batches or, above level 0, of ranges */
+	uint32		ahead;			/* above level 0, workers make ranges before `reached` + `ahead` only */
+	pg_atomic_uint32 reached;	/* the leader has taken over, or made, all ranges before this one */
+	pg_atomic_uint32 taken;		/* how many parts were taken, from part 0 on; may be larger than `parts` */
+	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* a BfPartState of each part */
 } BfBuildShared;
 
 /* A process that reads ranges of level 0: the leader or a worker. */
@@ -55,7 +63,6 @@ typedef struct BfBuildReading
 struct BfBuildWorkers
 {
 	ParallelContext *context;
-	bool		running;		/* workers were started and not waited for yet */
 	BfBuildReading leader;
 	uint32		ranges_taken_over;	/* how many ranges of a level above 0 workers have made */
 	WalUsage   *wal;
@@ -98,14 +105,11 @@ bf_index_take_this_part(BfBuildShared *shared, uint32 part)
 	return pg_atomic_compare_exchange_u32(&shared->taken, &part, part + 1);
 }
 
-/* Sets up the state of the parts of a level. REQUIRES: no worker runs. */
-extern void bf_index_begin_parts(BfBuildShared *shared, int level, uint32 parts);
+/* Begins a level: workers take parts of it from now on. REQUIRES: bf_index_end_level() ended the one before. */
+extern void bf_index_begin_level(BfBuildShared *shared, int level, uint32 parts);
 
-/* Starts the workers for the parts of bf_index_begin_parts(). */
-extern void bf_index_launch_workers(BfBuildWorkers *workers);
-
-/* Waits until all workers have ended, and counts their use of buffers and WAL as this process's. */
-extern void bf_index_wait_for_workers(BfBuildWorkers *workers);
+/* Waits until no worker is at work on the level, and lets none begin with it any more. */
+extern void bf_index_end_level(BfBuildShared *shared);
 
 /* What a worker does for level 0, and for a level above. */
 extern void bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index);

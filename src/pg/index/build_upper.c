@@ -1,7 +1,7 @@
 /*
  * build_upper.c: the levels above 0 of a parallel build.
  *
- * When the leader has made the groups of a level, it starts the workers anew. They take ranges of the level one at a
+ * When the leader has made the groups of a level, it wakes the workers. They take ranges of the level one at a
  * time, add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The
  * leader goes on as it would alone: it takes as many ranges of a group as its memory has room for. It makes those that
  * nobody has taken, takes over the others from their files, and writes them to the group's pages. So the pages do not
@@ -116,7 +116,7 @@ bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, 
 		bf_index_find_group(geometry, level, range, &group);
 		most = Max(most, bf_index_bytes_of_range(&group));
 	}
-	if (most > (Size) maintenance_work_mem * 1024 / BF_PART_FOR_WORKERS / workers->context->nworkers)
+	if (most > (Size) maintenance_work_mem * 1024 / BF_PART_FOR_WORKERS / workers->context->nworkers_launched)
 		return false;
 	shared->ahead = MOST_AHEAD;
 	if (temp_file_limit >= 0)
@@ -124,9 +124,7 @@ bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, 
 		shared->ahead = Min(MOST_AHEAD, (uint64) temp_file_limit * 1024 / TYPEALIGN(BLCKSZ, most));
 	if (shared->ahead == 0)
 		return false;
-	ReinitializeParallelDSM(workers->context);
-	bf_index_begin_parts(shared, level, ranges);
-	bf_index_launch_workers(workers);
+	bf_index_begin_level(shared, level, ranges);
 	return true;
 }
 
@@ -182,9 +180,9 @@ bf_index_lines_from_workers(BfBuildWorkers *workers, BfGroupLines *lines, uint32
 void
 bf_index_end_upper_level(BfBuildWorkers *workers)
 {
-	const BfBuildShared *shared = workers->leader.shared;
+	BfBuildShared *shared = workers->leader.shared;
 
-	bf_index_wait_for_workers(workers);
+	bf_index_end_level(shared);
 	ereport(DEBUG1,
 			(errmsg_internal("parallel workers have made the filters of %u of %u ranges of level %d",
 							 workers->ranges_taken_over, shared->parts, shared->level)));

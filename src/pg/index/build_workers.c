@@ -1,6 +1,7 @@
 /*
- * build_workers.c: starts and ends the parallel workers of CREATE INDEX and REINDEX. The workers run once for level 0
- * (build_ranges.c), and once for each of the levels above that they help with (build_upper.c).
+ * build_workers.c: starts and ends the parallel workers of CREATE INDEX and REINDEX. They help with level 0
+ * (build_ranges.c), and then wait for levels above it with which they can help (build_upper.c): it takes tens of
+ * milliseconds to start a worker.
  */
 #include "index/build_shared.h"
 
@@ -16,6 +17,7 @@
 #include "utils/backend_status.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/wait_event.h"
 
 /* Keys of the table of contents of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0xBF00000000000001)
@@ -24,6 +26,79 @@
 #define KEY_BUFFERS		UINT64CONST(0xBF00000000000004)
 
 extern PGDLLEXPORT void bf_index_build_worker(dsm_segment *segment, shm_toc *contents);
+
+/* ------------------------------------------------------------------------ levels */
+
+void
+bf_index_begin_level(BfBuildShared *shared, int level, uint32 parts)
+{
+	shared->level = level;
+	shared->parts = parts;
+	pg_atomic_write_u32(&shared->taken, 0);
+	pg_atomic_write_u32(&shared->reached, 0);
+	for (uint32 i = 0; i < parts; i++)
+		pg_atomic_write_u32(&shared->states[i], BF_PART_UNDONE);
+	SpinLockAcquire(&shared->mutex);
+	shared->begun++;
+	shared->is_open = true;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
+}
+
+void
+bf_index_end_level(BfBuildShared *shared)
+{
+	for (;;)
+	{
+		bool		is_idle;
+
+		SpinLockAcquire(&shared->mutex);
+		is_idle = shared->at_work == 0;
+		if (is_idle)
+			shared->is_open = false;
+		SpinLockRelease(&shared->mutex);
+		if (is_idle)
+			break;
+		/* Waiting raises the error of a worker that has failed. */
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* Waits for a level after the first *begun ones, and begins to work on it. Returns false if there will be none. */
+static bool
+begin_work(BfBuildShared *shared, uint32 *begun)
+{
+	bool		begins,
+				ended;
+
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		begins = shared->is_open && shared->begun > *begun;
+		ended = shared->ended;
+		if (begins)
+		{
+			*begun = shared->begun;
+			shared->at_work++;
+		}
+		SpinLockRelease(&shared->mutex);
+		if (begins || ended)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+	return begins;
+}
+
+static void
+leave_work(BfBuildShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->at_work--;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
+}
 
 /* ---------------------------------------------------------------------- a worker */
 
@@ -39,6 +114,7 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	Relation	index;
 	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
 	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
+	uint32		begun = 0;
 
 	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -46,10 +122,14 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	heap = table_open(shared->task.heap, heap_lock);
 	index = index_open(shared->task.index, index_lock);
 	InstrStartParallelQuery();
-	if (shared->level == 0)
-		bf_index_work_on_ranges(shared, heap, index);
-	else
-		bf_index_work_on_upper_level(shared, index);
+	while (begin_work(shared, &begun))
+	{
+		if (shared->level == 0)
+			bf_index_work_on_ranges(shared, heap, index);
+		else
+			bf_index_work_on_upper_level(shared, index);
+		leave_work(shared);
+	}
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -100,17 +180,6 @@ batch_size_for(uint32 ranges, int processes)
 	return Max(Min(Max(ranges / (TURNS * processes), 1), MOST_IN_A_BATCH), ranges / MOST_BATCHES);
 }
 
-void
-bf_index_begin_parts(BfBuildShared *shared, int level, uint32 parts)
-{
-	shared->level = level;
-	shared->parts = parts;
-	pg_atomic_write_u32(&shared->taken, 0);
-	pg_atomic_write_u32(&shared->reached, 0);
-	for (uint32 i = 0; i < parts; i++)
-		pg_atomic_write_u32(&shared->states[i], BF_PART_UNDONE);
-}
-
 /* Creates the shared memory. Returns false if PostgreSQL has none to give. */
 static bool
 share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
@@ -137,17 +206,19 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	shared->oldest_xmin = bf_index_oldest_xmin(reader);
 	shared->batch_size = batch_size;
 	shared->batches = batches;
-	pg_atomic_init_u32(&shared->taken, 0);
-	pg_atomic_init_u32(&shared->reached, 0);
-	pg_atomic_init_u64(&shared->blocks, 0);
+	SharedFileSetInit(&shared->files, context->seg);
 	ConditionVariableInit(&shared->changed);
+	pg_atomic_init_u64(&shared->blocks, 0);
 	SpinLockInit(&shared->mutex);
+	shared->begun = shared->at_work = 0;
+	shared->is_open = shared->ended = false;
 	shared->live_rows = shared->rows = 0;
 	shared->horizons = (BfHorizons) {0};
-	SharedFileSetInit(&shared->files, context->seg);
+	pg_atomic_init_u32(&shared->reached, 0);
+	pg_atomic_init_u32(&shared->taken, 0);
 	for (uint32 i = 0; i < most_parts; i++)
 		pg_atomic_init_u32(&shared->states[i], BF_PART_UNDONE);
-	bf_index_begin_parts(shared, 0, batches);
+	bf_index_begin_level(shared, 0, batches);
 	shm_toc_insert(context->toc, KEY_SHARED, shared);
 	workers->wal = shm_toc_allocate(context->toc, mul_size(sizeof(WalUsage), context->nworkers));
 	shm_toc_insert(context->toc, KEY_WAL, workers->wal);
@@ -168,22 +239,6 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	return true;
 }
 
-void
-bf_index_launch_workers(BfBuildWorkers *workers)
-{
-	LaunchParallelWorkers(workers->context);
-	workers->running = true;
-}
-
-void
-bf_index_wait_for_workers(BfBuildWorkers *workers)
-{
-	WaitForParallelWorkersToFinish(workers->context);
-	for (int i = 0; i < workers->context->nworkers_launched; i++)
-		InstrAccumParallelQuery(&workers->buffers[i], &workers->wal[i]);
-	workers->running = false;
-}
-
 BfBuildWorkers *
 bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info,
 					   BfHeapReader *reader)
@@ -197,7 +252,7 @@ bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, c
 	EnterParallelMode();
 	workers->context = CreateParallelContext("streambloom", "bf_index_build_worker", wanted);
 	if (share(workers, task, reader))
-		bf_index_launch_workers(workers);
+		LaunchParallelWorkers(workers->context);
 	if (workers->context->nworkers_launched == 0)
 	{
 		bf_index_end_workers(workers);
@@ -213,10 +268,20 @@ bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, c
 void
 bf_index_end_workers(BfBuildWorkers *workers)
 {
+	BfBuildShared *shared = workers->leader.shared;
+
 	if (workers->tape != NULL)
 		bf_index_end_tape(workers->tape);
-	if (workers->running)
-		bf_index_wait_for_workers(workers);
+	if (shared != NULL)
+	{
+		SpinLockAcquire(&shared->mutex);
+		shared->ended = true;
+		SpinLockRelease(&shared->mutex);
+		ConditionVariableBroadcast(&shared->changed);
+	}
+	WaitForParallelWorkersToFinish(workers->context);
+	for (int i = 0; i < workers->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&workers->buffers[i], &workers->wal[i]);
 	DestroyParallelContext(workers->context);
 	ExitParallelMode();
 	pfree(workers);

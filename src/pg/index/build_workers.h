@@ -43,9 +43,9 @@ extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation 
 extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items);
 
 /*
- * Waits until all workers have ended, and adds their counts of rows and their horizons to those of the reader.
- * Returns a tape of the ranges, which exists until bf_index_end_workers(). REQUIRES: all ranges were asked for, or
- * the build needs no more of them.
+ * Waits until all workers have read what they took, and adds their counts of rows and their horizons to those of the
+ * reader. Returns a tape of the ranges, which exists until bf_index_end_workers(). REQUIRES: all ranges were asked
+ * for, or the build needs no more of them.
  */
 extern BfTape *bf_index_finish_ranges(BfBuildWorkers *workers);
 extern void bf_index_end_workers(BfBuildWorkers *workers);
@@ -53,9 +53,9 @@ extern void bf_index_end_workers(BfBuildWorkers *workers);
 /* ---------------------------------------------------------------- levels above 0 */
 
 /*
- * Starts the workers anew, to make the lines of the first `ranges` ranges of a level above 0. Returns false if they
- * are of no use for it. REQUIRES: bf_index_finish_ranges() was called; the level has groups for these ranges, and
- * nobody adds any until bf_index_end_upper_level().
+ * Lets the workers make the lines of the first `ranges` ranges of a level above 0. Returns false if they are of no use
+ * for it. REQUIRES: bf_index_finish_ranges() was called; the level has groups for these ranges, and nobody adds any
+ * until bf_index_end_upper_level().
  */
 extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges);
 
