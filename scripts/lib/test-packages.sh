@@ -145,7 +145,8 @@ types_json() {
 		pg_ctlcluster "$version" main stop' sh "$start" "$role"
 }
 
-# rest_of ROOT: fails if the removed package has left anything, apart from the files that this suite has put there.
+# rest_of ROOT: fails if dpkg still knows the removed package, or if a file still has "streambloom" in its name. The
+# packages in /packages, which these tests have put there, do not count.
 rest_of() {
 	local left
 	left=$(find "$1" -xdev \( -path "$1/packages" -o -path "$1/proc" -o -path "$1/dev" \) -prune -o -iname '*streambloom*' -print)

@@ -226,9 +226,9 @@ COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_ag
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg';
 
--- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with
--- all parameters), its weight. So an untyped third argument can only be a half-life, and a number as third argument
--- is an error.
+-- All aggregates of items take their arguments in the same order: the item, its time, its decay (tbf_agg: a half-life;
+-- tbf_agg_like: a filter with all parameters), its weight. So an untyped third argument of tbf_agg can only be a
+-- half-life, and a number as third argument is an error.
 
 CREATE AGGREGATE tbf_agg(item "any", at timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,

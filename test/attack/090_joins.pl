@@ -2,10 +2,11 @@
 # (streambloom.enable_join_skip). Half of the questions may have partitioned tables read by PartitionScan, which then
 # takes the keys of a join (streambloom.enable_partition_scan).
 #
-# The joins vary in their types, NULLs, keys of other types, collations and expressions. There are inner, outer, semi
-# and anti joins, and stars; LATERAL, sub-plans, recursion; tables of several batches; cursors that are older than
-# changes, LIMIT, FOR UPDATE, statements that write; row-level security; prepared statements with generic plans, and
-# changes of tables and indexes between their executions; SERIALIZABLE.
+# The joins are inner, outer, semi and anti joins, and stars. Their keys are of many types and collations, columns or
+# expressions, some NULL; the two sides of a join may have keys of different types. There are LATERAL, sub-plans,
+# recursion; hash tables of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements that
+# write; row-level security; prepared statements with generic plans, and changes of tables and indexes between their
+# executions; SERIALIZABLE.
 #
 # The test is short; for longer, in the environment of scripts/test:
 #

@@ -299,6 +299,40 @@ foreach my $case (
 	nothing_is_left('a build that waited');
 }
 
+# Workers that have read all of level 0 wait for the levels above, here for a leader that waits itself.
+$db->sql(<<"SQL");
+CREATE FUNCTION leader_gated(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS \$\$
+BEGIN
+	WHILE \$1 % 3000 = 0 AND (SELECT size FROM pg_stat_file('$gate', true)) IS NOT NULL
+		AND (SELECT backend_type <> 'parallel worker' FROM pg_stat_activity WHERE pid = pg_backend_pid()) LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN \$1;
+END \$\$;
+SQL
+foreach my $case (
+	['the leader is canceled while workers wait', 'SELECT pg_cancel_backend(pid)', $leader, '57014'],
+	['a worker is terminated while it waits', 'SELECT pg_terminate_backend(pid)', $one_worker, '57P01'],
+	['workers wait and go on', undef, $leader, '00000'])
+{
+	my ($name, $ends, $whom, $expected) = @$case;
+	my $builder = PsqlSession->new($db->name);
+
+	StreambloomTap::write_file($gate, 'shut');
+	$builder->send(workers(2) . 'CREATE INDEX fails ON log USING bf (leader_gated(id), line gram_ops) WITH (pages_per_range = 1);');
+	$db->wait_until(q{SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'parallel worker'
+		AND query LIKE 'CREATE INDEX fails%' AND wait_event = 'ParallelCreateIndexScan'}, "two workers that wait: $name");
+	$db->sql("$ends FROM ($whom) s(pid)") if defined $ends;
+	unlink $gate if !defined $ends;
+	my (undef, $state) = $builder->answer;
+	is($state, $expected, $name);
+	unlink $gate;
+	$builder->close;
+	$db->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'}, "their end: $name");
+	$db->sql('DROP INDEX IF EXISTS fails');
+	nothing_is_left($name);
+}
+
 # A build is canceled, or one of its workers terminated, at any time: while level 0 is read, or while workers make the
 # filters of the levels above, or between these.
 {

@@ -15,12 +15,13 @@
  *  - A character that some mapping turns into several characters becomes these: ß becomes ss, ǰ becomes j and a
  *    caron.
  *  - The combining dot above vanishes, because Lithuanian and Turkish rules add it and take it away.
- *  - Code points without a character, and letters without another case, all become U+FFFD, since a later version of
- *    Unicode may make two of them the upper and lower case of each other.
+ *  - Code points without a character become U+FFFD, and so do upper, lower and title case letters without another
+ *    case, since a later version of Unicode may make two of them the upper and lower case of each other. Letters
+ *    without case, such as Chinese ones, stay as they are.
  *
  * All this holds for the table's version of Unicode and for earlier versions. A later version may add a character
  * whose other case has been there before, as 5.1 did (U+1E9E, whose lower case is U+00DF) and 9.0 (U+1C80 to U+1C88,
- * whose upper cases are Cyrillic letters). Or it may give other cases to letters that had none, as 11.0 did to the
+ * whose upper cases are Cyrillic letters). Or it may give other cases to letters without case, as 11.0 did to the
  * Georgian ones. Under a collation of such a version, a comparison that ignores case can be true though the grams
  * differ, if the text or the pattern has one of these characters.
  *

@@ -13,7 +13,10 @@ namespace streambloom {
 
 struct gathered;
 
-/* Returns the number of bytes of the counters, which follow the header, without what comes after the counters. */
+/*
+ * Returns the number of bytes of the counters (exact filter: the items), with their directory if there is one. They
+ * follow the header. The `extra` bytes after them are not counted.
+ */
 size_t counters_size(const sb_tbf *tbf);
 
 /* The number of bytes of the directory of the extensible layout; 0 if there is none. */

@@ -1,8 +1,8 @@
 /*
- * tbf_estimate.cpp: estimates from a tbf, besides its upper bounds. An estimate may be too small, so it must not be
- * used to skip anything.
+ * tbf_estimate.cpp: what a tbf tells besides the counts of items: estimates of errors, hits and inner products, and
+ * measures. A count is an upper bound, but an estimate may be too small, so it must not be used to skip anything.
  *
- * All estimates assume that the other items are spread evenly over the cells of a block, as their hashes are.
+ * All estimates from cells assume that items are spread evenly over the cells of a block, as their hashes are.
  */
 #include "base/bits.hpp"
 #include "base/stop.hpp"

@@ -1,7 +1,8 @@
 /*
- * tbf_plane.hpp: a plane of sums of cells. A block to which nothing was added takes no memory. A block in which few
- * cells hold something has a list of these cells. Any other block has a word for each cell. So the memory of a builder
- * depends on how many cells hold something, not on how many cells its filter has. For the core's own files.
+ * tbf_plane.hpp: a plane: the sums of a filter's cells for 16 half-lives (tbf_sums.hpp). A block to which nothing was
+ * added has only two NULL pointers. A block in which few cells hold something has a list of these cells, except if the
+ * block is small or never_few is set. Any other block has a word for each cell. So the memory of a builder depends
+ * mostly on how many cells hold something, not on how many cells its filter has. For the core's own files.
  */
 #ifndef STREAMBLOOM_TBF_PLANE_HPP
 #define STREAMBLOOM_TBF_PLANE_HPP

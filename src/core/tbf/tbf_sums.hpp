@@ -1,7 +1,7 @@
 /*
- * tbf_sums.hpp: exact sums of hits. tbf_sums.cpp adds hits to them and combines them, tbf_sums_weighted.cpp adds
- * stored filters with weights, tbf_sums_store.cpp rounds and stores them, and tbf_sums_minimum.cpp has minimum
- * increase and recurring minimum.
+ * tbf_sums.hpp: exact sums of hits. tbf_sums.cpp adds hits to sums and combines sums, tbf_sums_weighted.cpp adds
+ * stored filters with weights to sums, and tbf_sums_store.cpp rounds sums and stores them. tbf_sums_minimum.cpp has
+ * minimum increase and recurring minimum, two ways of counting that look at an item's smallest cell.
  */
 #ifndef STREAMBLOOM_TBF_SUMS_HPP
 #define STREAMBLOOM_TBF_SUMS_HPP

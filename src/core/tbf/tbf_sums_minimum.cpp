@@ -154,7 +154,7 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 			*recurs = true;
 	}
 
-	/* without decay, the lowest digits belong to the plane of half-life 0: no older plane holds anything */
+	/* without decay only the plane of half-life 0 holds anything: the digits of older planes, all 0, are cut off */
 	least >>= half_lives_above_oldest(sums, 0);
 	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
 	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;

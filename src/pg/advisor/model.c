@@ -325,8 +325,9 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The new values in only one unit stand for all values of the table that the other values of the sample do
-		 * not account for. The table has `more` times as many such values as the sample, with as many rows each.
+		 * The values that are in only one unit (sample.h), and not in the beginning of the table, stand for all values
+		 * of the table that the other values of the sample do not account for. The table has `more` times as many such
+		 * values as the sample, with as many rows each.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));

@@ -1,6 +1,6 @@
 /*
- * model.h: what an index on a sampled column would take and read (model.c), and the bytes of a B-tree and of a GIN
- * index (model_gin.c).
+ * model.h: what a bf index on a sampled column would take and read, and the bytes of a B-tree (both in model.c); the
+ * bytes of a GIN index (model_gin.c).
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_MODEL_H
 #define STREAMBLOOM_PG_ADVISOR_MODEL_H

@@ -211,8 +211,8 @@ item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 
 /*
  * Returns the hasher for untyped literals and parameters that are given to a filter of this kind. It reads them as
- * values of the type that the kind stands for. They are text if the kind is none, text, or a named kind, which stands
- * for no type.
+ * values of the type that the kind's code stands for. SB_KIND_NONE and SB_KIND_NAMED (any other type) stand for no
+ * single type. For these two and for SB_KIND_TEXT, it reads them as text.
  */
 static ItemHasher *
 reader_for_kind(ItemHasher *hasher, const sb_kind *kind)

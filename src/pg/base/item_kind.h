@@ -6,7 +6,10 @@
 
 #include "base/compat.h"
 
-/* The detail of a named kind: a hash of its whole name. If the stored name has another hash, it was cut. */
+/*
+ * Returns the hash of a kind's whole name, which is sb_kind.detail if the code is SB_KIND_NAMED. If the name stored in
+ * such a kind has another hash, the name was cut.
+ */
 extern uint32_t item_kind_name_hash(const char *name);
 
 /*

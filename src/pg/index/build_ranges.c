@@ -16,7 +16,6 @@
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "utils/backend_progress.h"
-#include "utils/rel.h"
 #include "utils/wait_event.h"
 
 #include "index/heap.h"
@@ -89,22 +88,29 @@ leave_batch(BfBuildShared *shared, uint32 batch)
 	return true;
 }
 
-void
+bool
 bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index)
 {
 	BfBuildReading reading = {.shared = shared};
+	BfHorizons	horizons;
+	double		live_rows,
+				rows;
 
 	reading.reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	bf_index_share_oldest_xmin(reading.reader, shared->oldest_xmin);
 	reading.writer = bf_index_begin_tape_writer(&shared->files, shared->task.columns);
 	while (reading.writer != NULL && take_batch(&reading))
 		CHECK_FOR_INTERRUPTS();
-	SpinLockAcquire(&shared->mutex);
-	shared->live_rows += bf_index_reader_live_rows(reading.reader);
-	shared->rows += bf_index_reader_rows(reading.reader);
-	shared->horizons = bf_index_greater_horizons(shared->horizons, bf_index_reader_horizons(reading.reader));
-	SpinLockRelease(&shared->mutex);
+	live_rows = bf_index_reader_live_rows(reading.reader);
+	rows = bf_index_reader_rows(reading.reader);
+	horizons = bf_index_reader_horizons(reading.reader);
 	bf_index_close_heap(reading.reader);
+	SpinLockAcquire(&shared->mutex);
+	shared->live_rows += live_rows;
+	shared->rows += rows;
+	shared->horizons = bf_index_greater_horizons(shared->horizons, horizons);
+	SpinLockRelease(&shared->mutex);
+	return reading.writer != NULL;
 }
 
 bool
@@ -140,7 +146,7 @@ bf_index_finish_ranges(BfBuildWorkers *workers)
 	bf_index_end_level(shared);
 	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);
 	bf_index_raise_horizons(workers->leader.reader, shared->horizons);
-	while (complete < shared->batches && bf_index_part_state(shared, complete) == BF_PART_WRITTEN)
+	while (complete < shared->parts && bf_index_part_state(shared, complete) == BF_PART_WRITTEN)
 		complete++;
 	bf_index_set_tape_length(workers->tape, (uint32) Min((uint64) complete * shared->batch_size, shared->task.ranges));
 	return workers->tape;

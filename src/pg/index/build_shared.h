@@ -27,7 +27,6 @@ typedef struct BfBuildShared
 	BfBuildTask task;
 	TransactionId oldest_xmin;	/* that of the leader's reader */
 	uint32		batch_size;		/* how many ranges of level 0 a batch has; the last one may have fewer */
-	uint32		batches;
 	SharedFileSet files;
 	ConditionVariable changed;	/* signalled when anything changes that a process may wait for */
 	pg_atomic_uint64 blocks;	/* blocks of the heap that were read, for the view of progress */
@@ -36,7 +35,7 @@ typedef struct BfBuildShared
 	uint32		begun;			/* how many levels the leader has begun */
 	bool		is_open;		/* workers may begin with the last of these */
 	uint32		at_work;		/* how many workers have begun with it and not left it */
-	bool		ended;			/* there will be no further level */
+	bool		ended;			/* no level will be begun any more: workers that wait for one end */
 	/* of all workers that have left level 0 */
 	double		live_rows;
 	double		rows;
@@ -108,11 +107,17 @@ bf_index_take_this_part(BfBuildShared *shared, uint32 part)
 /* Begins a level: workers take parts of it from now on. REQUIRES: bf_index_end_level() ended the one before. */
 extern void bf_index_begin_level(BfBuildShared *shared, int level, uint32 parts);
 
-/* Waits until no worker is at work on the level, and lets none begin with it any more. */
+/* Lets no worker begin with the level any more, and waits until none is at work on it. */
 extern void bf_index_end_level(BfBuildShared *shared);
 
-/* What a worker does for level 0, and for a level above. */
-extern void bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index);
+/* Lets workers that wait for a level end. */
+extern void bf_index_release_workers(BfBuildShared *shared);
+
+/*
+ * What a worker does for level 0, and for a level above. bf_index_work_on_ranges() returns false if temp_file_limit has
+ * no room for more files: then no level above gets workers.
+ */
+extern bool bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index);
 extern void bf_index_work_on_upper_level(BfBuildShared *shared, Relation index);
 
 #endif

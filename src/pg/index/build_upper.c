@@ -15,7 +15,6 @@
 #include "storage/buffile.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/wait_event.h"
 
 #include "index/directory.h"
@@ -75,7 +74,7 @@ wait_for_leader(BfBuildShared *shared, uint32 range)
 void
 bf_index_work_on_upper_level(BfBuildShared *shared, Relation index)
 {
-	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	BfTape	   *tape = bf_index_open_tape(&shared->files, shared->task.columns, shared->batch_size);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf range", ALLOCSET_DEFAULT_SIZES);
 	uint32		range;
@@ -96,34 +95,52 @@ bf_index_work_on_upper_level(BfBuildShared *shared, Relation index)
 		bf_index_set_part(shared, range, BF_PART_WRITTEN);
 	}
 	bf_index_end_tape(tape);
+	MemoryContextDelete(context);
+	pfree(geometry);
 }
 
 /* -------------------------------------------------------------------- the leader */
 
-bool
-bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges)
+/*
+ * Returns how many ranges of a level workers may be ahead of the leader, whose first `ranges` ranges are to be made; 0
+ * if workers are of no use for the level.
+ */
+static uint32
+ranges_ahead(const BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges)
 {
-	BfBuildShared *shared = workers->leader.shared;
 	Size		most = 0;
 	BfGroup		group;
 
-	Assert(ranges <= shared->task.upper_ranges);
 	/* With one range there is nothing to share out, and ranges that the tape lacks are read from the heap. */
 	if (ranges < 2 || bf_index_tape_length(workers->tape) < (uint64) ranges * bf_index_level_factor(geometry, level))
-		return false;
+		return 0;
 	for (uint32 range = 0; range < ranges; range = group.first_range + group.ranges)
 	{
 		bf_index_find_group(geometry, level, range, &group);
 		most = Max(most, bf_index_bytes_of_range(&group));
 	}
 	if (most > (Size) maintenance_work_mem * 1024 / BF_PART_FOR_WORKERS / workers->context->nworkers_launched)
+		return 0;
+	/* a file grows by whole blocks */
+	return temp_file_limit < 0 ? MOST_AHEAD :
+		Min(MOST_AHEAD, (uint64) temp_file_limit * 1024 / TYPEALIGN(BLCKSZ, most));
+}
+
+bool
+bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges)
+{
+	BfBuildShared *shared = workers->leader.shared;
+
+	Assert(ranges <= shared->task.upper_ranges);
+	if (shared->ended)
 		return false;
-	shared->ahead = MOST_AHEAD;
-	if (temp_file_limit >= 0)
-		/* a file grows by whole blocks */
-		shared->ahead = Min(MOST_AHEAD, (uint64) temp_file_limit * 1024 / TYPEALIGN(BLCKSZ, most));
+	shared->ahead = ranges_ahead(workers, geometry, level, ranges);
 	if (shared->ahead == 0)
+	{
+		/* Ranges of higher levels are larger and fewer, so workers would be of no use for these either. */
+		bf_index_release_workers(shared);
 		return false;
+	}
 	bf_index_begin_level(shared, level, ranges);
 	return true;
 }

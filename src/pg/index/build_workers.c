@@ -8,11 +8,8 @@
 #include "access/amapi.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
-#include "pgstat.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 #include "utils/lsyscache.h"
@@ -53,9 +50,8 @@ bf_index_end_level(BfBuildShared *shared)
 		bool		is_idle;
 
 		SpinLockAcquire(&shared->mutex);
+		shared->is_open = false;
 		is_idle = shared->at_work == 0;
-		if (is_idle)
-			shared->is_open = false;
 		SpinLockRelease(&shared->mutex);
 		if (is_idle)
 			break;
@@ -63,6 +59,15 @@ bf_index_end_level(BfBuildShared *shared)
 		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
+}
+
+void
+bf_index_release_workers(BfBuildShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->ended = true;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
 }
 
 /* Waits for a level after the first *begun ones, and begins to work on it. Returns false if there will be none. */
@@ -115,6 +120,7 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
 	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
 	uint32		begun = 0;
+	bool		goes_on = true;
 
 	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -122,10 +128,10 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	heap = table_open(shared->task.heap, heap_lock);
 	index = index_open(shared->task.index, index_lock);
 	InstrStartParallelQuery();
-	while (begin_work(shared, &begun))
+	while (goes_on && begin_work(shared, &begun))
 	{
 		if (shared->level == 0)
-			bf_index_work_on_ranges(shared, heap, index);
+			goes_on = bf_index_work_on_ranges(shared, heap, index);
 		else
 			bf_index_work_on_upper_level(shared, index);
 		leave_work(shared);
@@ -205,7 +211,6 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 	shared->task = *task;
 	shared->oldest_xmin = bf_index_oldest_xmin(reader);
 	shared->batch_size = batch_size;
-	shared->batches = batches;
 	SharedFileSetInit(&shared->files, context->seg);
 	ConditionVariableInit(&shared->changed);
 	pg_atomic_init_u64(&shared->blocks, 0);
@@ -273,12 +278,7 @@ bf_index_end_workers(BfBuildWorkers *workers)
 	if (workers->tape != NULL)
 		bf_index_end_tape(workers->tape);
 	if (shared != NULL)
-	{
-		SpinLockAcquire(&shared->mutex);
-		shared->ended = true;
-		SpinLockRelease(&shared->mutex);
-		ConditionVariableBroadcast(&shared->changed);
-	}
+		bf_index_release_workers(shared);
 	WaitForParallelWorkersToFinish(workers->context);
 	for (int i = 0; i < workers->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&workers->buffers[i], &workers->wal[i]);

@@ -39,8 +39,9 @@ extern Size bf_index_bytes_of_range(const BfGroup *group);
 
 /*
  * How lines are made, in this order: bf_index_make_lines() sets them up without a range; then ranges are selected;
- * then the areas are allocated, with zeros; then items are added. A state without bits, such as BF_PLACEHOLDER, needs
- * no areas. `range` is counted within the group; BfRangeItems.range is not.
+ * then the areas are allocated, with zeros; then items are added. Only BF_SUMMARIZED reads the areas when lines are
+ * written to pages; the other states do not need them. `range` is counted within the group, but BfRangeItems.range
+ * within the level.
  */
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);

@@ -16,8 +16,9 @@
 #include "index/keys.h"
 
 /*
- * To find out which queries of a condition are common, each query is tried with at most MOST_VALUES values of the
- * statistics. There are fewer values if all queries together would need more than MOST_TRIED tries.
+ * Alternatives may be queries, such as the patterns of a LIKE ANY. To find out which of them are common, each query is
+ * tried with at most MOST_VALUES values of the statistics. There are fewer values if all queries together would need
+ * more than MOST_TRIED tries.
  */
 #define MOST_VALUES 32
 #define MOST_TRIED 65536
