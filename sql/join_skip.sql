@@ -298,5 +298,17 @@ ANALYZE doubtful;
 SELECT count(*) FROM big l JOIN doubtful s ON l.host = s.host AND l.n = 80 / s.z;
 SELECT skips('SELECT l.id FROM big l JOIN doubtful s ON l.host = s.host AND l.n = 80 / s.z');
 
+-- Keys that are all in the first partition, where nothing can be skipped: the index after it is passed over, and the others are asked.
+CREATE TABLE ahead (id int, k int, filler text) PARTITION BY RANGE (id);
+ALTER TABLE ahead ALTER filler SET STORAGE PLAIN;
+CREATE TABLE ahead_0 PARTITION OF ahead FOR VALUES FROM (0) TO (1000);
+SELECT format('CREATE TABLE ahead_%s PARTITION OF ahead FOR VALUES FROM (%s) TO (%s)', i, 980 + 20 * i, 1000 + 20 * i) FROM generate_series(1, 5) i \gexec
+INSERT INTO ahead SELECT i, i, repeat('x', 8000) FROM generate_series(0, 1099) i;
+CREATE INDEX ON ahead USING bf (k) WITH (pages_per_range = 1, false_positive_rate = 0.00001);
+CREATE TABLE first_keys AS SELECT i AS k FROM generate_series(0, 999) i;
+ANALYZE ahead, first_keys;
+SELECT skips('SELECT l.id FROM ahead l JOIN first_keys s USING (k)');
+SELECT line FROM plan_of('SELECT l.id FROM ahead l JOIN first_keys s USING (k)', true) line WHERE line ~ 'Pages|Scans|Asked|Index Asked';
+
 DROP SCHEMA join_skip CASCADE;
 DROP ROLE join_skip_reader;

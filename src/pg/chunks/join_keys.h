@@ -34,7 +34,7 @@ typedef struct JoinKeySet
 	bool		given_up;		/* the keys are too many, or take too much memory */
 	bool		too_large;		/* given up because values that are kept take too much memory */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
-	BfPatience	patience;
+	BfPatience	patience;		/* with the indexes that are asked about the set */
 	JoinUse		use;
 } JoinKeySet;
 

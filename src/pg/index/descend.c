@@ -403,22 +403,6 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
-/*
- * Notes down whether asking a group was of use. The group has `pages` pages of the heap, of which `left` must be
- * read.
- */
-static void
-note_use(BfPatience *patience, uint64 left, uint64 pages)
-{
-	if (left * 10 < pages * BF_IN_VAIN_TENTHS)
-		patience->in_vain = 0;
-	else
-	{
-		patience->pass_over = Min(UINT32_C(1) << Min(patience->in_vain, 16), BF_MOST_PASSED_OVER);
-		patience->in_vain++;
-	}
-}
-
 /* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
 static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
@@ -455,7 +439,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 		}
 	}
 	if (judges)
-		note_use(descent->patience, descent->pages - found_before, end - first);
+		bf_index_note_use(descent->patience, descent->pages - found_before, end - first);
 }
 
 /*

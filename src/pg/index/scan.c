@@ -175,11 +175,11 @@ bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *
 }
 
 bool
-bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
-					   BfSpans *spans)
+bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfSpans *spans)
 {
 	Condition  *condition = &search->conditions[0];
-	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = patience};
+	BfPatience	patience = {0};
+	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = &patience};
 
 	spans->count = 0;
 	spans->pages = 0;

@@ -89,20 +89,20 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * For a caller that asks many groups, of one index or of many, about the same items. Where asking is in vain, groups
- * are passed over: after the first group that was asked in vain, one group; after the next such group two, then four,
- * and so on, until a group is of use again. All fields are zero at first.
+ * For one that asks many indexes, or many groups of an index, about the same items. Where asking is in vain, others
+ * are passed over: after the first that was asked in vain, one; after the next such one two, then four, and so on,
+ * until one is of use again. All fields are zero at first.
  */
 typedef struct BfPatience
 {
-	uint32		in_vain;		/* groups that were asked in vain since one was of use */
-	uint32		pass_over;		/* how many of the next groups are passed over; a whole index counts as one group */
+	uint32		in_vain;		/* how many were asked in vain since one was of use */
+	uint32		pass_over;		/* how many of the next ones are passed over */
 } BfPatience;
 
-/* A group is asked in vain if at least this many tenths of its pages may still hold rows that are searched for. */
+/* An index or a group is asked in vain if at least this many tenths of its pages may still hold the items. */
 #define BF_IN_VAIN_TENTHS 9
 
-/* The most groups that are passed over at a time. So later groups that are of use are found. */
+/* The most that are passed over at a time. So later ones that are of use are found. */
 #define BF_MOST_PASSED_OVER 32
 
 static inline bool
@@ -114,6 +114,19 @@ bf_index_passes_over(BfPatience *patience)
 	return true;
 }
 
+/* Notes down whether asking was of use: of `pages` pages of the heap, `left` must be read. */
+static inline void
+bf_index_note_use(BfPatience *patience, uint64 left, uint64 pages)
+{
+	if (left * 10 < pages * BF_IN_VAIN_TENTHS)
+		patience->in_vain = 0;
+	else
+	{
+		patience->pass_over = Min(UINT32_C(1) << Min(patience->in_vain, 16), BF_MOST_PASSED_OVER);
+		patience->in_vain++;
+	}
+}
+
 /*
  * Begins a search for the rows that have one of these items in a column. hashes[] has the hashes of the items, under
  * this collation. It is sorted in place, and must live as long as the search. Only bf_index_ask_for_spans() can carry
@@ -122,13 +135,14 @@ bf_index_passes_over(BfPatience *patience)
 extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
 
 /*
- * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index.
+ * Sets *spans to the pages in which a row that is searched for may be. Groups of level 0 are passed over where others
+ * were asked in vain; their pages are among these. `column` (from 1) is the column of this index.
  * Returns false if the index was not asked, because there are too many items for its false-positive rate, or because
  * its column hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those
  * that the index uses for arguments of the items' type.
  */
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
-								   BfPatience *patience, BfSpans *spans);
+								   BfSpans *spans);
 
 /* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
 typedef struct BfExpectation
