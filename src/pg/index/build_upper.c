@@ -1,10 +1,10 @@
 /*
  * build_upper.c: the levels above 0 of a parallel build.
  *
- * When the leader has made the groups of a level, it wakes the workers. They take ranges of the level one at a
- * time, add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The
- * leader goes on as it would alone: it takes as many ranges of a group as its memory has room for. It makes those that
- * nobody has taken, takes over the others from their files, and writes them to the group's pages. So the pages do not
+ * When the leader has made the groups of a level, it wakes the workers. They take ranges of the level one at a time,
+ * add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The leader
+ * goes from group to group, with as many ranges at a time as its memory has room for. It makes those that nobody has
+ * taken, takes over the others from their files, and writes all of them to the group's pages. So the pages do not
  * depend on who has made the lines.
  *
  * Workers are ahead of the leader by so few ranges that their files stay below temp_file_limit.
@@ -102,8 +102,8 @@ bf_index_work_on_upper_level(BfBuildShared *shared, Relation index)
 /* -------------------------------------------------------------------- the leader */
 
 /*
- * Returns how many ranges of a level workers may be ahead of the leader, whose first `ranges` ranges are to be made; 0
- * if workers are of no use for the level.
+ * Returns how many ranges workers may be ahead of the leader on a level of which `ranges` ranges are to be made; 0 if
+ * workers are of no use for it.
  */
 static uint32
 ranges_ahead(const BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges)
