@@ -260,17 +260,21 @@ BEGIN
 		), known AS MATERIALIZED (
 			SELECT m.*, i.layout = 'exact' AS exact, i.cardinality FROM merged m, %2$s.tbf_info(m.f) i
 		), old AS MATERIALIZED (
-			SELECT g.*, i.layout = 'exact' AS exact, i.cardinality, row_number() OVER () AS number FROM gone g, %2$s.tbf_info(g.f) i
-		), listed AS MATERIALIZED (
-			SELECT o.number, o.groups, u.item, u.hits FROM old o, unnest(o.hot, o.hot_hits) u(item, hits)
+			SELECT g.starts, g.groups, g.hits, g.f, g.hot, g.hot_hits, g.hot_over, g.hot_rest, i.layout = 'exact' AS exact, i.cardinality, row_number() OVER () AS number
+			FROM gone g, %2$s.tbf_info(g.f) i
 		), candidate AS MATERIALIZED (
-			SELECT DISTINCT groups, item FROM listed
+			-- The lists that have the item. Items are grouped and not compared by an operator, which is in a schema of
+			-- its own if the type is in one.
+			SELECT row_number() OVER () AS id, c.*
+			FROM (SELECT o.groups, u.item, array_agg(o.number) AS numbers, array_agg(u.hits) AS hits FROM old o, unnest(o.hot, o.hot_hits) u(item, hits) GROUP BY o.groups, u.item) c
 		), counted AS MATERIALIZED (
-			SELECT c.groups, c.item, k.exact, %2$s.tbf_count(k.f, c.item) AS merged FROM candidate c JOIN known k USING (groups)
+			SELECT c.id, c.groups, c.item, k.exact, %2$s.tbf_count(k.f, c.item) AS merged FROM candidate c JOIN known k USING (groups)
 		), part AS MATERIALIZED (
-			-- Here the counts are taken, because a sort would copy a whole filter for each item.
-			SELECT c.groups, c.item, c.merged, o.starts, o.exact, %2$s.tbf_count(o.f, c.item) AS n, l.hits, o.hot_over, o.hot_rest
-			FROM counted c JOIN old o USING (groups) LEFT JOIN listed l ON l.number = o.number AND l.item = c.item WHERE NOT c.exact
+			-- Here the counts are taken, because joins and sorts would copy a whole filter for each item.
+			SELECT c.id, c.groups, c.item, c.merged, o.number, o.starts, o.exact, %2$s.tbf_count(o.f, c.item) AS n, o.hot_over, o.hot_rest
+			FROM counted c JOIN old o USING (groups) WHERE NOT c.exact
+		), listed AS MATERIALIZED (
+			SELECT c.id, u.number, u.hits FROM candidate c, unnest(c.numbers, c.hits) u(number, hits)
 		), bounded AS MATERIALIZED (
 			SELECT groups, item, merged AS low, merged AS high FROM counted WHERE exact
 			UNION ALL
@@ -278,11 +282,12 @@ BEGIN
 			-- perhaps a closer upper bound: in each bucket the sum of the counts, or that of the bounds of the lists.
 			-- (Of several rows with counters, the list of the first one has room for what the others stand for. So
 			-- the lesser of the two in each row might be too low.)
-			SELECT groups, item, sum(low), least(sum(least(counts, bounds)), min(merged))
-			FROM (SELECT groups, item, min(merged) AS merged, sum(n) AS counts, sum(CASE WHEN exact THEN n ELSE coalesce(hits, 0) END) AS low,
+			SELECT groups, c.item, sum(low), least(sum(least(counts, bounds)), min(merged))
+			FROM (SELECT groups, id, min(merged) AS merged, sum(n) AS counts, sum(CASE WHEN exact THEN n ELSE coalesce(hits, 0) END) AS low,
 					sum(CASE WHEN exact THEN n ELSE coalesce(hits + hot_over, hot_rest) END) AS bounds
-				FROM part GROUP BY groups, item, starts) s
-			GROUP BY groups, item
+				FROM part LEFT JOIN listed USING (id, number) GROUP BY groups, id, starts) s
+				JOIN candidate c USING (id, groups)
+			GROUP BY groups, id, c.item
 		), ranked AS (
 			SELECT *, row_number() OVER (PARTITION BY groups ORDER BY low DESC, item::text) AS place FROM bounded
 		), list AS (
