@@ -168,7 +168,7 @@ chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict
 
 bool
 chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
-					BfSpans *spans)
+					BfPatience *patience, BfSpans *spans)
 {
 	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
 	bool		asked;
@@ -177,7 +177,7 @@ chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid,
 		return false;
 	PredicateLockRelation(index, snapshot);
 	pgstat_count_index_scan(index);
-	asked = bf_index_ask_for_spans(search, column, index, heap, spans);
+	asked = bf_index_ask_for_spans(search, column, index, heap, patience, spans);
 	relation_close(index, AccessShareLock);
 	return asked;
 }

@@ -108,15 +108,16 @@ extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVe
 
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
- * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Takes the predicate lock of an index
- * scan, and counts as one. REQUIRES: the heap is locked. Returns false if the index cannot tell:
+ * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Notes down in *patience whether
+ * asking was of use. Takes the predicate lock of an index scan, and counts as one. REQUIRES: the heap is locked.
+ * Returns false if the index cannot tell:
  *
  * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
  * - there are too many values for its false-positive rate, or its column hashes items in another way than the search
  *   (then *spans has all pages of the heap).
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
-								BfSpans *spans);
+								BfPatience *patience, BfSpans *spans);
 
 /* A clause about which many tables are asked. It has one constant, which is not NULL, and one Var, with varno 1. */
 typedef struct ChunkClause

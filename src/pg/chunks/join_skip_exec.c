@@ -122,11 +122,11 @@ keys_of(const JoinSkipState *state, const KeyQuestion *question)
 /* -------------------------------------------------------------------------- asking */
 
 /*
- * Asks the index of a table with this number of pages about all keys of the set, unless the index is passed over
- * because asking others about this set was in vain.
+ * Asks the index about all keys of the set, unless the index is passed over because asking others about this set was
+ * in vain.
  */
 static void
-ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys, BlockNumber pages)
+ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	JoinKeySet *set = &keys->sets[question->set];
@@ -144,13 +144,10 @@ ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys, BlockNumber pag
 		set->search = bf_index_begin_hashed_search(set->hashes, set->count, set->collation, estate->es_snapshot);
 	MemoryContextSwitchTo(estate->es_query_cxt);
 	question->answered = chunk_ask_for_spans(estate->es_snapshot, set->search, scan_below(state)->ss_currentRelation,
-											 question->index, question->column, &question->spans);
+											 question->index, question->column, &set->patience, &question->spans);
 	MemoryContextSwitchTo(caller);
 	if (question->answered)
-	{
 		set->use.asked++;
-		bf_index_note_use(&set->patience, question->spans.pages, pages);
-	}
 	else
 		set->use.too_many++;
 }
@@ -240,7 +237,7 @@ find_spans(JoinSkipState *state, BlockNumber pages)
 			break;
 		}
 		if (question->collection != keys->collection)
-			ask(state, question, keys, pages);
+			ask(state, question, keys);
 		if (!question->answered)
 			continue;
 		intersect(&state->spans, &question->spans);

@@ -175,25 +175,35 @@ bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *
 }
 
 bool
-bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfSpans *spans)
+bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
+					   BfSpans *spans)
 {
 	Condition  *condition = &search->conditions[0];
-	BfPatience	patience = {0};
-	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = &patience};
+	BfPatience	with_groups = {0};
+	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = &with_groups};
+	const BfLevel *lowest;
+	BlockNumber pages;
+	BlockNumber covered;
 
 	spans->count = 0;
 	spans->pages = 0;
 	condition->column = column - 1;
 	if (expected_in_vain(bf_index_geometry(index), column - 1, condition->count) * 10 >= BF_IN_VAIN_TENTHS)
 	{
-		BlockNumber pages = RelationGetNumberOfBlocks(heap);
-
+		pages = RelationGetNumberOfBlocks(heap);
 		if (pages > 0)
 			bf_index_add_span(spans, 0, pages);
 		return false;
 	}
 	(void) search_index(&descent, heap);
-	return !condition->unknown;
+	if (condition->unknown)
+		return false;
+	lowest = &bf_index_geometry(index)->level[0];
+	pages = RelationGetNumberOfBlocks(heap);
+	covered = Min(pages, (uint64) lowest->covered * lowest->pages_per_range);
+	if (covered > 0)
+		bf_index_note_use(patience, spans->pages - Min(spans->pages, pages - covered), covered);
+	return true;
 }
 
 /* ------------------------------------------------------------ as an index scan */

@@ -136,13 +136,14 @@ extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid 
 
 /*
  * Sets *spans to the pages in which a row that is searched for may be. Groups of level 0 are passed over where others
- * were asked in vain; their pages are among these. `column` (from 1) is the column of this index.
+ * were asked in vain; their pages are among these. Notes down in *patience whether asking this index was of use; pages
+ * that no group covers do not count. `column` (from 1) is the column of this index.
  * Returns false if the index was not asked, because there are too many items for its false-positive rate, or because
  * its column hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those
  * that the index uses for arguments of the items' type.
  */
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
-								   BfSpans *spans);
+								   BfPatience *patience, BfSpans *spans);
 
 /* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
 typedef struct BfExpectation
