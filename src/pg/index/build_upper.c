@@ -145,18 +145,13 @@ bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, 
 	return true;
 }
 
-/* Says how far the leader is, so that workers may go on. */
-static void
-reach(BfBuildShared *shared, uint32 range)
-{
-	pg_atomic_write_u32(&shared->reached, range);
-	ConditionVariableBroadcast(&shared->changed);
-}
-
 void
 bf_index_leader_begins(BfBuildWorkers *workers, uint32 range)
 {
-	reach(workers->leader.shared, range);
+	BfBuildShared *shared = workers->leader.shared;
+
+	pg_atomic_write_u32(&shared->reached, range);
+	ConditionVariableBroadcast(&shared->changed);
 }
 
 bool
@@ -173,7 +168,7 @@ bf_index_lines_from_workers(BfBuildWorkers *workers, BfGroupLines *lines, uint32
 	char		name[MAXPGPATH];
 	BufFile    *file;
 
-	reach(shared, number);
+	bf_index_leader_begins(workers, number);
 	/* Waiting raises the error of a worker that has failed. */
 	while (bf_index_part_state(shared, number) == BF_PART_UNDONE)
 		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);

@@ -62,7 +62,7 @@ extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry
 /* The lines of all workers together take at most maintenance_work_mem / BF_PART_FOR_WORKERS. */
 #define BF_PART_FOR_WORKERS 4
 
-/* Says that the leader is done with all ranges before this one. */
+/* Says that the leader is done with all ranges before this one, so that workers that were too far ahead go on. */
 extern void bf_index_leader_begins(BfBuildWorkers *workers, uint32 range);
 
 /*
