@@ -171,7 +171,10 @@ sub cluster
 	my $leaf = some_leaf($relation);
 	return () if $relation->{kind} eq 'materialized';
 	my $name = "cluster_" . int rand 1000000;
-	return ("CREATE INDEX $name ON $leaf (" . pick('pad', 'id DESC', 'k, id') . ')', "CLUSTER $leaf USING $name", chance(0.8) ? "DROP INDEX $name" : ());
+	my @sql = ("CREATE INDEX $name ON $leaf (" . pick('pad', 'id DESC', 'k, id') . ')', "CLUSTER $leaf USING $name");
+	# In one transaction, so that no query uses the B-tree.
+	return join "\\;\n", @sql, "DROP INDEX $name" if $relation->{schema}{bf_only};
+	return (@sql, chance(0.8) ? "DROP INDEX $name" : ());
 }
 
 # Changes of the shape of the relation, or of all its rows at once.

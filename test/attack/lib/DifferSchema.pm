@@ -203,7 +203,7 @@ sub create_relation
 	{
 		my $word = {plain => '', unlogged => 'UNLOGGED', temporary => 'TEMPORARY'}->{$kind};
 		push @sql, "CREATE $word TABLE $name ($list)" . table_options() . ($kind eq 'temporary' && chance(0.25) ? ' ON COMMIT DELETE ROWS' : ''), external($relation, $name);
-		push @sql, "CREATE UNIQUE INDEX ${name}_key ON $name (id)" if $relation->{has_key} = chance(0.6);
+		push @sql, "CREATE UNIQUE INDEX ${name}_key ON $name (id)" if $relation->{has_key} = !$self->{bf_only} && chance(0.6);
 	}
 	elsif ($kind eq 'materialized')
 	{
@@ -263,7 +263,7 @@ sub create_relation
 	push @sql, create_index($relation) if $kind ne 'materialized' && chance(0.4);
 	push @sql, insert($relation, $rows);
 	push @sql, "CREATE MATERIALIZED VIEW $name" . table_options() . " AS SELECT * FROM $relation->{base}" if $kind eq 'materialized';
-	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = chance(0.5));
+	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = !$self->{bf_only} && chance(0.5));
 	push @sql, keys_table($relation);
 	# Indexes of other kinds, which are used beside these.
 	push @sql, map { "CREATE INDEX ON $_ USING " . pick('btree', 'btree', 'hash') . ' (' . pick('k', 'id', pick(@{$relation->{columns}})->{name}) . ')' } leaves($relation) if chance(0.25) && !$self->{bf_only};

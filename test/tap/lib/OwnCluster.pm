@@ -112,6 +112,13 @@ sub data_dir { return $primary->data_dir; }
 # The log of the cluster.
 sub server_log { return $primary && -e $primary->logfile ? slurp_file($primary->logfile) : ''; }
 
+# What both servers' logs say of processes that crashed and of pages that differ, with the statement.
+sub crashes
+{
+	my $log = server_log() . standby_log();
+	return join "\n", $log =~ /^.*(?:terminated by signal|PANIC|TRAP:|inconsistent page).*(?:\n.*DETAIL:.*|\n\t.*)*/mg;
+}
+
 # Starts a standby that streams from the cluster, and returns its port.
 sub start_standby
 {
