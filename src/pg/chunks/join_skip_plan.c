@@ -506,7 +506,7 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 	Scan	   *scan = (Scan *) (skip != NULL ? outerPlan(skip) : *place);
 	const RangeTblEntry *rte = rt_fetch(scan->scanrelid, finished->statement->rtable);
 	Node	   *outer;
-	Answer		answer;
+	Answer		answer = {0};
 	int			set;
 
 	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || rte->tablesample != NULL ||
