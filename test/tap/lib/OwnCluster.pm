@@ -49,7 +49,6 @@ my %usual = (
 	restart_after_crash => 'on',
 	log_statement => 'none',
 	log_replication_commands => 'off',
-	track_activity_query_size => '64kB',
 	dynamic_shared_memory_type => 'mmap',
 	jit => 'off',
 	timezone => 'UTC',
