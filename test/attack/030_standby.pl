@@ -55,6 +55,10 @@ sub standby_sql
 	return $db->sql($sql);
 }
 
+# On a standby a query fails if it reads an unlogged table, which only one of two plans may do. And a row that only an
+# old snapshot sees may have lost its out-of-line values: both plans fail then.
+my $left_out = qr/ERROR (0A000 cannot access temporary or unlogged relations|XX001 missing chunk number \d+ for toast .* without: ERROR XX001 missing chunk number)/;
+
 # Old snapshots on the standby: all questions are asked in one of them. Some take locks at the beginning, some do not.
 sub standby_reader
 {
@@ -64,6 +68,7 @@ sub standby_reader
 
 	# 57P01 and 40001 are the errors of a conflict with recovery. A session that was ended is opened again.
 	$run->{expected} = qr/^(?:40|55P03|25P02|57P01|57014|lost)/;
+	$run->{left_out} = $left_out;
 	$run->{before} = 1;
 	while ($go_on->())
 	{
@@ -138,6 +143,7 @@ sub one_schema
 	OwnCluster::catch_up();
 	my $two = $run->session('quiet', port => $port);
 	$two->sql("SET search_path = $schema->{name}, public");
+	local $run->{left_out} = $left_out;
 	$run->compare($two, map({ DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}), map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 25);
 	$run->close_session($_) foreach $one, $two;
 	my ($here, $there) = ($db->sql($check_all), standby_sql($check_all));
