@@ -125,6 +125,21 @@ $$;
 SELECT by_variable('5000'), by_variable('no number'), by_variable('9000');
 RESET plan_cache_mode;
 
+-- parts of a UNION ALL: subqueries of a part belong to its scan, and not to the node
+CREATE INDEX ON log_0 USING bf (uid, filler);
+CREATE TABLE outer_rows AS SELECT n, n * 1500 AS uid FROM generate_series(0, 7) n;
+ANALYZE outer_rows;
+-- the subqueries depend on the outer row
+SELECT o.n, array_agg(u.id ORDER BY u.id) FROM outer_rows o, LATERAL (SELECT id FROM log_0 WHERE uid = (SELECT o.uid) UNION ALL SELECT id FROM log_1 WHERE uid = (SELECT o.uid) UNION ALL SELECT id FROM log_2 WHERE uid = (SELECT o.uid + 1) OFFSET 0) u GROUP BY o.n ORDER BY o.n;
+SELECT o.n, (SELECT sum(id) FROM (SELECT id FROM log_0 WHERE uid = ANY (ARRAY(SELECT o.uid + g FROM generate_series(0, 9) g)) UNION ALL SELECT id FROM log_1 WHERE uid = ANY (ARRAY(SELECT o.uid + g FROM generate_series(0, 9) g)) OFFSET 0) u) FROM outer_rows o ORDER BY o.n;
+-- the subquery of a part that is left out has no value
+SELECT node($$SELECT id FROM log_0 WHERE filler = 'absent' AND uid = ANY (ARRAY(SELECT g FROM generate_series(1, 20) g)) UNION ALL SELECT id FROM log_1 WHERE uid IN (4000, 4001)$$, true);
+SELECT id FROM log_0 WHERE filler = 'absent' AND uid = ANY (ARRAY(SELECT g FROM generate_series(1, 20) g)) UNION ALL SELECT id FROM log_1 WHERE uid IN (4000, 4001);
+SELECT id FROM log_0 WHERE uid = 9000 AND filler = lower((SELECT 'X')) UNION ALL SELECT id FROM log_1 WHERE uid = called(4001) ORDER BY id;
+-- a subquery whose part is never reached is not run
+SELECT id FROM log_0 WHERE uid = 1 UNION ALL SELECT id FROM log_1 WHERE uid = (SELECT uid FROM outer_rows) LIMIT 1;
+DROP TABLE outer_rows;
+
 -- a cursor whose first fetch is of the last row
 BEGIN;
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true);

@@ -78,6 +78,49 @@ scan_of_child(Plan *plan)
 }
 
 /*
+ * Returns the numbers of the parameters that initPlans of a child set: those of its scan and of the sorts above it. A
+ * part of a UNION ALL has its own initPlans.
+ */
+static Bitmapset *
+parameters_of_child(const Plan *plan, const Scan *scan)
+{
+	Bitmapset  *parameters = NULL;
+
+	for (;; plan = outerPlan(plan))
+	{
+		ListCell   *init_plan;
+		ListCell   *parameter;
+
+		foreach(init_plan, plan->initPlan)
+			foreach(parameter, lfirst_node(SubPlan, init_plan)->setParam)
+				parameters = bms_add_member(parameters, lfirst_int(parameter));
+		if (plan == (const Plan *) scan)
+			return parameters;
+	}
+}
+
+/* Returns those of the keys whose arguments have none of these parameters. */
+static List *
+keys_without(List *keys, const Bitmapset *parameters)
+{
+	List	   *without = NIL;
+	ListCell   *cell;
+
+	if (parameters == NULL)
+		return keys;
+	foreach(cell, keys)
+	{
+		QuestionKey *key = lfirst(cell);
+		Bitmapset  *of_argument = NULL;
+
+		chunk_find_parameters((Node *) key->argument, &of_argument);
+		if (!bms_overlap(of_argument, parameters))
+			without = lappend(without, key);
+	}
+	return without;
+}
+
+/*
  * Returns a key as a list (see CHUNK_SKIP_KEY_SETS), which can be compared, copied, and sent to workers. Adds the
  * key's argument to *arguments if it is not there yet.
  */
@@ -190,7 +233,9 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		Relation	heap;
 		List	   *questions;
 		ListCell   *inner;
+		Bitmapset  *parameters;
 		bool		is_hidden;
+		bool		is_cheap = false;
 		int			asked = list_length(positions);
 
 		if (scan == NULL)
@@ -213,12 +258,19 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		heap = table_open(rte->relid, NoLock);
 		questions = chunk_questions(heap, scan->scanrelid, clauses, &finder);
 		table_close(heap, NoLock);
+		parameters = parameters_of_child(lfirst(cell), scan);
 		foreach(inner, questions)
 		{
 			ChunkQuestion *question = lfirst(inner);
 
-			if (finished_is_cheap(scan, question->index))
+			question->keys = keys_without(question->keys, parameters);
+			if (question->keys == NIL)
 				continue;
+			if (finished_is_cheap(scan, question->index))
+			{
+				is_cheap = true;
+				continue;
+			}
 			positions = lappend_int(positions, foreach_current_index(cell));
 			heaps = lappend_oid(heaps, rte->relid);
 			indexes = lappend_oid(indexes, question->index);
@@ -227,7 +279,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		if (questions != NIL && list_length(positions) == asked)
 		{
 			unasked = lappend_int(unasked, foreach_current_index(cell));
-			unasked_why = lappend_int(unasked_why, CHUNK_IS_CHEAP);
+			unasked_why = lappend_int(unasked_why, is_cheap ? CHUNK_IS_CHEAP : CHUNK_IS_NOT_ASKED);
 		}
 	}
 	if (positions == NIL)

@@ -179,7 +179,7 @@ sub join_query
 	my ($operator) = DifferSchema::key_condition($relation, $thing);
 	my $inside = $operator && $operator =~ /^(?:@>|&&|<@)$/ ? "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right $also $some" : '';
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
-	my $kind = int rand 19;
+	my $kind = int rand 20;
 
 	return $inside if $inside && chance(0.5);
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right $also $some" if $kind <= 2;
@@ -197,6 +197,12 @@ sub join_query
 	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
 	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
 	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
+	# The parts of a UNION ALL have subqueries of their own, which depend on the outer row.
+	if ($kind == 18)
+	{
+		my @parts = map { "SELECT r.id FROM " . pick($name, DifferSchema::leaves($relation)) . " r WHERE $left = (SELECT $right) " . (chance(0.3) ? 'AND ' . simple($relation, 'r.') : '') } 1 .. 2 + int rand 2;
+		return "SELECT q.n, u.id FROM $keys q, LATERAL (" . join(' UNION ALL ', @parts) . ' OFFSET 0) u WHERE q.n < 12';
+	}
 	my $w = chance(0.5) ? 'q.small' : 'q.small::bigint';
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $w" if $thing->{family} eq 'integer';
 	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left = $right OFFSET 0) r";
