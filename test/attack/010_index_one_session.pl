@@ -101,7 +101,7 @@ sub summaries
 	if ($of =~ /bf_of/)
 	{
 		my ($n) = (($column->{name}) =~ /(.*)/);
-		$of .= " JOIN pg_index ON indexrelid = index JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = indkey[0] AND a.attname = '$n' JOIN pg_opclass c ON c.oid = indclass[0] AND opcname !~ '^(array|jsonb|jsonb_path)_ops\$' ORDER BY 1 LIMIT 20";
+		$of .= " JOIN pg_index ON indexrelid = index JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = indkey[0] AND a.attname = '$n' JOIN pg_opclass c ON c.oid = indclass[0] AND opcname !~ '^(array|jsonb|jsonb_path|tsvector)_ops\$' ORDER BY 1 LIMIT 20";
 	}
 	my ($state) = $run->act($session, 'summaries', "CREATE TABLE ${name}_summary AS $of");
 	if ($state eq '00000')
