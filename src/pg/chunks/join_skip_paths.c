@@ -437,7 +437,7 @@ share_that_is_read(PlannerInfo *root, RelOptInfo *table, List *children, const P
 void
 join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	List	   *paths = list_copy(rel->pathlist);
+	List	   *copies = NIL;
 	List	   *children = NIL;
 	ListCell   *cell;
 
@@ -445,7 +445,7 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 		rel->reloptkind != RELOPT_BASEREL || root->append_rel_array == NULL ||
 		bms_overlap(rel->relids, root->all_result_relids) || chunk_skip_may_be_in_expression(root))
 		return;
-	foreach(cell, paths)
+	foreach(cell, rel->pathlist)
 	{
 		const Path *path = lfirst(cell);
 		AppendPath *copy;
@@ -467,8 +467,11 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 		copy->path.startup_cost = questions + share * path->startup_cost;
 		copy->path.total_cost = questions + share * path->total_cost;
 		copy->path.parallel_safe = false;
-		add_path(rel, (Path *) copy);
+		copies = lappend(copies, copy);
 	}
+	/* add_path() may free paths that are dearer */
+	foreach(cell, copies)
+		add_path(rel, lfirst(cell));
 }
 
 void
