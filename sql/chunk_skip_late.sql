@@ -138,6 +138,19 @@ SELECT id FROM log_0 WHERE filler = 'absent' AND uid = ANY (ARRAY(SELECT g FROM 
 SELECT id FROM log_0 WHERE uid = 9000 AND filler = lower((SELECT 'X')) UNION ALL SELECT id FROM log_1 WHERE uid = called(4001) ORDER BY id;
 -- a subquery whose part is never reached is not run
 SELECT id FROM log_0 WHERE uid = 1 UNION ALL SELECT id FROM log_1 WHERE uid = (SELECT uid FROM outer_rows) LIMIT 1;
+-- nor is the argument of a part that is never reached, or that is left out, evaluated
+SET plan_cache_mode = force_generic_plan;
+PREPARE not_reached(text) AS SELECT id FROM log_0 WHERE uid = 1 UNION ALL SELECT id FROM log_1 WHERE uid = $1::bigint LIMIT 1;
+SELECT node('EXECUTE not_reached(''4000'')'), sqlstate_of('EXECUTE not_reached(''no number'')');
+PREPARE left_out(text) AS SELECT id FROM log_0 WHERE filler = 'absent' AND uid = $1::bigint UNION ALL SELECT id FROM log_1 WHERE uid IN (4000, 9000);
+SELECT node('EXECUTE left_out(''4000'')'), sqlstate_of('EXECUTE left_out(''no number'')');
+-- both parts have the argument
+PREPARE in_both(text) AS SELECT id FROM log_0 WHERE uid = $1::bigint UNION ALL SELECT id FROM log_1 WHERE uid = $1::bigint;
+SELECT node('EXECUTE in_both(''4000'')', true), sqlstate_of('EXECUTE in_both(''no number'')');
+EXECUTE in_both('4000');
+-- the parameter of a nested loop in one part, and a sorted UNION ALL
+SELECT o.n, u.id FROM outer_rows o, LATERAL (SELECT id FROM log_0 WHERE uid = 7 UNION ALL SELECT id FROM log_1 WHERE uid = o.uid OFFSET 0) u ORDER BY o.n, u.id;
+RESET plan_cache_mode;
 DROP TABLE outer_rows;
 
 -- a cursor whose first fetch is of the last row

@@ -38,9 +38,10 @@ find_cache(KeySet *set, Snapshot snapshot)
 }
 
 /*
- * Evaluates the arguments, and sets up the keys of all sets. Without `all`, the arguments that are not known when the
- * execution begins, and their keys, are left out. Returns whether there is anything to ask. REQUIRES: the current
- * memory context is the per-tuple memory of the node, in which the searches live.
+ * Evaluates the wanted arguments, and sets up the keys of all wanted sets. Without `all`, it is not known yet which
+ * ones are wanted: evaluates the arguments that are known when the execution begins, and sets up their keys. Returns
+ * whether there is anything to ask. REQUIRES: the current memory context is the per-tuple memory of the node, in which
+ * the searches live.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
@@ -53,13 +54,15 @@ prepare_keys(ChunkSkipState *state, bool all)
 	{
 		Argument   *argument = &state->arguments[i];
 
-		if (all || argument->known)
+		if (all ? argument->wanted : argument->known)
 			argument->value = ExecEvalExpr(argument->expression, econtext, &argument->isnull);
 	}
 	for (int i = 0; i < state->set_count; i++)
 	{
 		KeySet	   *set = &state->sets[i];
 
+		if (all && !set->wanted)
+			continue;
 		set->entry_count = 0;
 		set->impossible = false;
 		for (int k = 0; k < set->count; k++)

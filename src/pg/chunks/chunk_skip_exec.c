@@ -169,6 +169,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 			state->place[i] = state->kept++;
 	else
 		chunk_skip_ask_at_start(state);
+	chunk_skip_find_wanted(state);
 	if (state->kept < state->children)
 		keep_left_out_in_use(state);
 	if (state->kept == state->children)
@@ -182,8 +183,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Makes the scans test arrays by hash (chunk_skip_hash.c). All arguments were evaluated before, when the indexes were
- * asked about them.
+ * Makes the scans test arrays by hash (chunk_skip_hash.c). All wanted arguments were evaluated before, when the
+ * indexes were asked about them.
  */
 static void
 hash_arrays(ChunkSkipState *state)
@@ -199,7 +200,7 @@ hash_arrays(ChunkSkipState *state)
 	for (int i = 0; i < state->argument_count; i++)
 	{
 		isnull[i] = true;
-		if (OidIsValid(get_element_type(exprType(list_nth(plan->custom_exprs, i)))))
+		if (state->arguments[i].wanted && OidIsValid(get_element_type(exprType(list_nth(plan->custom_exprs, i)))))
 			values[i] = ExecEvalExprSwitchContext(state->arguments[i].expression, econtext, &isnull[i]);
 	}
 	state->hashed = chunk_skip_hash_arrays(children, count, plan->custom_exprs, values, isnull, state->hashed);

@@ -63,9 +63,7 @@ read_arguments(ChunkSkipState *state, List *expressions)
 
 		argument->expression = ExecInitExpr(lfirst(cell), &state->css.ss.ps);
 		argument->known = is_known(lfirst(cell), values);
-		state->late |= !argument->known;
 		chunk_find_parameters(lfirst(cell), &argument->parameters);
-		state->parameters = bms_add_members(state->parameters, argument->parameters);
 	}
 }
 
@@ -149,4 +147,26 @@ chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan)
 	read_indexes(state, plan->custom_private);
 	if (state->css.ss.ps.state->es_instrument != 0)
 		state->reasons = read_reasons(plan->custom_private, state->children);
+}
+
+void
+chunk_skip_find_wanted(ChunkSkipState *state)
+{
+	for (int i = 0; i < state->index_count; i++)
+	{
+		KeySet	   *set = &state->sets[state->indexes[i].set];
+
+		if (state->place[state->indexes[i].child] < 0 || set->wanted)
+			continue;
+		set->wanted = true;
+		for (int k = 0; k < set->count; k++)
+			if (set->arguments[k] >= 0)
+				state->arguments[set->arguments[k]].wanted = true;
+	}
+	for (int i = 0; i < state->argument_count; i++)
+		if (state->arguments[i].wanted)
+		{
+			state->late |= !state->arguments[i].known;
+			state->parameters = bms_add_members(state->parameters, state->arguments[i].parameters);
+		}
 }

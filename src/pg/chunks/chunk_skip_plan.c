@@ -99,25 +99,59 @@ parameters_of_child(const Plan *plan, const Scan *scan)
 	}
 }
 
-/* Returns those of the keys whose arguments have none of these parameters. */
-static List *
-keys_without(List *keys, const Bitmapset *parameters)
+/* Is this a value that can be had without running code: a constant, a parameter, or an array of these? */
+static bool
+is_plain_value(Node *node)
 {
-	List	   *without = NIL;
 	ListCell   *cell;
 
-	if (parameters == NULL)
-		return keys;
+	if (IsA(node, RelabelType))
+		return is_plain_value((Node *) ((RelabelType *) node)->arg);
+	if (IsA(node, ArrayExpr))
+	{
+		foreach(cell, ((ArrayExpr *) node)->elements)
+			if (!is_plain_value(lfirst(cell)))
+				return false;
+		return true;
+	}
+	return IsA(node, Const) || IsA(node, Param);
+}
+
+static bool
+contains(Node *node, void *expression)
+{
+	if (node == NULL)
+		return false;
+	return equal(node, expression) || expression_tree_walker(node, contains, expression);
+}
+
+/*
+ * Returns those of a child's keys whose arguments the node may evaluate.
+ *
+ * - An argument may have none of the parameters `own`, which initPlans of the child set.
+ * - The children of an Append are scanned one after the other, and a scan with LIMIT may never come to this one. So
+ *   an argument that runs code, and may fail, must also stand in the clauses of the first child. The partitions of a
+ *   table have the same clauses, the parts of a UNION ALL may not. A MergeAppend begins with all of its children.
+ */
+static List *
+keys_to_ask(List *keys, const Bitmapset *own, const Plan *append, List *first_clauses)
+{
+	List	   *to_ask = NIL;
+	ListCell   *cell;
+
 	foreach(cell, keys)
 	{
 		QuestionKey *key = lfirst(cell);
-		Bitmapset  *of_argument = NULL;
+		Node	   *argument = (Node *) key->argument;
+		Bitmapset  *parameters = NULL;
 
-		chunk_find_parameters((Node *) key->argument, &of_argument);
-		if (!bms_overlap(of_argument, parameters))
-			without = lappend(without, key);
+		chunk_find_parameters(argument, &parameters);
+		if (!bms_overlap(parameters, own) &&
+			(argument == NULL || is_plain_value(argument) || IsA(append, MergeAppend) ||
+			 contains((Node *) first_clauses, argument)))
+			to_ask = lappend(to_ask, key);
 	}
-	return without;
+	return to_ask;
 }
 
 /*
@@ -221,10 +255,14 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 	ChunkFinder finder = {InvalidOid};
 	bool		guarded = false;
 	CustomScan *skip;
+	Scan	   *first;
+	List	   *first_clauses;
 	ListCell   *cell;
 
 	if (list_length(children) < 2)
 		return append;
+	first = scan_of_child(linitial(children));
+	first_clauses = first != NULL ? finished_clauses_of_scan(first) : NIL;
 	foreach(cell, children)
 	{
 		Scan	   *scan = scan_of_child(lfirst(cell));
@@ -263,7 +301,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		{
 			ChunkQuestion *question = lfirst(inner);
 
-			question->keys = keys_without(question->keys, parameters);
+			question->keys = keys_to_ask(question->keys, parameters, append, first_clauses);
 			if (question->keys == NIL)
 				continue;
 			if (finished_is_cheap(scan, question->index))

@@ -21,6 +21,7 @@ typedef struct Argument
 {
 	ExprState  *expression;
 	bool		known;			/* it can be evaluated when the execution begins */
+	bool		wanted;			/* an index of a child that was kept is asked about it */
 	Bitmapset  *parameters;		/* its parameters that change during the execution */
 	Datum		value;
 	bool		isnull;
@@ -36,6 +37,7 @@ typedef struct KeySet
 	int			entry_count;
 	ChunkAsker	asker;			/* asks about the entries */
 	bool		impossible;		/* an argument is NULL: no row can match */
+	bool		wanted;			/* an index of a child that was kept is asked about it */
 } KeySet;
 
 /* An index of a child, and what it is asked. */
@@ -61,7 +63,7 @@ typedef struct ChunkSkipState
 	int			children;		/* how many the plan's Append has */
 	int		   *place;			/* the place of each child in the copy of the Append; -1: skipped in this execution */
 	int			kept;			/* how many children the copy of the Append has */
-	bool		late;			/* some arguments are not known when the execution begins */
+	bool		late;			/* some wanted arguments are not known when the execution begins */
 	Bitmapset  *parameters;		/* the parameters on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
@@ -88,6 +90,13 @@ typedef struct ChunkSkipState
  * set; the node has its expression context.
  */
 extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
+
+/*
+ * Finds out what is asked about the children that were kept: sets `wanted` of arguments and sets, and `late` and
+ * `parameters` of the state. The other arguments belong to parts of a UNION ALL that are left out. PostgreSQL would
+ * not evaluate them for lack of rows, and doing it could fail. REQUIRES: place[] is set.
+ */
+extern void chunk_skip_find_wanted(ChunkSkipState *state);
 
 /* Asks about the arguments that are known when the execution begins, and sets place[] and kept. */
 extern void chunk_skip_ask_at_start(ChunkSkipState *state);
