@@ -148,7 +148,26 @@ SELECT node('EXECUTE left_out(''4000'')'), sqlstate_of('EXECUTE left_out(''no nu
 PREPARE in_both(text) AS SELECT id FROM log_0 WHERE uid = $1::bigint UNION ALL SELECT id FROM log_1 WHERE uid = $1::bigint;
 SELECT node('EXECUTE in_both(''4000'')', true), sqlstate_of('EXECUTE in_both(''no number'')');
 EXECUTE in_both('4000');
--- the parameter of a nested loop in one part, and a sorted UNION ALL
+-- a sorted UNION ALL begins with all of its parts
+SET enable_sort = off;
+SET enable_bitmapscan = off;
+SET enable_seqscan = off;
+CREATE INDEX log_0_sorted ON log_0 (id);
+CREATE INDEX log_1_sorted ON log_1 (id);
+SELECT line FROM plan_lines('SELECT * FROM ((SELECT id FROM log_0 WHERE uid = 1 ORDER BY id) UNION ALL (SELECT id FROM log_1 WHERE uid = called(4001) ORDER BY id)) u ORDER BY id', true) line WHERE line ~ 'Append|Custom|Asked|Skipped';
+SELECT o.n, array_agg(u.id) FROM outer_rows o, LATERAL (SELECT * FROM ((SELECT id FROM log_0 WHERE uid = (SELECT o.uid) ORDER BY id) UNION ALL (SELECT id FROM log_1 WHERE uid = (SELECT o.uid) ORDER BY id)) b ORDER BY id LIMIT 9) u GROUP BY o.n ORDER BY o.n;
+DROP INDEX log_0_sorted, log_1_sorted;
+RESET enable_sort;
+RESET enable_bitmapscan;
+RESET enable_seqscan;
+-- a table whose first partition is read by an index-only scan
+CREATE INDEX log_0_only ON log_0 (uid);
+VACUUM log_0;
+PREPARE only_first(text) AS SELECT count(*) FROM log WHERE uid = $1::bigint;
+SELECT node('EXECUTE only_first(''5000'')', true);
+DROP INDEX log_0_only;
+-- the parameter of a nested loop in one part
+SELECT node('SELECT o.n, u.id FROM outer_rows o, LATERAL (SELECT id FROM log_0 WHERE uid = 7 UNION ALL SELECT id FROM log_1 WHERE uid = o.uid OFFSET 0) u', true);
 SELECT o.n, u.id FROM outer_rows o, LATERAL (SELECT id FROM log_0 WHERE uid = 7 UNION ALL SELECT id FROM log_1 WHERE uid = o.uid OFFSET 0) u ORDER BY o.n, u.id;
 RESET plan_cache_mode;
 DROP TABLE outer_rows;

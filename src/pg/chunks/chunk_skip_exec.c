@@ -183,8 +183,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Makes the scans test arrays by hash (chunk_skip_hash.c). All wanted arguments were evaluated before, when the
- * indexes were asked about them.
+ * Makes the scans test arrays by hash (chunk_skip_hash.c). The arguments were evaluated before, when the indexes were
+ * asked about them. Children that were not asked compare with the arguments that are known, too.
  */
 static void
 hash_arrays(ChunkSkipState *state)
@@ -200,7 +200,8 @@ hash_arrays(ChunkSkipState *state)
 	for (int i = 0; i < state->argument_count; i++)
 	{
 		isnull[i] = true;
-		if (state->arguments[i].wanted && OidIsValid(get_element_type(exprType(list_nth(plan->custom_exprs, i)))))
+		if ((state->arguments[i].wanted || state->arguments[i].known) &&
+			OidIsValid(get_element_type(exprType(list_nth(plan->custom_exprs, i)))))
 			values[i] = ExecEvalExprSwitchContext(state->arguments[i].expression, econtext, &isnull[i]);
 	}
 	state->hashed = chunk_skip_hash_arrays(children, count, plan->custom_exprs, values, isnull, state->hashed);

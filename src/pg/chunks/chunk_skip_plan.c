@@ -78,8 +78,8 @@ scan_of_child(Plan *plan)
 }
 
 /*
- * Returns the numbers of the parameters that initPlans of a child set: those of its scan and of the sorts above it. A
- * part of a UNION ALL has its own initPlans.
+ * Returns the numbers of the parameters that are set by initPlans of a child: by those of its scan, and of the sorts
+ * above it. A part of a UNION ALL may have initPlans of its own.
  */
 static Bitmapset *
 parameters_of_child(const Plan *plan, const Scan *scan)
@@ -99,17 +99,20 @@ parameters_of_child(const Plan *plan, const Scan *scan)
 	}
 }
 
-/* Is this a value that can be had without running code: a constant, a parameter, or an array of these? */
+/*
+ * Is this a constant, a parameter, or an array of these? No code runs for such a value, unless it is the result of a
+ * subquery. A condition with the result of a subquery outside the UNION ALL stands in each of its parts.
+ */
 static bool
-is_plain_value(Node *node)
+is_plain_value(const Node *node)
 {
 	ListCell   *cell;
 
 	if (IsA(node, RelabelType))
-		return is_plain_value((Node *) ((RelabelType *) node)->arg);
-	if (IsA(node, ArrayExpr))
+		return is_plain_value((const Node *) ((const RelabelType *) node)->arg);
+	if (IsA(node, ArrayExpr) && !((const ArrayExpr *) node)->multidims)
 	{
-		foreach(cell, ((ArrayExpr *) node)->elements)
+		foreach(cell, ((const ArrayExpr *) node)->elements)
 			if (!is_plain_value(lfirst(cell)))
 				return false;
 		return true;
@@ -117,24 +120,57 @@ is_plain_value(Node *node)
 	return IsA(node, Const) || IsA(node, Param);
 }
 
+/* Does one of these clauses compare something with the argument? */
 static bool
-contains(Node *node, void *expression)
+clauses_compare_with(List *clauses, const Expr *argument)
 {
-	if (node == NULL)
-		return false;
-	return equal(node, expression) || expression_tree_walker(node, contains, expression);
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		const Node *clause = lfirst(cell);
+
+		if ((IsA(clause, OpExpr) && list_member(((const OpExpr *) clause)->args, argument)) ||
+			(IsA(clause, ScalarArrayOpExpr) && list_member(((const ScalarArrayOpExpr *) clause)->args, argument)))
+			return true;
+	}
+	return false;
+}
+
+/* The parts of a UNION ALL, some of which may never be scanned. */
+typedef struct UnionParts
+{
+	bool		in_order;		/* there are such parts: an Append whose children have conditions of their own */
+	List	   *first_clauses;	/* the clauses of the first part, which is always scanned */
+} UnionParts;
+
+static UnionParts
+union_parts(const PlannedStmt *statement, const Plan *append, List *children, const Bitmapset *relids)
+{
+	UnionParts	parts = {false, NIL};
+	Scan	   *first;
+	int			parent;
+
+	/* the partitions of a table all have its conditions */
+	if (IsA(append, MergeAppend) || (bms_get_singleton_member(relids, &parent) &&
+									 rt_fetch(parent, statement->rtable)->rtekind == RTE_RELATION))
+		return parts;
+	parts.in_order = true;
+	first = scan_of_child(linitial(children));
+	if (first != NULL)
+		parts.first_clauses = finished_clauses_of_scan(first);
+	return parts;
 }
 
 /*
  * Returns those of a child's keys whose arguments the node may evaluate.
  *
  * - An argument may have none of the parameters `own`, which initPlans of the child set.
- * - The children of an Append are scanned one after the other, and a scan with LIMIT may never come to this one. So
- *   an argument that runs code, and may fail, must also stand in the clauses of the first child. The partitions of a
- *   table have the same clauses, the parts of a UNION ALL may not. A MergeAppend begins with all of its children.
+ * - The parts of a UNION ALL are scanned one after the other, and with LIMIT the later ones may never be reached. So
+ *   an argument that runs code, and may fail, must be compared with by the first part, too.
  */
 static List *
-keys_to_ask(List *keys, const Bitmapset *own, const Plan *append, List *first_clauses)
+keys_to_ask(List *keys, const Bitmapset *own, const UnionParts *parts)
 {
 	List	   *to_ask = NIL;
 	ListCell   *cell;
@@ -142,13 +178,13 @@ keys_to_ask(List *keys, const Bitmapset *own, const Plan *append, List *first_cl
 	foreach(cell, keys)
 	{
 		QuestionKey *key = lfirst(cell);
-		Node	   *argument = (Node *) key->argument;
+		const Node *argument = (const Node *) key->argument;
 		Bitmapset  *parameters = NULL;
 
-		chunk_find_parameters(argument, &parameters);
+		chunk_find_parameters((Node *) argument, &parameters);
 		if (!bms_overlap(parameters, own) &&
-			(argument == NULL || is_plain_value(argument) || IsA(append, MergeAppend) ||
-			 contains((Node *) first_clauses, argument)))
+			(argument == NULL || !parts->in_order || is_plain_value(argument) ||
+			 clauses_compare_with(parts->first_clauses, key->argument)))
 			to_ask = lappend(to_ask, key);
 	}
 	return to_ask;
@@ -255,14 +291,12 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 	ChunkFinder finder = {InvalidOid};
 	bool		guarded = false;
 	CustomScan *skip;
-	Scan	   *first;
-	List	   *first_clauses;
+	UnionParts	parts;
 	ListCell   *cell;
 
 	if (list_length(children) < 2)
 		return append;
-	first = scan_of_child(linitial(children));
-	first_clauses = first != NULL ? finished_clauses_of_scan(first) : NIL;
+	parts = union_parts(statement, append, children, relids);
 	foreach(cell, children)
 	{
 		Scan	   *scan = scan_of_child(lfirst(cell));
@@ -301,7 +335,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		{
 			ChunkQuestion *question = lfirst(inner);
 
-			question->keys = keys_to_ask(question->keys, parameters, append, first_clauses);
+			question->keys = keys_to_ask(question->keys, parameters, &parts);
 			if (question->keys == NIL)
 				continue;
 			if (finished_is_cheap(scan, question->index))

@@ -93,8 +93,8 @@ extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
 
 /*
  * Finds out what is asked about the children that were kept: sets `wanted` of arguments and sets, and `late` and
- * `parameters` of the state. The other arguments belong to parts of a UNION ALL that are left out. PostgreSQL would
- * not evaluate them for lack of rows, and doing it could fail. REQUIRES: place[] is set.
+ * `parameters` of the state. The other arguments may belong to parts of a UNION ALL that are left out, which have no
+ * row to compare with them, and evaluating them could fail. REQUIRES: place[] is set.
  */
 extern void chunk_skip_find_wanted(ChunkSkipState *state);
 

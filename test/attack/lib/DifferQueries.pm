@@ -197,11 +197,11 @@ sub join_query
 	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
 	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
 	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
-	# The parts of a UNION ALL have subqueries of their own, which depend on the outer row.
+	# The parts of a UNION ALL have conditions and subqueries of their own, which depend on the outer row.
 	if ($kind == 18)
 	{
-		my @parts = map { "SELECT r.id FROM " . pick($name, DifferSchema::leaves($relation)) . " r WHERE $left = (SELECT $right) " . (chance(0.3) ? 'AND ' . simple($relation, 'r.') : '') } 1 .. 2 + int rand 2;
-		return "SELECT q.n, u.id FROM $keys q, LATERAL (" . join(' UNION ALL ', @parts) . ' OFFSET 0) u WHERE q.n < 12';
+		my @parts = map { "SELECT r.id FROM " . pick($name, DifferSchema::leaves($relation)) . " r WHERE $left = " . (chance(0.7) ? "(SELECT $right)" : $right) . (chance(0.6) ? ' AND ' . simple($relation, 'r.') : '') } 1 .. 2 + int rand 2;
+		return "SELECT q.n, u.id FROM $keys q, LATERAL (" . join(' UNION ALL ', @parts) . pick('', ' OFFSET 0') . ') u WHERE q.n < 12';
 	}
 	my $w = chance(0.5) ? 'q.small' : 'q.small::bigint';
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $w" if $thing->{family} eq 'integer';

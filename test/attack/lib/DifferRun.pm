@@ -402,7 +402,7 @@ sub compare
 			# Another session, perhaps a prepared transaction, has a lock, and the two plans do not lock the same
 			# partitions; or the test says that the two may differ.
 			$self->count('comparisons left out');
-			$self->count("left out: $1");
+			$self->count('left out: ' . ($1 =~ s/\d{3,}/N/gr));
 		}
 		else
 		{
