@@ -357,3 +357,20 @@ chunk_find_parameters(Node *node, Bitmapset **parameters)
 		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
 	return expression_tree_walker(node, chunk_find_parameters, parameters);
 }
+
+bool
+chunk_is_plain_value(const Node *node)
+{
+	ListCell   *cell;
+
+	while (IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	if (IsA(node, ArrayExpr) && !((const ArrayExpr *) node)->multidims)
+	{
+		foreach(cell, ((const ArrayExpr *) node)->elements)
+			if (!chunk_is_plain_value(lfirst(cell)))
+				return false;
+		return true;
+	}
+	return IsA(node, Const) || IsA(node, Param);
+}

@@ -73,6 +73,12 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFin
  */
 extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
 
+/*
+ * Is this a constant, a parameter, or an array of these, relabeled or not? Its evaluation calls no function, unless a
+ * parameter is the result of a subquery.
+ */
+extern bool chunk_is_plain_value(const Node *node);
+
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 

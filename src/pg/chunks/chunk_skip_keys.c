@@ -5,6 +5,35 @@
 #include "chunks/chunk_skip_state.h"
 
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+/* Does the expression have a parameter other than those of the statement that have values? */
+static bool
+has_unknown_parameter(Node *node, ParamListInfo values)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+	{
+		const Param *param = (const Param *) node;
+		const ParamExternData *value;
+		ParamExternData workspace;
+
+		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 ||
+			param->paramid > values->numParams)
+			return true;
+		/*
+		 * PL/pgSQL fetches its variables only when they are needed. If a record has no value yet, its fields cannot
+		 * be fetched. For such a field, a speculative paramFetch() as here returns no type.
+		 */
+		if (values->paramFetch != NULL)
+			value = values->paramFetch(values, param->paramid, true, &workspace);
+		else
+			value = &values->params[param->paramid - 1];
+		return value->ptype != param->paramtype;
+	}
+	return expression_tree_walker(node, has_unknown_parameter, values);
+}
 
 /*
  * Can the argument be evaluated when the execution begins? This is so for constants, parameters of the statement, and
@@ -14,39 +43,7 @@
 static bool
 is_known(Node *node, ParamListInfo values)
 {
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	if (IsA(node, Const))
-		return true;
-	if (IsA(node, Param))
-	{
-		const Param *param = (const Param *) node;
-		const ParamExternData *value;
-		ParamExternData workspace;
-
-		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 ||
-			param->paramid > values->numParams)
-			return false;
-		/*
-		 * PL/pgSQL fetches its variables only when they are needed. If a record has no value yet, its fields cannot
-		 * be fetched. For such a field, a speculative paramFetch() as here returns no type.
-		 */
-		if (values->paramFetch != NULL)
-			value = values->paramFetch(values, param->paramid, true, &workspace);
-		else
-			value = &values->params[param->paramid - 1];
-		return value->ptype == param->paramtype;
-	}
-	if (IsA(node, ArrayExpr) && !((ArrayExpr *) node)->multidims)
-	{
-		ListCell   *cell;
-
-		foreach(cell, ((ArrayExpr *) node)->elements)
-			if (!is_known(lfirst(cell), values))
-				return false;
-		return true;
-	}
-	return false;
+	return chunk_is_plain_value(node) && !has_unknown_parameter(node, values);
 }
 
 static void

@@ -99,27 +99,6 @@ parameters_of_child(const Plan *plan, const Scan *scan)
 	}
 }
 
-/*
- * Is this a constant, a parameter, or an array of these? No code runs for such a value, unless it is the result of a
- * subquery. A condition with the result of a subquery outside the UNION ALL stands in each of its parts.
- */
-static bool
-is_plain_value(const Node *node)
-{
-	ListCell   *cell;
-
-	if (IsA(node, RelabelType))
-		return is_plain_value((const Node *) ((const RelabelType *) node)->arg);
-	if (IsA(node, ArrayExpr) && !((const ArrayExpr *) node)->multidims)
-	{
-		foreach(cell, ((const ArrayExpr *) node)->elements)
-			if (!is_plain_value(lfirst(cell)))
-				return false;
-		return true;
-	}
-	return IsA(node, Const) || IsA(node, Param);
-}
-
 /* Does one of these clauses compare something with the argument? */
 static bool
 clauses_compare_with(List *clauses, const Expr *argument)
@@ -167,7 +146,8 @@ union_parts(const PlannedStmt *statement, const Plan *append, List *children, co
  *
  * - An argument may have none of the parameters `own`, which initPlans of the child set.
  * - The parts of a UNION ALL are scanned one after the other, and with LIMIT the later ones may never be reached. So
- *   an argument that runs code, and may fail, must be compared with by the first part, too.
+ *   an argument that runs code, and may fail, must be compared with by the first part, too. Where an argument is the
+ *   result of a subquery outside the UNION ALL, this is so: the condition was copied into each part.
  */
 static List *
 keys_to_ask(List *keys, const Bitmapset *own, const UnionParts *parts)
@@ -175,6 +155,8 @@ keys_to_ask(List *keys, const Bitmapset *own, const UnionParts *parts)
 	List	   *to_ask = NIL;
 	ListCell   *cell;
 
+	if (own == NULL && !parts->in_order)
+		return keys;
 	foreach(cell, keys)
 	{
 		QuestionKey *key = lfirst(cell);
@@ -183,7 +165,7 @@ keys_to_ask(List *keys, const Bitmapset *own, const UnionParts *parts)
 
 		chunk_find_parameters((Node *) argument, &parameters);
 		if (!bms_overlap(parameters, own) &&
-			(argument == NULL || !parts->in_order || is_plain_value(argument) ||
+			(argument == NULL || !parts->in_order || chunk_is_plain_value(argument) ||
 			 clauses_compare_with(parts->first_clauses, key->argument)))
 			to_ask = lappend(to_ask, key);
 	}
