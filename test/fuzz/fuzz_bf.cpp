@@ -39,9 +39,9 @@ static void append_exact(Input *input, Random &random)
 	like.hash_count = static_cast<uint8_t>(1 + random() % 16);
 	like.fpr = 0.01;
 	std::vector<uint64_t> hashes;
-	const int digits = SB_BF_HASH_BITS - static_cast<int>(random() % 40);
+	const int digits = SB_KEPT_HASH_BITS - static_cast<int>(random() % 40);
 	for (uint64_t count = random() % (random() % 32 == 0 ? 5000 : random() % 400 + 1); count > 0; count--)
-		hashes.push_back((random() >> (64 - digits)) << (64 - SB_BF_HASH_BITS));
+		hashes.push_back((random() >> (64 - digits)) << (64 - SB_KEPT_HASH_BITS));
 	sb_bf bf;
 	const Copy value = filter_of(hashes, like, &bf);
 	input->insert(input->end(), value.data(), value.data() + value.size());

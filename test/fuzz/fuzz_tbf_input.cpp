@@ -22,7 +22,7 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 	tbf->flags |= SB_TBF_RECURRING_MINIMUM;
 	std::vector<uint64_t> hashes(random() % 6);
 	for (uint64_t &hash : hashes)
-		hash = random();
+		hash = random() & SB_KEPT_HASH_MASK;
 	std::sort(hashes.begin(), hashes.end());
 	std::vector<unsigned char> table(hashes.size() * recurring_entry_size);
 	for (size_t i = 0; i < hashes.size(); i++)

@@ -135,7 +135,7 @@ TEST(BfBuilder, TakesHashesThatWereChosenToCrowd)
 	const sb_bf plan = builder_plan(0);
 	std::vector<uint64_t> hashes(200000);
 	for (size_t i = 0; i < hashes.size(); i++)
-		hashes[i] = i << (64 - SB_BF_HASH_BITS);
+		hashes[i] = i << (64 - SB_KEPT_HASH_BITS);
 	BfBuilder builder(memory, plan);
 	builder.add(hashes);
 	EXPECT_NE(builder.builder.set.secret[0], 0u);

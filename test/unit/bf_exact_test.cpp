@@ -18,8 +18,8 @@ using Set = std::set<uint64_t>;
 const sb_bf like = Bf(1, 6).parameters;
 
 /* The smallest hash that is not 0 in the exact form: its 48 bits are the highest of the 64. */
-constexpr uint64_t one = UINT64_C(1) << (64 - SB_BF_HASH_BITS);
-constexpr uint64_t last = SB_BF_HASH_MASK;
+constexpr uint64_t one = UINT64_C(1) << (64 - SB_KEPT_HASH_BITS);
+constexpr uint64_t last = SB_KEPT_HASH_MASK;
 
 std::vector<uint64_t> vector_of(const Set &set)
 {
@@ -35,7 +35,7 @@ Bf filter_of(const Set &set)
  * A set of `count` hashes. With 48 digits they are spread as real hashes are; with fewer digits, or close to the
  * largest hash, they crowd.
  */
-Set random_set(Random &random, size_t count, int digits = SB_BF_HASH_BITS, uint64_t from = 0)
+Set random_set(Random &random, size_t count, int digits = SB_KEPT_HASH_BITS, uint64_t from = 0)
 {
 	Set set;
 	while (set.size() < count)
@@ -147,7 +147,7 @@ TEST(BfExact, HasFortyEightBitsOfAHash)
 	const std::vector<uint64_t> hashes = random_hashes(12, 300);
 	std::vector<uint64_t> others = hashes;
 	for (uint64_t &hash : others)
-		hash ^= random() >> SB_BF_HASH_BITS;
+		hash ^= random() >> SB_KEPT_HASH_BITS;
 	EXPECT_TRUE(same_bytes(Bf::exact(like, hashes).value(), Bf::exact(like, others).value()));
 	EXPECT_TRUE(Bf::exact(like, hashes).contains(others));
 	Bf lines(100, 6);
@@ -175,7 +175,7 @@ TEST(BfExact, FindsItsItemsAndNoOthers)
 	Random random(3);
 	for (size_t count : counts)
 	{
-		const Set set = random_set(random, count, count % 2 == 0 ? SB_BF_HASH_BITS : 24);
+		const Set set = random_set(random, count, count % 2 == 0 ? SB_KEPT_HASH_BITS : 24);
 		const Bf bf = filter_of(set);
 		const Bytes value = bf.value();
 		auto found = [&](uint64_t hash) {
@@ -187,7 +187,7 @@ TEST(BfExact, FindsItsItemsAndNoOthers)
 		for (uint64_t hash : set)
 		{
 			EXPECT_TRUE(found(hash));
-			EXPECT_TRUE(found(hash | ~SB_BF_HASH_MASK));
+			EXPECT_TRUE(found(hash | ~SB_KEPT_HASH_MASK));
 			EXPECT_EQ(found(hash + one), set.contains(hash + one));
 			EXPECT_EQ(found(hash - one), set.contains(hash - one));
 		}

@@ -508,7 +508,7 @@ TEST(BfMeasure, RoomIsWhatTheRateAllows)
 		bf.add(random_hashes(static_cast<uint64_t>(1 / fpr), static_cast<size_t>(room)));
 		EXPECT_NEAR(bf.measured().current_fpr / fpr, 1, 0.06);
 	}
-	const Bf list = Bf::exact(Bf(1, 6).parameters, {UINT64_C(1) << (64 - SB_BF_HASH_BITS)});
+	const Bf list = Bf::exact(Bf(1, 6).parameters, {UINT64_C(1) << (64 - SB_KEPT_HASH_BITS)});
 	EXPECT_EQ(sb_bf_room(&list.parameters), SB_BF_EXACT_ITEMS);
 }
 

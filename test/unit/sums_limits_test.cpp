@@ -21,7 +21,7 @@ TEST(SumsOverflow, OfACounterIsSaidAndNeverWraps)
 			sb_status status = SB_OK;
 			for (int i = 0; i < 2000000; i++)
 			{
-				Hit hit{1, at, 1.5e10};
+				Hit hit{hash_of(1), at, 1.5e10};
 				status = sums.add(hit);
 				if (status != SB_OK)
 					break;
@@ -29,7 +29,7 @@ TEST(SumsOverflow, OfACounterIsSaidAndNeverWraps)
 				if (i % 1000 == 0 || i < 20)
 				{
 					Tbf filter = sums.stored();
-					ASSERT_GE(filter.count(1, at), 1.5e10 * static_cast<double>(hits.size()));
+					ASSERT_GE(filter.count(hash_of(1), at), 1.5e10 * static_cast<double>(hits.size()));
 				}
 			}
 			EXPECT_EQ(status, SB_OVERFLOW);
@@ -74,7 +74,8 @@ static void expect_an_end(const Tbf &filter, uint64_t at_most, sb_status expecte
 		if (status == SB_OK)
 		{
 			auto units = static_cast<long double>(filter.cell(0));
-			EXPECT_GE(static_cast<long double>(so_far.count(1, 0)) * (1 << filter.parameters.unit_bits), units * added);
+			EXPECT_GE(static_cast<long double>(so_far.count(hash_of(1), 0)) * (1 << filter.parameters.unit_bits),
+					  units * added);
 			EXPECT_GE(static_cast<long double>(so_far.parameters.total),
 					  static_cast<long double>(filter.parameters.total) * added);
 			EXPECT_GE(static_cast<long double>(so_far.parameters.slack),
@@ -161,13 +162,13 @@ TEST(SumsOverflow, OfTheLargestValueIsSaid)
 TEST(SumsOverflow, OfAMergeRaisesTheBaseFirst)
 {
 	sb_tbf like = shape(64, 1, hour, hour);
-	Tbf old_filter = stored(like, {{1, 0, 1}});
-	Tbf new_filter = stored(like, {{1, 30 * hour, 1e10}});
+	Tbf old_filter = stored(like, {{hash_of(1), 0, 1}});
+	Tbf new_filter = stored(like, {{hash_of(1), 30 * hour, 1e10}});
 	Tbf both = joined(old_filter, new_filter);
 	EXPECT_GT(both.parameters.base, 0);
 	EXPECT_LE(both.parameters.base, 30);
-	EXPECT_GE(both.count(1, 30 * hour), 1e10);
-	EXPECT_LE(both.count(1, 30 * hour), 1.001e10);
+	EXPECT_GE(both.count(hash_of(1), 30 * hour), 1e10);
+	EXPECT_LE(both.count(hash_of(1), 30 * hour), 1.001e10);
 }
 
 /* --------------------------------------------------------------------------- planes */
@@ -222,12 +223,12 @@ TEST(Sums, AtTheExtremesOfTimeAreReadable)
 				for (int64_t then : times)
 				{
 					sb_tbf like = shape(64, 2, half_life, epoch);
-					std::vector<Hit> hits = {{1, first, 3}, {2, then, 5}};
+					std::vector<Hit> hits = {{hash_of(1), first, 3}, {hash_of(2), then, 5}};
 					Tbf filter = stored(like, hits);
 					EXPECT_TRUE(readable(filter)) << half_life << " " << epoch << " " << first << " " << then;
-					EXPECT_GE(filter.count(1, first), 3);
-					EXPECT_GE(filter.count(2, then), 5);
-					Tbf other = stored(like, {{3, 0, 1}});
+					EXPECT_GE(filter.count(hash_of(1), first), 3);
+					EXPECT_GE(filter.count(hash_of(2), then), 5);
+					Tbf other = stored(like, {{hash_of(3), 0, 1}});
 					EXPECT_TRUE(readable(joined(filter, other)));
 				}
 }

@@ -158,8 +158,8 @@ TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 	for (int64_t first = 0; first < 16; first++)
 		for (double hits : {1.0, 10.0, 1000.0, 1e6})
 		{
-			Tbf old_filter = stored(like, {{1, first * hour, 1}});
-			Tbf new_filter = stored(like, {{2, (first + SB_TBF_MAX_SPREAD) * hour, hits}});
+			Tbf old_filter = stored(like, {{hash_of(1), first * hour, 1}});
+			Tbf new_filter = stored(like, {{hash_of(2), (first + SB_TBF_MAX_SPREAD) * hour, hits}});
 			Tbf both = joined(old_filter, new_filter);
 			Builder again(like);
 			EXPECT_EQ(again.add(both), SB_OK) << "base " << first << ", " << hits << " hits";
@@ -174,8 +174,8 @@ TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 	for (int64_t first = 0; first < 16; first++)
 		for (int64_t spread : {8, 16, 24, 32})
 		{
-			Tbf old_filter = stored(like, {{1, first * hour, 1}});
-			Tbf new_filter = stored(like, {{2, (first + spread) * hour, 1e6}});
+			Tbf old_filter = stored(like, {{hash_of(1), first * hour, 1}});
+			Tbf new_filter = stored(like, {{hash_of(2), (first + spread) * hour, 1e6}});
 			Tbf shard = joined(old_filter, new_filter);
 			Builder all(like);
 			int added = 0;
@@ -184,8 +184,8 @@ TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 			ASSERT_EQ(added, 100) << "base " << shard.parameters.base << ", first " << first << ", spread " << spread;
 			Tbf sum;
 			ASSERT_EQ(all.store(&sum), SB_OK) << "first " << first << ", spread " << spread;
-			EXPECT_GE(sum.count(2, (first + spread) * hour), 1e8);
-			EXPECT_LE(sum.count(2, (first + spread) * hour), 1.001e8);
+			EXPECT_GE(sum.count(hash_of(2), (first + spread) * hour), 1e8);
+			EXPECT_LE(sum.count(hash_of(2), (first + spread) * hour), 1.001e8);
 		}
 }
 
@@ -258,7 +258,7 @@ TEST(SumsMerge, OfWideCountersNeverUndercounts)
 		Builder sums(shape(128, 3, hour, hour));
 		for (const Tbf &filter : filters)
 			ASSERT_EQ(sums.add(filter), SB_OK);
-		Hit hit{77, between(random, -200, 200) * hour, 3};
+		Hit hit{hash_of(77), between(random, -200, 200) * hour, 3};
 		all.push_back(hit);
 		ASSERT_EQ(sums.add(hit), SB_OK);
 		Tbf sum = sums.stored();
@@ -288,16 +288,16 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 				for (int64_t later = first + spread; later < first + 100; later++)
 					for (bool wide : {false, true})
 					{
-						Tbf old_filter = stored(like, {{1, first * hour, 1}});
-						Tbf new_filter = stored(like, {{2, (first + spread) * hour, hits}});
+						Tbf old_filter = stored(like, {{hash_of(1), first * hour, 1}});
+						Tbf new_filter = stored(like, {{hash_of(2), (first + spread) * hour, hits}});
 						Tbf both = joined(old_filter, new_filter);
 						/*
 						 * a wide counter needs the plane that follows the one of its newest hit, so one more plane
 						 * falls out
 						 */
-						Tbf newest = stored(like, {{3, later * hour, 1000}});
+						Tbf newest = stored(like, {{hash_of(3), later * hour, 1000}});
 						if (wide)
-							newest = joined(stored(like, {{3, (later - 32) * hour, 1}}), newest);
+							newest = joined(stored(like, {{hash_of(3), (later - 32) * hour, 1}}), newest);
 						for (const Tbf &sum : {joined(both, newest), joined(newest, both)})
 							ASSERT_LE(sb_tbf_count(&sum.parameters, 0, later * hour), hits * 0x1p-32 + 3.0 / 16)
 								<< hits << " hits at " << first + spread << " on a base of " << first << ", newest at "
@@ -320,12 +320,12 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 		{
 			for (Hit &hit : hits)
 				hit.at = (first + spread) * hour;
-			Tbf both = joined(stored(like, {{1, first * hour, 1}}), stored(like, hits));
+			Tbf both = joined(stored(like, {{hash_of(1), first * hour, 1}}), stored(like, hits));
 			EXPECT_LT(both.parameters.cell_bits, 64);
 			for (int64_t later : {40, 47, 48, 56, 64, 72, 80, 90, 110, 200})
 			{
-				Tbf newest = joined(stored(like, {{3, (later - 32) * hour, 1}}),
-									stored(like, {{3, later * hour, 1000}}));
+				Tbf newest = joined(stored(like, {{hash_of(3), (later - 32) * hour, 1}}),
+									stored(like, {{hash_of(3), later * hour, 1000}}));
 				Tbf sum = joined(both, newest);
 				double total = std::ldexp(static_cast<double>(sum.parameters.total),
 										  static_cast<int>(sum.parameters.base - later) - SB_TBF_HIT_BITS);
@@ -346,18 +346,18 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 TEST(SumsMerge, TakesAHotItemHourByHour)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
-	Tbf running = stored(like, {{1, 0, 1000}});
-	std::vector<Hit> all = {{1, 0, 1000}};
+	Tbf running = stored(like, {{hash_of(1), 0, 1000}});
+	std::vector<Hit> all = {{hash_of(1), 0, 1000}};
 	for (int64_t now = 1; now < 200; now++)
 	{
 		Builder step(like);
-		all.push_back({1, now * hour, 1000});
+		all.push_back({hash_of(1), now * hour, 1000});
 		ASSERT_EQ(step.add(running), SB_OK) << "after " << now << " half-lives";
 		ASSERT_EQ(step.add(all.back()), SB_OK) << "after " << now << " half-lives";
 		ASSERT_EQ(step.store(&running), SB_OK) << "after " << now << " half-lives";
-		auto exact = static_cast<double>(truth(like, all, 1, now * hour));
-		EXPECT_GE(running.count(1, now * hour), exact);
-		EXPECT_LE(running.count(1, now * hour), exact * 1.001 + 1);
+		auto exact = static_cast<double>(truth(like, all, hash_of(1), now * hour));
+		EXPECT_GE(running.count(hash_of(1), now * hour), exact);
+		EXPECT_LE(running.count(hash_of(1), now * hour), exact * 1.001 + 1);
 	}
 }
 
@@ -368,7 +368,7 @@ TEST(SumsMerge, AnEmptyFilterChangesNothing)
 	{
 		sb_tbf like = shape(128, 3, hour, hour);
 		Tbf empty{like, Bytes(128)};
-		Tbf filter = stored(like, {{1, base * hour, 5}, {2, (base - 3) * hour, 0.7}});
+		Tbf filter = stored(like, {{hash_of(1), base * hour, 5}, {hash_of(2), (base - 3) * hour, 0.7}});
 		Tbf alone = merged(like, {&filter});
 		EXPECT_TRUE(same_bytes(merged(like, {&filter, &empty}).value(), alone.value())) << base;
 		EXPECT_TRUE(same_bytes(merged(like, {&empty, &filter}).value(), alone.value())) << base;

@@ -317,7 +317,7 @@ TEST(Raise, RefusesToOverflow)
 	double most = 0x1p33;
 	sb_status status = SB_OK;
 	for (int i = 0; i < (1 << 17) && status == SB_OK; i++)
-		status = sums.add(Hit{1, 0, most});
+		status = sums.add(Hit{hash_of(1), 0, most});
 	EXPECT_EQ(status, SB_OVERFLOW);
-	EXPECT_GE(sums.stored().count(1, 0), 0x1p49);
+	EXPECT_GE(sums.stored().count(hash_of(1), 0), 0x1p49);
 }

@@ -191,8 +191,8 @@ TEST_P(SumsIn, HitsWithoutWeightLeaveNoTraceOfTheirOrder)
 /* The smallest example: a hit without weight falls out. Nothing is dropped with it, whether it comes early or late. */
 TEST(Sums, AnOldHitWithoutWeightIsTheSameEarlyOrLate)
 {
-	std::vector<Hit> early = {{1, 0, 0}, {2, 1000 * hour, 1}};
-	std::vector<Hit> late = {{2, 1000 * hour, 1}, {1, 0, 0}};
+	std::vector<Hit> early = {{hash_of(1), 0, 0}, {hash_of(2), 1000 * hour, 1}};
+	std::vector<Hit> late = {{hash_of(2), 1000 * hour, 1}, {hash_of(1), 0, 0}};
 	sb_tbf like = shape(64, 2, hour, hour);
 	EXPECT_TRUE(same_bytes(stored(like, early).value(), stored(like, late).value()));
 }
@@ -316,12 +316,14 @@ TEST(Sums, NeverUndercountWhatFellOutOfTheOldestPlane)
 			for (double weight : {1.0, 1e3, 1e6, 1e9, 1.6e10})
 				for (bool late : {false, true})
 				{
-					std::vector<Hit> hits = {{1, (newest - age) * hour, weight}, {2, newest * hour, 1}};
+					std::vector<Hit> hits = {{hash_of(1), (newest - age) * hour, weight},
+											 {hash_of(2), newest * hour, 1}};
 					if (late)
 						std::swap(hits[0], hits[1]);
 					Tbf filter = stored(like, hits);
 					for (int64_t at : {newest - age, newest - age / 2, newest, newest + 10})
-						EXPECT_GE(static_cast<long double>(filter.count(1, at * hour)), truth(like, hits, 1, at * hour))
+						EXPECT_GE(static_cast<long double>(filter.count(hash_of(1), at * hour)),
+								  truth(like, hits, hash_of(1), at * hour))
 							<< "weight " << weight << ", " << age << " half-lives old, asked at " << at
 							<< (late ? ", late" : ", early");
 				}
@@ -330,12 +332,12 @@ TEST(Sums, NeverUndercountWhatFellOutOfTheOldestPlane)
 TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
-	std::vector<Hit> hits = {{2, 64 * hour, 1}};
+	std::vector<Hit> hits = {{hash_of(2), 64 * hour, 1}};
 	Builder sums(like);
 	sums.add(hits);
 	for (int i = 0; i < 1000; i++)
 	{
-		Hit late{1, 15 * hour, 1e10};
+		Hit late{hash_of(1), 15 * hour, 1e10};
 		sb_status status = sums.add(late);
 		if (status == SB_OVERFLOW) /* an overflow that is reported is no undercount */
 			break;
@@ -346,7 +348,8 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 	sb_status status = sums.store(&filter);
 	if (status == SB_OK)
 	{
-		EXPECT_GE(static_cast<long double>(filter.count(1, 64 * hour)), truth(like, hits, 1, 64 * hour));
+		EXPECT_GE(static_cast<long double>(filter.count(hash_of(1), 64 * hour)),
+				  truth(like, hits, hash_of(1), 64 * hour));
 	}
 	else
 	{
@@ -365,8 +368,8 @@ TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 		for (int64_t first : {0, 5, 15, -7})
 			for (double weight : {1.0, 1e6, 1e9})
 			{
-				std::vector<Hit> old_hits = {{1, first * hour, weight}};
-				std::vector<Hit> new_hits = {{2, (first + apart) * hour, 1}};
+				std::vector<Hit> old_hits = {{hash_of(1), first * hour, weight}};
+				std::vector<Hit> new_hits = {{hash_of(2), (first + apart) * hour, 1}};
 				Tbf old_filter = stored(like, old_hits);
 				Tbf new_filter = stored(like, new_hits);
 				for (bool swap : {false, true})
@@ -375,11 +378,11 @@ TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 												   std::vector<const Tbf *>{&old_filter, &new_filter});
 					for (int64_t at : {first, first + apart, first + apart + 5})
 					{
-						EXPECT_GE(static_cast<long double>(both.count(1, at * hour)),
-								  truth(like, old_hits, 1, at * hour))
+						EXPECT_GE(static_cast<long double>(both.count(hash_of(1), at * hour)),
+								  truth(like, old_hits, hash_of(1), at * hour))
 							<< "weight " << weight << ", " << apart << " half-lives apart, asked at " << at;
-						EXPECT_GE(static_cast<long double>(both.count(2, at * hour)),
-								  truth(like, new_hits, 2, at * hour));
+						EXPECT_GE(static_cast<long double>(both.count(hash_of(2), at * hour)),
+								  truth(like, new_hits, hash_of(2), at * hour));
 					}
 				}
 			}
@@ -527,8 +530,8 @@ TEST(SumsUndecayed, LargeWholeWeightsAreExact)
 	sb_tbf like = shape(4096, 3, 0, 0);
 	for (double weight : {255.0, 256.0, 65535.0, 65536.0, 4294967295.0, 4294967296.0, 1e10})
 	{
-		Tbf filter = stored(like, {{5, 0, weight}});
-		EXPECT_EQ(filter.count(5, 0), weight);
+		Tbf filter = stored(like, {{hash_of(5), 0, weight}});
+		EXPECT_EQ(filter.count(hash_of(5), 0), weight);
 		EXPECT_EQ(filter.parameters.unit_bits, 0);
 		EXPECT_EQ(filter.parameters.cell_bits, weight < 256 ? 8 : weight < 65536 ? 16 : weight < 0x1p32 ? 32 : 64);
 	}
@@ -537,23 +540,25 @@ TEST(SumsUndecayed, LargeWholeWeightsAreExact)
 TEST(SumsUndecayed, FractionsAreInSixteenthsRoundedUp)
 {
 	sb_tbf like = shape(4096, 3, 0, 0);
-	Tbf filter = stored(like, {{5, 0, 0.5}, {6, 0, 0.01}, {7, 0, 3}});
+	Tbf filter = stored(like, {{hash_of(5), 0, 0.5}, {hash_of(6), 0, 0.01}, {hash_of(7), 0, 3}});
 	EXPECT_EQ(filter.parameters.unit_bits, SB_TBF_UNIT_BITS);
-	EXPECT_EQ(filter.count(5, 0), 0.5);
-	EXPECT_EQ(filter.count(6, 0), 1.0 / 16);
-	EXPECT_EQ(filter.count(7, 0), 3);
+	EXPECT_EQ(filter.count(hash_of(5), 0), 0.5);
+	EXPECT_EQ(filter.count(hash_of(6), 0), 1.0 / 16);
+	EXPECT_EQ(filter.count(hash_of(7), 0), 3);
 }
 
 TEST(SumsUndecayed, MergingIsAdding)
 {
 	sb_tbf like = shape(4096, 3, 0, 0);
-	Tbf whole = stored(like, {{5, 0, 3}, {6, 0, 4}});
-	Tbf fractions = stored(like, {{5, 0, 0.25}});
+	Tbf whole = stored(like, {{hash_of(5), 0, 3}, {hash_of(6), 0, 4}});
+	Tbf fractions = stored(like, {{hash_of(5), 0, 0.25}});
 	Tbf both = merged(like, {&whole, &fractions, &whole});
-	EXPECT_EQ(both.count(5, 0), 6.25);
-	EXPECT_EQ(both.count(6, 0), 8);
+	EXPECT_EQ(both.count(hash_of(5), 0), 6.25);
+	EXPECT_EQ(both.count(hash_of(6), 0), 8);
 	EXPECT_EQ(both.parameters.total, static_cast<uint64_t>(14.25 * 4096));
 	Tbf twice = merged(like, {&whole, &whole});
 	EXPECT_EQ(twice.parameters.unit_bits, 0);
-	EXPECT_TRUE(same_bytes(twice.value(), stored(like, {{5, 0, 3}, {6, 0, 4}, {6, 0, 4}, {5, 0, 3}}).value()));
+	EXPECT_TRUE(same_bytes(
+		twice.value(),
+		stored(like, {{hash_of(5), 0, 3}, {hash_of(6), 0, 4}, {hash_of(6), 0, 4}, {hash_of(5), 0, 3}}).value()));
 }

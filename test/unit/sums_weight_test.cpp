@@ -253,13 +253,13 @@ TEST(SumsWeight, SmallAmountsKeepTheirProportions)
 		for (double weight : {0.001, 1e-5, 0.3, 0x1.000001p-3})
 		{
 			sb_tbf like = shape_of(decays);
-			Tbf row = stored(like, {{1, 5 * hour, 1}});
+			Tbf row = stored(like, {{hash_of(1), 5 * hour, 1}});
 			Builder sums(like);
 			for (int i = 0; i < 10000; i++)
 				ASSERT_EQ(sums.add(row, weight), SB_OK);
 			double exact = 10000 * weight;
-			EXPECT_GE(sums.stored().count(1, 5 * hour), exact);
-			EXPECT_LE(sums.stored().count(1, 5 * hour), exact * 1.001 + 1.0 / 16) << weight;
+			EXPECT_GE(sums.stored().count(hash_of(1), 5 * hour), exact);
+			EXPECT_LE(sums.stored().count(hash_of(1), 5 * hour), exact * 1.001 + 1.0 / 16) << weight;
 		}
 }
 
@@ -429,11 +429,11 @@ TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 			for (int64_t later = first; later < first + 100; later += 5)
 				for (bool wide : {false, true})
 				{
-					Tbf old_filter = stored(like, {{1, first * hour, 1e6}});
-					Tbf newest = stored(like, {{3, later * hour, 1000}});
+					Tbf old_filter = stored(like, {{hash_of(1), first * hour, 1e6}});
+					Tbf newest = stored(like, {{hash_of(3), later * hour, 1000}});
 					if (wide)
 					{
-						Tbf base = stored(like, {{3, (later - 32) * hour, 1}});
+						Tbf base = stored(like, {{hash_of(3), (later - 32) * hour, 1}});
 						newest = test::merged(like, {&base, &newest});
 					}
 					Tbf sum = merged(like, {{old_filter, weight}, {newest, 1}});
@@ -452,12 +452,12 @@ TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 	{
 		sb_tbf like = shape_of(false);
 		Builder sums(like);
-		ASSERT_EQ(sums.add(stored(like, {{1, 0, 4294967295.0}}), weight), SB_OK);
+		ASSERT_EQ(sums.add(stored(like, {{hash_of(1), 0, 4294967295.0}}), weight), SB_OK);
 		for (int doubling = 0; doubling < 16; doubling++)
 			ASSERT_EQ(sums.unite(sums), SB_OK) << doubling;
 		double exact = 65536 * 4294967295.0 * weight;
-		EXPECT_GE(sums.stored().count(1, 0), exact);
-		EXPECT_LE(sums.stored().count(1, 0), exact * 1.001 + 1.0 / 16);
+		EXPECT_GE(sums.stored().count(hash_of(1), 0), exact);
+		EXPECT_LE(sums.stored().count(hash_of(1), 0), exact * 1.001 + 1.0 / 16);
 	}
 }
 
@@ -471,7 +471,7 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 			for (double weight : {1.0, 3.0, 0x1p32, std::nextafter(0x1p33, 0), 0x1.fffffffffp20})
 			{
 				sb_tbf like = shape_of(decays);
-				Tbf filter = stored(like, {{1, at * hour, 8000000000.0}});
+				Tbf filter = stored(like, {{hash_of(1), at * hour, 8000000000.0}});
 				Builder sums(like);
 				double exact = 8000000000.0 * weight;
 				sb_status status = sums.add(filter, weight);
@@ -482,8 +482,8 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 					status = sums.store(&sum);
 					if (status == SB_OK)
 					{
-						EXPECT_GE(sum.count(1, at * hour), exact);
-						EXPECT_LE(sum.count(1, at * hour), exact * 1.001 + 1);
+						EXPECT_GE(sum.count(hash_of(1), at * hour), exact);
+						EXPECT_LE(sum.count(hash_of(1), at * hour), exact * 1.001 + 1);
 						status = sums.unite(sums);
 					}
 				}
@@ -503,11 +503,11 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 		for (bool falls_out : {false, true})
 		{
 			sb_tbf like = shape_of(true);
-			Tbf filter = stored(like, {{1, base * hour, 1}});
+			Tbf filter = stored(like, {{hash_of(1), base * hour, 1}});
 			filter.cells = Bytes(filter.cells.size());
 			filter.parameters.total = UINT64_C(1) << 62;
 			filter.parameters.slack = SB_TBF_MAX_CELL / 2;
-			Tbf newest = stored(like, {{2, (falls_out ? 100 : 20) * hour, 1}});
+			Tbf newest = stored(like, {{hash_of(2), (falls_out ? 100 : 20) * hour, 1}});
 			Builder sums(like);
 			ASSERT_EQ(sums.add(filter, std::nextafter(0x1p33, 0)), SB_OK);
 			if (falls_out)
@@ -534,10 +534,10 @@ TEST(SumsWeight, AtTheExtremesOfTimeAreReadable)
 			for (double weight : {std::numeric_limits<double>::denorm_min(), 0.3, std::nextafter(0x1p33, 0)})
 			{
 				sb_tbf like = shape(64, 2, half_life, 1);
-				Tbf filter = stored(like, {{1, at, 1}});
+				Tbf filter = stored(like, {{hash_of(1), at, 1}});
 				Tbf sum = merged(like, {{filter, weight}});
 				EXPECT_TRUE(readable(sum));
-				EXPECT_GE(sum.count(1, at), weight);
-				EXPECT_LE(sum.count(1, at), weight * 1.001 * filter.count(1, at) + 1.0 / 16 * 2);
+				EXPECT_GE(sum.count(hash_of(1), at), weight);
+				EXPECT_LE(sum.count(hash_of(1), at), weight * 1.001 * filter.count(hash_of(1), at) + 1.0 / 16 * 2);
 			}
 }

@@ -120,13 +120,13 @@ TEST(TbfContent, SumsTakeTheBlocksThatHoldSomething)
 TEST(TbfContent, AHitAddedTakesItsBlock)
 {
 	const sb_tbf plan = large(hour);
-	const Tbf one = with_one_hit(plan, 17, 0);
+	const Tbf one = with_one_hit(plan, hash_of(17), 0);
 	Builder builder(one);
 	ASSERT_EQ(builder.add(Hit{UINT64_C(1) << 63, hour}), SB_OK);
 	const Tbf sum = stored(builder);
 	EXPECT_LE(builder.memory.most_bytes, 20 * bytes_of({&one, &sum}) + 8 * plan.block_count + 4096);
 	EXPECT_EQ(sum.count(UINT64_C(1) << 63, hour), 1);
-	EXPECT_EQ(sum.count(17, hour), 0.5);
+	EXPECT_EQ(sum.count(hash_of(17), hour), 0.5);
 }
 
 /* Each filter has hits of its own, so the sums grow with the blocks of all of them. */

@@ -118,7 +118,7 @@ TEST(TbfErrorBound, OfAnExactFilterIsThatOfItsSlack)
 	any.kind = kind_of(SB_KIND_INTEGER);
 	Builder builder(any, SB_TBF_SUMS_OF_ITEMS, true);
 	/* at 20 h a hit of 0 h is one unit, which the next half-life drops */
-	builder.add(std::vector<Hit>{{1, 0, 1}, {2, 20 * hour, 1}});
+	builder.add(std::vector<Hit>{{hash_of(1), 0, 1}, {hash_of(2), 20 * hour, 1}});
 	const int64_t at = 21 * hour;
 	const Tbf filter = builder.stored().decayed(at);
 	const double slack = sb_tbf_count(&filter.parameters, 0, at);

@@ -101,10 +101,10 @@ static sb_status checked(const Bytes &value)
 static Bytes with_table(uint8_t unit_bits, const std::vector<streambloom::recurring_entry> &entries, size_t cut = 0)
 {
 	Builder sums(recurring(64, 3));
-	EXPECT_EQ(sums.add(Hit{1, 0, 3}), SB_OK);
+	EXPECT_EQ(sums.add(Hit{hash_of(1), 0, 3}), SB_OK);
 	if (unit_bits != 0)
 	{
-		EXPECT_EQ(sums.add(Hit{1, 0, 0.5}), SB_OK);
+		EXPECT_EQ(sums.add(Hit{hash_of(1), 0, 0.5}), SB_OK);
 	}
 	Tbf filter = sums.stored();
 	EXPECT_EQ(filter.parameters.unit_bits, unit_bits);
@@ -121,19 +121,22 @@ TEST(Recurring, TablesThatCannotBeAreRefused)
 {
 	constexpr uint64_t hit = UINT64_C(1) << SB_TBF_HIT_BITS;
 	EXPECT_EQ(checked(with_table(0, {})), SB_OK);
-	EXPECT_EQ(checked(with_table(0, {{0, hit}, {1, 3 * hit}, {UINT64_MAX, SB_TBF_MAX_CELL - hit}})), SB_OK);
-	EXPECT_EQ(checked(with_table(4, {{7, 1}, {8, SB_TBF_MAX_CELL - 1}})), SB_OK);
+	constexpr uint64_t one = UINT64_C(1) << (64 - SB_KEPT_HASH_BITS);
+	constexpr uint64_t last = SB_KEPT_HASH_MASK;
+	EXPECT_EQ(checked(with_table(0, {{0, hit}, {one, 3 * hit}, {last, SB_TBF_MAX_CELL - hit}})), SB_OK);
+	EXPECT_EQ(checked(with_table(4, {{7 * one, 1}, {8 * one, SB_TBF_MAX_CELL - 1}})), SB_OK);
 
-	EXPECT_EQ(checked(with_table(0, {{7, hit + 1}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{7, 0}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{7, SB_TBF_MAX_CELL}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{7, UINT64_MAX}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{7, 1}, {7, 1}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{8, 1}, {7, 1}})), SB_BAD_CELLS);
-	EXPECT_EQ(checked(with_table(4, {{7, 1}, {8, 1}}, 8)), SB_BAD_HEADER);
+	EXPECT_EQ(checked(with_table(0, {{7 * one, hit + 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7 * one, 0}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7 * one, SB_TBF_MAX_CELL}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7 * one, UINT64_MAX}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7 * one, 1}, {7 * one, 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{8 * one, 1}, {7 * one, 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7 * one + 1, 1}})), SB_BAD_CELLS); /* a bit that is not kept */
+	EXPECT_EQ(checked(with_table(4, {{7 * one, 1}, {8 * one, 1}}, 8)), SB_BAD_HEADER);
 
 	/* the length of the value depends on the header; a filter without hits has no table */
-	Bytes value = with_table(0, {{7, hit}});
+	Bytes value = with_table(0, {{7 * one, hit}});
 	EXPECT_EQ(checked(Bytes(value.data(), value.size() - streambloom::recurring_entry_size)), SB_BAD_LENGTH);
 	value[4] = SB_TBF_HAS_HITS;
 	EXPECT_NE(checked(value), SB_OK);

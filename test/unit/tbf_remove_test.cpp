@@ -43,8 +43,8 @@ static Tbf added(const Tbf &to, const Hit &hit)
 static void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &left, int64_t items, int64_t at)
 {
 	for (uint64_t item = 0; item < static_cast<uint64_t>(items); item++)
-		ASSERT_GE(static_cast<long double>(filter.count(item, at)),
-				  truth(filter.parameters, left, item, at) * (1 - oracle_error))
+		ASSERT_GE(static_cast<long double>(filter.count(hash_of(item), at)),
+				  truth(filter.parameters, left, hash_of(item), at) * (1 - oracle_error))
 			<< "item " << item;
 }
 
@@ -67,7 +67,7 @@ TEST(Remove, NeverUndercountsWhatIsLeft)
 					if (random() % 2 == 0 || left.empty())
 					{
 						left.push_back(
-							{random() % 30, between(random, now - 3 * hour, now),
+							{hash_of(random() % 30), between(random, now - 3 * hour, now),
 							 random() % 3 == 0 ? uniform(random) * 4 : static_cast<double>(between(random, 1, 9))});
 						filter = added(filter, left.back());
 					}
@@ -104,7 +104,7 @@ TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 		{
 			sb_tbf like = shape(64, hashes, 0, 0);
 			like.layout = layout;
-			std::vector<Hit> hits = {{99, 0, 1}};
+			std::vector<Hit> hits = {{hash_of(99), 0, 1}};
 			Tbf before = stored(like, hits);
 			for (int i = 0; i < 100; i++)
 			{
@@ -125,7 +125,7 @@ TEST(Remove, LeavesAtMostAUnit)
 	sb_tbf like = shape(128, 3, 96 * hour, hour);
 	for (int round = 0; round < 300; round++)
 	{
-		std::vector<Hit> hits = {{1, 960 * hour, 5}, {2, 970 * hour, 0.3}};
+		std::vector<Hit> hits = {{hash_of(1), 960 * hour, 5}, {hash_of(2), 970 * hour, 0.3}};
 		Tbf before = stored(like, hits);
 		bool whole = round % 2 == 0;
 		Hit hit{random(), whole ? 960 * hour : between(random, 960 * hour, 970 * hour),
@@ -151,7 +151,7 @@ TEST(Remove, NeverUndercountsInWidenedAndMergedFilters)
 	{
 		std::vector<Hit> hits;
 		for (int i = 0; i < 20; i++)
-			hits.push_back({random() % 30, 0, static_cast<double>(between(random, 1, 5))});
+			hits.push_back({hash_of(random() % 30), 0, static_cast<double>(between(random, 1, 5))});
 		std::vector<Hit> few(hits.begin(), hits.begin() + 10);
 		std::vector<Hit> more(hits.begin() + 10, hits.end());
 		Tbf small = stored(shape(64, 8, 0, 0), few);
@@ -171,27 +171,27 @@ TEST(Remove, NeverUndercountsInWidenedAndMergedFilters)
 TEST(Remove, RefusesMoreThanTheItemHas)
 {
 	sb_tbf like = shape(1024, 4, 0, 0);
-	Tbf filter = stored(like, {{7, 0, 5}, {8, 0, 1}});
-	Removed result = removed(filter, {7, 0, 6});
+	Tbf filter = stored(like, {{hash_of(7), 0, 5}, {hash_of(8), 0, 1}});
+	Removed result = removed(filter, {hash_of(7), 0, 6});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 	EXPECT_EQ(result.most, 5);
-	result = removed(filter, {7, 0, 5.001});
+	result = removed(filter, {hash_of(7), 0, 5.001});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
-	result = removed(filter, {9, 0, 1});
+	result = removed(filter, {hash_of(9), 0, 1});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 	EXPECT_EQ(result.most, 0);
-	EXPECT_EQ(removed(filter, {7, 0, 5}).status, SB_OK);
-	result = removed(Builder(like).stored(), {7, 0, 1});
+	EXPECT_EQ(removed(filter, {hash_of(7), 0, 5}).status, SB_OK);
+	result = removed(Builder(like).stored(), {hash_of(7), 0, 1});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 
 	/* hits of a time that has not come yet cannot be removed */
-	Tbf decaying = stored(shape(1024, 4, hour, hour), {{7, 10 * hour, 5}});
-	EXPECT_EQ(removed(decaying, {7, 11 * hour, 1}).status, SB_OUT_OF_RANGE);
-	EXPECT_EQ(removed(decaying, {7, SB_TBF_MAX_TIME, 1}).status, SB_OUT_OF_RANGE);
-	EXPECT_EQ(removed(decaying, {7, 9 * hour, 5}).status, SB_OK);
-	EXPECT_EQ(removed(decaying, {7, 9 * hour, 10.1}).status, SB_OUT_OF_RANGE);
+	Tbf decaying = stored(shape(1024, 4, hour, hour), {{hash_of(7), 10 * hour, 5}});
+	EXPECT_EQ(removed(decaying, {hash_of(7), 11 * hour, 1}).status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(removed(decaying, {hash_of(7), SB_TBF_MAX_TIME, 1}).status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(removed(decaying, {hash_of(7), 9 * hour, 5}).status, SB_OK);
+	EXPECT_EQ(removed(decaying, {hash_of(7), 9 * hour, 10.1}).status, SB_OUT_OF_RANGE);
 
 	/* a hit that weighs less than a unit by now is left in, and nothing else is removed */
-	Tbf old = removed(decaying, {7, -SB_TBF_MAX_TIME, 1e9}).filter;
+	Tbf old = removed(decaying, {hash_of(7), -SB_TBF_MAX_TIME, 1e9}).filter;
 	EXPECT_TRUE(same_bytes(old.value(), decaying.value()));
 }

@@ -130,7 +130,7 @@ TEST(TbfCells, AreRefusedWithoutHits)
 TEST(TbfNewValue, NoMemoryIsSaid)
 {
 	Builder builder(shape(4096, 4, hour, hour));
-	ASSERT_EQ(builder.add(Hit{1, 0}), SB_OK);
+	ASSERT_EQ(builder.add(Hit{hash_of(1), 0}), SB_OK);
 	const Tbf filter = builder.stored();
 	const sb_tbf *tbf = &filter.parameters;
 	const void *cells = filter.cells.data();
@@ -154,7 +154,7 @@ TEST(TbfNewValue, NoMemoryIsSaid)
 		expect(0, sb_tbf_decay(tbf, cells, 5 * hour, memory, 4, &out, &values[0]));
 		const uint8_t other = tbf->layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
 		expect(1, sb_tbf_set_layout(tbf, cells, other, memory, 4, &out, &values[1]));
-		expect(2, sb_tbf_remove(tbf, cells, 1, &moment, hit, memory, 4, &out, &values[2], &most));
+		expect(2, sb_tbf_remove(tbf, cells, hash_of(1), &moment, hit, memory, 4, &out, &values[2], &most));
 		for (void *value : values)
 			if (value != nullptr)
 				memory.memory.release(memory.memory.context, value);
@@ -170,7 +170,7 @@ TEST(TbfNewValue, NothingToDoAllocatesNothing)
 	{
 		Builder builder(shape(256, 4, half_life, hour));
 		const Tbf empty = builder.stored();
-		ASSERT_EQ(builder.add(Hit{1, 10 * hour + 1}), SB_OK);
+		ASSERT_EQ(builder.add(Hit{hash_of(1), 10 * hour + 1}), SB_OK);
 		const Tbf filter = builder.stored();
 		for (int64_t at : {-SB_TBF_MAX_TIME, 10 * hour, 11 * hour - 1})
 		{

@@ -8,6 +8,7 @@
 
 #include "base/bit_stream.hpp"
 #include "base/simd.hpp"
+#include "streambloom.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,24 +17,27 @@
 namespace streambloom {
 
 /*
- * How hashes are cut in a filter of about `items` items. Only the `digits` highest bits of a hash are kept; they are
- * called its digits. A block has 64 items or more on average (unless the filter has fewer). There are two to four
- * buckets for each item, at most 256 in a block.
+ * How hashes are cut in a filter of about `items` items. Only the SB_KEPT_HASH_BITS highest bits of a hash are kept;
+ * they are called its digits. A block has 64 items or more on average (unless the filter has fewer). There are two to
+ * four buckets for each item, at most 256 in a block.
  */
 struct hash_digits
 {
-	explicit hash_digits(uint32_t items, int digits = 64)
+	static constexpr int dropped = 64 - SB_KEPT_HASH_BITS; /* lowest bits of a hash, which are not kept */
+
+	explicit hash_digits(uint32_t items)
 		: of_block(std::max(static_cast<int>(std::bit_width(items)) - 7, 0)),
-		  of_bucket(std::min(static_cast<int>(std::bit_width(items)) + 1, 8)), lower(digits - of_block - of_bucket)
+		  of_bucket(std::min(static_cast<int>(std::bit_width(items)) + 1, 8)),
+		  lower(SB_KEPT_HASH_BITS - of_block - of_bucket)
 	{
 	}
 	uint32_t blocks() const { return UINT32_C(1) << of_block; }
-	uint32_t block(uint64_t hash) const
-	{
-		return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (lower + of_bucket));
-	}
+	uint32_t block(uint64_t hash) const { return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (64 - of_block)); }
 	uint32_t buckets() const { return UINT32_C(1) << of_bucket; }
-	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower) & (buckets() - 1); }
+	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> (lower + dropped)) & (buckets() - 1); }
+	uint64_t lower_of(uint64_t hash) const { return lower_bits(hash >> dropped, lower); }
+
+	uint64_t first_hash(uint32_t block) const { return of_block == 0 ? 0 : uint64_t{block} << (64 - of_block); }
 
 	int of_block;
 	int of_bucket;

@@ -97,6 +97,10 @@ void		sb_set_stop(sb_stop_function stop) SB_NOEXCEPT;
 
 /* --------------------------------------------------------------- hashing */
 
+/* A bf and a tbf use this many of the highest bits of a hash, and ignore the others. */
+#define SB_KEPT_HASH_BITS 48
+#define SB_KEPT_HASH_MASK (~(UINT64_C(0xffffffffffffffff) >> SB_KEPT_HASH_BITS))
+
 /* The 64-bit XXH3 hash, with seed 0, of `size` bytes. It is the same on every architecture. */
 uint64_t	sb_hash_bytes(const void *data, size_t size) SB_NOEXCEPT;
 

@@ -150,7 +150,7 @@ static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size
 	sb_hash_set *set = &builder->set;
 	while (count > 0 && builder->form == SB_BF_OWNS_SET)
 	{
-		const size_t added = hash_set_insert_many(set, hashes, count, SB_BF_HASH_MASK);
+		const size_t added = hash_set_insert_many(set, hashes, count, SB_KEPT_HASH_MASK);
 		hashes += added;
 		count -= added;
 		sb_status status = SB_OK;
@@ -326,7 +326,7 @@ sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *fo
 	if (status != SB_OK)
 		return status;
 	if (builder->form == SB_BF_OWNS_SET)
-		*found = hash_set_find(&builder->set, hash & SB_BF_HASH_MASK) != UINT64_MAX;
+		*found = hash_set_find(&builder->set, hash & SB_KEPT_HASH_MASK) != UINT64_MAX;
 	else
 		status = sb_bf_contains_many(&builder->plan, builder->lines, &hash, 1, found);
 	if (!*found && builder->filters.line_count != 0 && status == SB_OK)

@@ -52,7 +52,7 @@ void streambloom::plan_list(sb_bf *bf, uint32_t items, size_t payload)
 
 static unsigned char *write_block(const hash_digits &digits, const uint64_t *hashes, size_t count, unsigned char *out)
 {
-	const auto bucket_of = [&](size_t item) { return digits.bucket(to_digits(hashes[item])); };
+	const auto bucket_of = [&](size_t item) { return digits.bucket(hashes[item]); };
 	store_le(out, static_cast<uint16_t>(count - 1));
 	bit_writer bits(out + block_header);
 	size_t i = 0;
@@ -66,7 +66,7 @@ static unsigned char *write_block(const hash_digits &digits, const uint64_t *has
 	for (i = 0; i < count; i++)
 		bits.put(i + 1 == count || bucket_of(i) != bucket_of(i + 1), 1);
 	for (i = 0; i < count; i++)
-		bits.put(lower_bits(to_digits(hashes[i]), digits.lower), digits.lower);
+		bits.put(digits.lower_of(hashes[i]), digits.lower);
 	return bits.finish();
 }
 
@@ -81,7 +81,7 @@ void streambloom::list_write(const uint64_t *hashes, uint32_t count, unsigned ch
 	for (uint32_t block = 0; block < digits.blocks(); block++)
 	{
 		const uint64_t *const begin = next;
-		while (next < hashes + count && digits.block(to_digits(*next)) == block)
+		while (next < hashes + count && digits.block(*next) == block)
 			next++;
 		if (next > begin)
 			end = write_block(digits, begin, static_cast<size_t>(next - begin), end);
@@ -127,7 +127,7 @@ sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, 
 	*this = {};
 	bits_ = bit_reader(begin, end);
 	items_ = parts.items;
-	first_digits_ = static_cast<uint64_t>(block) << (digits.lower + digits.of_bucket);
+	first_hash_ = digits.first_hash(block);
 	buckets_ = digits.buckets();
 	last_ = parts.last;
 	lower_ = parts.lower;
@@ -159,7 +159,7 @@ sb_status list_block::next(uint64_t *hash)
 	const uint64_t lower = bits_.at(lower_, lower_digits_);
 	if (lower < at_least_)
 		return SB_BAD_CELLS;
-	*hash = (first_digits_ + (static_cast<uint64_t>(bucket_) << lower_digits_) + lower) << list_shift;
+	*hash = first_hash_ + (((uint64_t{bucket_} << lower_digits_) + lower) << hash_digits::dropped);
 	lower_ += static_cast<size_t>(lower_digits_);
 	at_least_ = lower + 1;
 	if (bits_.at(last_ + next_++, 1) != 0)
@@ -271,7 +271,7 @@ void streambloom::list_directory_range(const sb_bf *bf, uint64_t hash, size_t *o
 	*size = 0;
 	if (bf->item_count == 0)
 		return;
-	const uint32_t block = list_digits(bf->item_count).block(to_digits(hash));
+	const uint32_t block = list_digits(bf->item_count).block(hash);
 	*size = block == 0 ? directory_entry : 2 * directory_entry;
 	*offset += directory_entry * (block == 0 ? 0 : block - 1);
 }
@@ -284,7 +284,7 @@ sb_status streambloom::list_block_range(const sb_bf *bf, uint64_t hash, const vo
 	if (bf->item_count == 0)
 		return SB_OK;
 	const auto *ends = static_cast<const unsigned char *>(directory);
-	const bool is_first = list_digits(bf->item_count).block(to_digits(hash)) == 0;
+	const bool is_first = list_digits(bf->item_count).block(hash) == 0;
 	const uint32_t begin = is_first ? 0 : load_end(ends);
 	const sb_status status = range_of(bf, begin, load_end(is_first ? ends : ends + directory_entry), offset, size);
 	*offset += SB_BF_HEADER;
@@ -301,8 +301,7 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 										uint64_t hash, bool *found)
 {
 	const hash_digits digits = list_digits(bf->item_count);
-	const uint64_t of_hash = to_digits(hash);
-	const uint32_t bucket = digits.bucket(of_hash);
+	const uint32_t bucket = digits.bucket(hash);
 	const block_bits bits(block, have);
 	block_parts parts;
 	const size_t head = taken_at + digits.buckets();
@@ -326,7 +325,7 @@ SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *bl
 	const auto lower_digits = static_cast<size_t>(digits.lower);
 	if (have * 8 < parts.lower + end * lower_digits)
 		return SB_NEED_BYTES;
-	const uint64_t lower = lower_bits(of_hash, digits.lower);
+	const uint64_t lower = digits.lower_of(hash);
 	uint32_t item = end - 1;
 	while (begin < item) /* a binary search, because somebody who chooses the items can make a bucket long */
 	{

@@ -3,7 +3,7 @@
  * bf_exact.cpp. For the core's own files and its tests; everybody else goes through sb_bf_exact.h, sb_bf_builder.h and
  * sb_lookup.h.
  *
- * The 48 highest bits of a hash are kept (SB_BF_HASH_BITS); they are called digits here. With n = sb_bf.item_count, 1
+ * The 48 highest bits of a hash are kept (SB_KEPT_HASH_BITS); they are called digits here. With n = sb_bf.item_count, 1
  * to SB_BF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):
  *
  *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
@@ -36,15 +36,7 @@ namespace streambloom {
 /* How the hashes of a filter of `items` items are cut. REQUIRES: items > 0. */
 inline hash_digits list_digits(uint32_t items)
 {
-	return hash_digits(items - 1, SB_BF_HASH_BITS);
-}
-
-/* The digits of a hash are hash >> list_shift. */
-constexpr int list_shift = 64 - SB_BF_HASH_BITS;
-
-inline uint64_t to_digits(uint64_t hash)
-{
-	return hash >> list_shift;
+	return hash_digits(items - 1);
 }
 
 /*
@@ -55,7 +47,7 @@ class list_sizer
 {
 public:
 	explicit list_sizer(uint32_t items) : items_(items) {}
-	void add(uint64_t hash) { of_block_[list_digits(items_).block(to_digits(hash))]++; }
+	void add(uint64_t hash) { of_block_[list_digits(items_).block(hash)]++; }
 	size_t size() const;
 
 	static constexpr size_t most_blocks = SB_BF_EXACT_ITEMS / 128;
@@ -101,7 +93,7 @@ private:
 	bit_reader bits_{nullptr, nullptr};
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
-	uint64_t first_digits_ = 0;
+	uint64_t first_hash_ = 0; /* the lowest hash of the block */
 	uint32_t buckets_ = 0;
 	uint32_t bucket_ = 0;	/* the bucket of the next item */
 	uint64_t at_least_ = 0; /* the least lower digits that the next item may have; 0 if it begins a bucket */

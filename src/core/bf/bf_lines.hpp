@@ -15,7 +15,7 @@ namespace streambloom {
  */
 inline uint32_t line_number(uint64_t lines, uint64_t hash)
 {
-	return static_cast<uint32_t>(multiply_high(hash & SB_BF_HASH_MASK, lines));
+	return static_cast<uint32_t>(multiply_high(hash & SB_KEPT_HASH_MASK, lines));
 }
 
 inline size_t line_of(uint64_t lines, uint64_t hash)
@@ -30,7 +30,7 @@ inline size_t line_of(uint64_t lines, uint64_t hash)
  */
 inline uint32_t probe_of(uint64_t hash)
 {
-	return static_cast<uint32_t>((hash & SB_BF_HASH_MASK) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
+	return static_cast<uint32_t>((hash & SB_KEPT_HASH_MASK) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
 }
 
 /* dst |= src and dst &= src; line i of dst is combined with line i >> halvings of src. */

@@ -13,8 +13,6 @@ extern "C" {
 #define SB_BF_HEADER 64			/* bytes before the first line */
 #define SB_BF_LINE 64			/* bytes of a line */
 #define SB_BF_MAX_HASHES 16
-#define SB_BF_HASH_BITS 48		/* a bf uses this many of the highest bits of a hash, and ignores the others */
-#define SB_BF_HASH_MASK (~(UINT64_C(0xffffffffffffffff) >> SB_BF_HASH_BITS))
 #define SB_BF_MAX_LINES ((SB_MAX_BYTES - SB_BF_HEADER) / SB_BF_LINE)
 #define SB_BF_MIN_FPR 1e-6
 #define SB_BF_MAX_FPR 0.5

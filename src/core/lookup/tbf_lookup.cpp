@@ -168,6 +168,7 @@ sb_status read_directory(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
 	const bool exact = is_exact(&tbf);
+	lookup->hash &= SB_KEPT_HASH_MASK;
 	const uint32_t block = exact ? 0 : block_of(tbf.block_count, lookup->hash);
 	size_t offset;
 	size_t size;

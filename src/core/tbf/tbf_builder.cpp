@@ -322,6 +322,7 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 	run_of_hits *run = &builder->run;
 	pending_hits *pending = builder->pending;
 	sb_status status = SB_OK;
+	hash &= SB_KEPT_HASH_MASK;
 	if (value == 0)
 		return SB_OK; /* a hit of weight 0 leaves no trace */
 	if (run->total == 0 || run->total >= SB_TBF_MAX_CELL || moment->half_lives != run->moment.half_lives ||

@@ -441,7 +441,8 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	return add_section(&builder->top, &builder->memory, section, base);
 }
 
-static sb_status check_words(const unsigned char *column, uint64_t count)
+/* Checks a column: each of its words has only bits of `allowed`, and is below `limit`. */
+static sb_status check_words(const unsigned char *column, uint64_t count, uint64_t allowed, uint64_t limit)
 {
 	uint64_t words[tbf_batch];
 	for (uint64_t done = 0; done < count; done += tbf_batch)
@@ -450,7 +451,7 @@ static sb_status check_words(const unsigned char *column, uint64_t count)
 		if (stop_wanted())
 			return SB_INTERRUPTED;
 		hash_set_read_words(column + done * sizeof(uint64_t), words, now);
-		if (std::any_of(words, words + now, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+		if (std::any_of(words, words + now, [=](uint64_t word) { return (word & ~allowed) != 0 || word >= limit; }))
 			return SB_BAD_CELLS;
 	}
 	return SB_OK;
@@ -467,13 +468,13 @@ static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool
 	if (borrowed->count > in->left() / sizeof(uint64_t) / columns)
 		return SB_BAD_LENGTH;
 	const uint64_t column = borrowed->count * sizeof(uint64_t);
-	sb_status status = SB_OK;
 	borrowed->hashes = in->bytes(column);
+	sb_status status = check_words(borrowed->hashes, borrowed->count, SB_KEPT_HASH_MASK, UINT64_MAX);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (plane[i])
 		{
 			borrowed->words[i] = in->bytes(column);
-			status = check_words(borrowed->words[i], borrowed->count);
+			status = check_words(borrowed->words[i], borrowed->count, UINT64_MAX, SB_TBF_MAX_CELL);
 		}
 	return status;
 }

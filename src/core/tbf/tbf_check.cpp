@@ -32,8 +32,8 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 }
 
 /*
- * Checks the table of recurring minimum. Hashes must ascend, so that each is there once. If the counters are whole
- * hits, the entries must be, too.
+ * Checks the table of recurring minimum. Hashes must ascend, so that each is there once, and have only the bits that
+ * are kept. If the counters are whole hits, the entries must be, too.
  */
 static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {
@@ -44,8 +44,8 @@ static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 			return SB_INTERRUPTED;
 		recurring_entry entry;
 		read_entry(table, i, &entry);
-		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
-			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+		if ((i > 0 && entry.hash <= before.hash) || (entry.hash & ~SB_KEPT_HASH_MASK) != 0 || entry.hits == 0 ||
+			entry.hits >= SB_TBF_MAX_CELL || (tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
 			return SB_BAD_CELLS;
 		before = entry;
 	}

@@ -10,11 +10,6 @@
 
 using namespace streambloom;
 
-static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
-{
-	return digits.of_block == 0 ? 0 : static_cast<uint64_t>(block) << (64 - digits.of_block);
-}
-
 namespace {
 
 /* Finds the k of a block from the number of digits of each count - 1. */
@@ -77,7 +72,7 @@ static unsigned char *write_block(const exact_item *items, size_t count, const h
 		bits.put((items[i].units - 1) >> k != 0, 1);
 	for (size_t i = 0; i < count; i++)
 	{
-		bits.put_wide(lower_bits(items[i].hash, digits.lower), digits.lower);
+		bits.put(digits.lower_of(items[i].hash), digits.lower);
 		bits.put_wide(lower_bits(items[i].units - 1, k), k);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -203,7 +198,7 @@ sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned
 	bits_ = bit_reader(begin, end);
 	bits_.seek(parts.rest);
 	items_ = parts.items;
-	first_hash_ = first_hash_of(digits, block);
+	first_hash_ = digits.first_hash(block);
 	buckets_ = digits.buckets();
 	last_ = parts.last;
 	record_ = parts.records;
@@ -233,7 +228,7 @@ sb_status exact_block::next(exact_item *out)
 	const uint64_t low = bits_.at(record_ + static_cast<size_t>(lower_digits_), order_of_counts_);
 	if (same_bucket_ && lower <= last_lower_)
 		return SB_BAD_CELLS;
-	out->hash = first_hash_ + (static_cast<uint64_t>(bucket_) << lower_digits_) + lower;
+	out->hash = first_hash_ + (((uint64_t{bucket_} << lower_digits_) + lower) << hash_digits::dropped);
 	last_lower_ = lower;
 	same_bucket_ = bits_.at(last_ + next_, 1) == 0;
 	const uint64_t rest = bits_.at(last_ + items_ + next_, 1) != 0 ? bits_.gamma() : 0;
@@ -421,7 +416,7 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 		return SB_BAD_CELLS;
 	if (have * 8 < parts.records + end * parts.record)
 		return SB_NEED_BYTES;
-	const uint64_t lower = lower_bits(hash, digits.lower);
+	const uint64_t lower = digits.lower_of(hash);
 	const auto lower_of = [&](uint32_t item) __attribute__((always_inline))
 	{
 		return bits.digits(parts.records + item * parts.record, digits.lower);
@@ -492,9 +487,9 @@ sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uin
 	while (const size_t count = reader.next())
 		for (size_t i = 0; i < count; i++)
 		{
-			while (except < end && *except < reader.hashes()[i])
+			while (except < end && (*except & SB_KEPT_HASH_MASK) < reader.hashes()[i])
 				except++;
-			if (except == end || *except != reader.hashes()[i])
+			if (except == end || (*except & SB_KEPT_HASH_MASK) != reader.hashes()[i])
 				largest = std::max(largest, reader.units()[i]);
 		}
 	*out = std::ldexp(static_cast<double>(largest), -exact->unit_bits);

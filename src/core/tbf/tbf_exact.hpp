@@ -10,7 +10,9 @@
  * There are 2^b blocks. b is the largest number for which a block has at least 64 items on average (0 if n < 64). So a
  * filter of fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The first b binary
  * digits of a hash are its block. The next q digits are its bucket: q is 8, or floor(log2 n) + 2 if that is less. The
- * last l = 64 - b - q digits are stored as they are. A block of m items is
+ * next l = 48 - b - q digits are stored as they are. The last 16 are not kept (SB_KEPT_HASH_BITS).
+ *
+ * A block of m items is
  *
  *     m - 1          2 bytes
  *     k              1 byte
@@ -24,8 +26,8 @@
  * Zeros fill up the last byte. k is the smallest number for which `more` is set for at most half of the block's items.
  * So a set of items can be written in only one way.
  *
- * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4
- * bytes for 65,536 hashes, 7 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 4.4
+ * bytes for 65,536 hashes, 5 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
  * three look-ups of items that are not there. If the bucket is taken, the look-up finds the record by counting bits.
  * It decodes something only if `more` is set for its item: the rests of the block's items up to this one.
  */
@@ -42,7 +44,7 @@ namespace streambloom {
 /* An item and its count, in units (see sb_tbf.unit_bits). */
 struct exact_item
 {
-	uint64_t hash;
+	uint64_t hash;	/* the bits that are not kept are 0 */
 	uint64_t units; /* 1 .. SB_TBF_MAX_CELL - 1 */
 };
 

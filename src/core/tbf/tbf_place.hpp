@@ -1,4 +1,7 @@
-/* tbf_place.hpp: which block and which of its cells a hash has in a tbf. For the core's own files and its tests. */
+/*
+ * tbf_place.hpp: which block and which of its cells a hash has in a tbf. Both follow from the bits that an exact filter
+ * keeps of a hash (SB_KEPT_HASH_MASK). For the core's own files and its tests.
+ */
 #ifndef STREAMBLOOM_TBF_PLACE_HPP
 #define STREAMBLOOM_TBF_PLACE_HPP
 
@@ -17,17 +20,18 @@ namespace streambloom {
  */
 inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 {
-	return static_cast<uint32_t>(multiply_high(hash, blocks));
+	return static_cast<uint32_t>(multiply_high(hash & SB_KEPT_HASH_MASK, blocks));
 }
 
 [[gnu::always_inline]] inline void positions_of(uint32_t block_cells, int hash_count, uint64_t hash,
 												uint16_t *positions)
 {
+	const uint64_t kept = hash & SB_KEPT_HASH_MASK;
 	uint64_t pieces = 0;
 	for (int i = 0; i < hash_count; i++)
 	{
 		if (i % 4 == 0)
-			pieces = mix(hash + static_cast<uint64_t>(i / 4 + 1) * random_step);
+			pieces = mix(kept + static_cast<uint64_t>(i / 4 + 1) * random_step);
 		positions[i] = static_cast<uint16_t>((pieces & 0xffff) * block_cells >> 16);
 		pieces >>= 16;
 	}

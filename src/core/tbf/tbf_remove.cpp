@@ -95,6 +95,7 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 	*out = *tbf;
 	*value = nullptr;
 	*most = 0;
+	hash &= SB_KEPT_HASH_MASK;
 	if (hit == 0)
 		return SB_OK;
 	if ((tbf->flags & SB_TBF_HAS_HITS) == 0 || moment->epoch_start > tbf->newest)

@@ -13,6 +13,7 @@ from decimal import Decimal, getcontext
 
 getcontext().prec = 60
 MASK = (1 << 64) - 1
+KEPT = MASK ^ 0xFFFF  # bits of a hash that a tbf does not set to 0
 
 # ------------------------------------------------------------------ hashing
 
@@ -110,6 +111,7 @@ def mix(x):
 
 
 def tbf_place(h, blocks, block_cells, hashes):
+	h &= KEPT
 	positions = []
 	for i in range(hashes):
 		pieces = mix(h + (i // 4 + 1) * 0x9E3779B97F4A7C15 & MASK)
@@ -192,8 +194,8 @@ def tbf_value(t, cells):
 # ----------------------------------------------------- the exact form of a tbf
 
 def items_of_hits(t, hits):
-	"""As tbf_of_hits(), for an exact filter: the header's fields, and a dictionary from hash to units."""
-	moments = [(hash_int64(item),) + hit_value(t, at, weight) for item, at, weight in hits]
+	"""As tbf_of_hits(), for an exact filter: the header's fields, and a dictionary from the 48 bits of a hash to units."""
+	moments = [(hash_int64(item) >> 16,) + hit_value(t, at, weight) for item, at, weight in hits]
 	t = dict(t)
 	t["base"] = max(half_lives for _, half_lives, _, _ in moments)
 	t["newest"] = max(start for _, _, _, start in moments)
@@ -220,7 +222,7 @@ def gamma(value):
 
 def exact_block(n, b, first, items):
 	q = min(n.bit_length() + 1, 8)
-	lower = 64 - b - q
+	lower = 48 - b - q
 	buckets = [h - first >> lower for h, _ in items]
 	widths = [(units - 1).bit_length() for _, units in items]
 	k = next(k for k in range(64) if 2 * sum(w > k for w in widths) <= len(widths))
@@ -240,9 +242,9 @@ def exact_value(t, items):
 		b += 1
 	directory = blocks = b""
 	for number in range(1 << b):
-		part = sorted((h, units) for h, units in items.items() if h >> 64 - b == number)
+		part = sorted((h, units) for h, units in items.items() if h >> 48 - b == number)
 		if part:
-			blocks += exact_block(n, b, number << 64 - b, part)
+			blocks += exact_block(n, b, number << 48 - b, part)
 		directory += len(blocks).to_bytes(3, "little")
 	largest = max(items.values())
 	bits = next(bits for bits in (8, 16, 32, 64) if largest >> bits == 0)
