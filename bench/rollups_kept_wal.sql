@@ -1,9 +1,10 @@
 -- rollups_kept_wal.sql: the WAL of a roll-up that is refreshed each minute, beside the WAL of its log. Variables:
--- days, rows (a minute), checkpoints (after how many minutes each follows the one before; 0: none, for a server with
--- full_page_writes = off). The rows are those of the table sample, again and again. Time is made up: each round
--- writes a minute's rows, of which one in twenty is up to two hours late, and refreshes. Every hour both tables are
--- vacuumed, as autovacuum would; the WAL of that is counted apart. So are the pages that are written as a whole after
--- a checkpoint. The times of refreshes are those of the machine; nothing else should run on it.
+-- days, filled (of these days, the first are refreshed once an hour and not measured, so that the last day of a
+-- fortnight takes minutes), rows (a minute), checkpoints (after how many minutes each follows the one before; 0: none,
+-- for a server with full_page_writes = off). The rows are those of the table sample, again and again. Time is made up:
+-- each round writes a minute's rows, of which one in twenty is up to two hours late, and refreshes. Every hour both
+-- tables are vacuumed, as autovacuum would; the WAL of that is counted apart. So are the pages that are written as a
+-- whole after a checkpoint. The times of refreshes are those of the machine; nothing else should run on it.
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 SET synchronous_commit = off;
@@ -65,6 +66,19 @@ BEGIN
 		(day, 'refresh without new rows', idle_bytes), (day, 'refresh, ms', refresh_ms);
 END $$;
 
+-- An hour that is not measured.
+CREATE PROCEDURE fill_hour(day int, hour int, rows int) LANGUAGE plpgsql AS $$
+DECLARE
+	samples CONSTANT bigint := (SELECT count(*) FROM sample);
+	hour_ CONSTANT timestamptz := timestamptz '2024-01-01' + (day - 1) * interval '1 day' + hour * interval '1 hour';
+BEGIN
+	INSERT INTO wal_log SELECT hour_ + i / rows * interval '1 minute' + random() * interval '1 minute' - CASE WHEN random() < 0.05 THEN random() * interval '118 minutes' ELSE '0' END, host, url, status, bytes, agent
+	FROM generate_series(0, 60 * rows - 1) i JOIN sample ON n = (((day - 1) * 1440 + hour * 60) * rows::bigint + i) % samples;
+	COMMIT;
+	CALL tbf_rollup_refresh('wal_heat');
+END $$;
+SELECT format('CALL fill_hour(%s, %s, %s)', d, h, :rows), 'VACUUM wal_heat, tbf_rollup_definitions, wal_log' FROM generate_series(1, :filled) d, generate_series(0, 23) h ORDER BY d, h \gexec
+
 -- A procedure cannot run VACUUM, so psql runs one statement for each hour.
 CREATE TABLE vacuum_began (at pg_lsn);
 INSERT INTO vacuum_began VALUES (NULL);
@@ -74,7 +88,7 @@ SELECT format('CALL hour_of(%s, %s, %s, %s)', d, h, :rows, :checkpoints),
 	'UPDATE vacuum_began SET at = pg_current_wal_insert_lsn()', 'VACUUM wal_log',
 	format('INSERT INTO wal_of SELECT %s, ''vacuum of the log'', pg_current_wal_insert_lsn() - at FROM vacuum_began', d),
 	format('INSERT INTO toast_of SELECT %s, pg_relation_size(reltoastrelid), (SELECT sum(pg_column_size(f)) FROM wal_heat) FROM pg_class WHERE relname = ''wal_heat''', d)
-FROM generate_series(1, :days) d, generate_series(0, 23) h ORDER BY d, h \gexec
+FROM generate_series(:filled + 1, :days) d, generate_series(0, 23) h ORDER BY d, h \gexec
 
 \echo
 \echo '| day | WAL of the log, MB | of 1,440 refreshes, MB | share | without whole pages: log, MB | refreshes, MB | share | VACUUM of the log, MB | of the roll-up, MB | 24 refreshes without new rows, bytes | TOAST beside what lives in it, most | a refresh, ms |'

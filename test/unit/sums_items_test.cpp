@@ -44,18 +44,18 @@ constexpr int64_t hour = INT64_C(3600) * 1000000;
  */
 std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 {
-	std::unordered_set<uint64_t> hashes = {0, 1, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};
+	std::unordered_set<uint64_t> hashes = {0, hash_of(1), UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};
 	while (hashes.size() < count)
 		switch (random() % 5)
 		{
 			case 0:
-				hashes.insert(~(random() % count));
+				hashes.insert(~hash_of(random() % count));
 				break;
 			case 1:
-				hashes.insert(random() % count);
+				hashes.insert(hash_of(random() % count));
 				break;
 			case 2:
-				hashes.insert((UINT64_C(3) << 61) - random() % count);
+				hashes.insert((UINT64_C(3) << 61) - hash_of(random() % count));
 				break;
 			default:
 				hashes.insert(random());

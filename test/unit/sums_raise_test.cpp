@@ -101,7 +101,7 @@ TEST(Raise, NeverUndercountsWhatWasCopiedFromAnOlderPlane)
 		{
 			std::vector<Hit> hits;
 			for (int64_t i = 0; i < 300; i++)
-				hits.push_back({random() % 20, (i / 100) * apart * hour, std::exp2(30 * uniform(random))});
+				hits.push_back({hash_of(random() % 20), (i / 100) * apart * hour, std::exp2(30 * uniform(random))});
 			expect_no_undercount(stored(raising(64, 2, hour), hits), hits, "far apart");
 		}
 }

@@ -275,7 +275,7 @@ TEST_P(SumsIn, NeverUndercountAfterMerging)
 		for (size_t i = 1; i < filters.size(); i++)
 		{
 			Builder step(like(512));
-			Hit hit{filters.size() + i, between(random, GetParam().from, GetParam().to), 1.5};
+			Hit hit{hash_of(filters.size() + i), between(random, GetParam().from, GetParam().to), 1.5};
 			all.push_back(hit);
 			ASSERT_EQ(step.add(running), SB_OK);
 			ASSERT_EQ(step.add(hit), SB_OK);

@@ -60,14 +60,14 @@ Tbf any_filter(Random &random, const sb_tbf &like, int64_t newest, int64_t sprea
 		double weight = std::ldexp(1 + uniform(random),
 								   static_cast<int>(random() % (random() % 4 ? 4 : static_cast<uint64_t>(heavy))));
 		hits.push_back(
-			{random() % 10, (newest - between(random, 0, spread)) * hour, whole ? std::ceil(weight) : weight});
+			{hash_of(random() % 10), (newest - between(random, 0, spread)) * hour, whole ? std::ceil(weight) : weight});
 	}
 	Tbf filter = stored(like, hits);
 	if (like.half_life != 0 && random() % 4 == 0)
 		return filter.decayed((newest + between(random, 1, 12)) * hour);
 	if (like.half_life != 0 && random() % 4 == 0)
 	{
-		Tbf older = stored(like, {{random() % 10, (newest - between(random, 20, 31)) * hour, 5}});
+		Tbf older = stored(like, {{hash_of(random() % 10), (newest - between(random, 20, 31)) * hour, 5}});
 		return test::merged(like, {&older, &filter});
 	}
 	return filter;
@@ -227,21 +227,21 @@ TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 		{
 			std::vector<Hit> hits;
 			for (int i = 0; i < 10; i++)
-				hits.push_back(
-					{random() % 20, between(random, -100, 100) * hour / 4, static_cast<double>(random() % 100) / 7});
+				hits.push_back({hash_of(random() % 20), between(random, -100, 100) * hour / 4,
+								static_cast<double>(random() % 100) / 7});
 			rows.emplace_back(hits, random() % 4 ? usual_weight(random) : any_weight(random));
 			ASSERT_EQ(sums.add(stored(like, hits), rows.back().second), SB_OK);
 		}
 		Tbf sum = sums.stored();
 		Tbf later = sum.decayed(40 * hour);
-		for (uint64_t hash = 0; hash < 20; hash++)
+		for (uint64_t item = 0; item < 20; item++)
 			for (int64_t at : {INT64_C(0), 25 * hour, 60 * hour})
 			{
 				long double sought = 0;
 				for (const auto &[hits, weight] : rows)
-					sought += static_cast<long double>(weight) * truth(like, hits, hash, at);
-				EXPECT_GE(static_cast<long double>(sum.count(hash, at)), sought * (1 - oracle_error));
-				EXPECT_GE(static_cast<long double>(later.count(hash, at)), sought * (1 - oracle_error));
+					sought += static_cast<long double>(weight) * truth(like, hits, hash_of(item), at);
+				EXPECT_GE(static_cast<long double>(sum.count(hash_of(item), at)), sought * (1 - oracle_error));
+				EXPECT_GE(static_cast<long double>(later.count(hash_of(item), at)), sought * (1 - oracle_error));
 			}
 	}
 }

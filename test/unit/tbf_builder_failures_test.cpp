@@ -184,7 +184,7 @@ std::vector<Life> lives()
 	/* hashes that crowd, so that the set takes a secret */
 	std::vector<Hit> crowd(900);
 	for (size_t i = 0; i < crowd.size(); i++)
-		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
+		crowd[i] = {hash_of(i), static_cast<int64_t>(i % 3) * hour, 1};
 	all.push_back(
 		{planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
 

@@ -55,6 +55,65 @@ TEST(TbfBuilder, FormOrderAndSplitsLeaveNoTrace)
 			}
 }
 
+/* Items are the same if the bits of their hashes that are kept are: in every form, and whatever is asked. */
+TEST(TbfBuilder, BitsThatAreNotKeptLeaveNoTrace)
+{
+	Random random(10);
+	Memory memory;
+	sb_tbf recurring = shape(256, 4, 0, 0);
+	recurring.flags |= SB_TBF_RECURRING_MINIMUM;
+	for (const auto &[plan, self_sized] : std::initializer_list<std::pair<sb_tbf, bool>>{{planned(1000, hour), false},
+																						 {planned(0, hour, true), true},
+																						 {planned(0, 0, true), true},
+																						 {recurring, false}})
+		for (uint64_t items : {20u, 3000u, 70000u})
+		{
+			std::vector<Hit> hits = hits_of(random, 2 * items, items, plan.half_life == 0 ? 0 : 40);
+			Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
+			add_all(builder.get(), hits);
+			Tbf filter = stored_by(builder.get());
+
+			Owned other = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
+			for (Hit &hit : hits)
+			{
+				hit.hash ^= random() & ~SB_KEPT_HASH_MASK;
+				ASSERT_EQ(add(other.get(), hit), SB_OK);
+			}
+			ASSERT_TRUE(same_bytes(stored_by(other.get()).value(), filter.value()));
+			if ((plan.flags & SB_TBF_RECURRING_MINIMUM) == 0)
+			{
+				Owned united = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
+				const Bytes bytes = sent(other.get());
+				ASSERT_EQ(unite(united.get(), arrived(memory, bytes).get()), SB_OK);
+				ASSERT_TRUE(same_bytes(stored_by(united.get()).value(), filter.value()));
+			}
+			const int64_t at = 40 * hour;
+			for (size_t i = 0; i < 200; i++)
+			{
+				const Hit &hit = hits[random() % hits.size()];
+				const uint64_t changed = hit.hash ^ (random() & ~SB_KEPT_HASH_MASK);
+				double estimate[2];
+				ASSERT_GT(filter.count(changed, at), 0);
+				ASSERT_EQ(filter.count(changed, at), filter.count(hit.hash, at));
+				ASSERT_EQ(sb_tbf_estimate(&filter.parameters, filter.cells.data(), hit.hash, at, &estimate[0]), SB_OK);
+				ASSERT_EQ(sb_tbf_estimate(&filter.parameters, filter.cells.data(), changed, at, &estimate[1]), SB_OK);
+				ASSERT_EQ(estimate[0], estimate[1]);
+			}
+			sb_moment moment;
+			uint64_t value;
+			double most;
+			Tbf without[2];
+			sb_tbf_moment(plan.half_life, plan.epoch, hits[0].at, &moment);
+			ASSERT_EQ(sb_tbf_hit(&moment, hits[0].weight, &value), SB_OK);
+			if ((plan.flags & SB_TBF_RECURRING_MINIMUM) == 0)
+			{
+				ASSERT_EQ(filter.remove(hits[0].hash, &moment, value, &without[0], &most), SB_OK);
+				ASSERT_EQ(filter.remove(hits[0].hash ^ 1, &moment, value, &without[1], &most), SB_OK);
+				ASSERT_TRUE(same_bytes(without[0].value(), without[1].value()));
+			}
+		}
+}
+
 TEST(TbfBuilder, OneThatSizesItselfIsExactOrTheFilterOfThatSize)
 {
 	Random random(2);
@@ -342,7 +401,7 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			const std::vector<Hit> hits = items == 0 ? std::vector<Hit>() : hits_of(random, 3 * items, items, 40);
 			add_all(here.get(), hits);
 			const Bytes bytes = sent(here.get());
-			const Hit one = {77, 40 * hour, 2};
+			const Hit one = {hash_of(77), 40 * hour, 2};
 
 			Owned stored_at_once = arrived(memory, bytes);
 			EXPECT_TRUE(same_bytes(stored_by(stored_at_once.get()).value(), stored_by(here.get()).value()));

@@ -235,7 +235,8 @@ TEST(TbfExact, KnowsTheLargestCountOfTheOthers)
 				left_out = std::min(left_out, count);
 				std::vector<uint64_t> except;
 				for (size_t i = 0; i < left_out; i++)
-					except.insert(except.end(), {items[i].hash, items[i].hash, random()});
+					except.insert(except.end(),
+								  {items[i].hash, items[i].hash | (random() & ~SB_KEPT_HASH_MASK), random()});
 				except.push_back(random());
 				std::sort(except.begin(), except.end());
 				const double expected = left_out == count ?

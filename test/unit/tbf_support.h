@@ -16,13 +16,16 @@
 
 namespace test {
 
-/* tbf_block() is the block in which an item's cells lie. The other function says which cells of the block they are. */
-/* A hash for each number below 2^48. They differ in the bits that a tbf keeps. */
+/*
+ * A hash for each number below 2^48. They differ in the bits that a tbf keeps. The other bits are not 0: nothing may
+ * depend on them.
+ */
 constexpr uint64_t hash_of(uint64_t number)
 {
-	return number << (64 - SB_KEPT_HASH_BITS);
+	return number << (64 - SB_KEPT_HASH_BITS) | (~SB_KEPT_HASH_MASK & (number * 0x9e37 + 0x79b9));
 }
 
+/* tbf_block() is the block in which an item's cells lie. The other function says which cells of the block they are. */
 inline uint32_t tbf_block(const sb_tbf *tbf, uint64_t hash)
 {
 	return streambloom::block_of(tbf->block_count, hash);

@@ -5,7 +5,8 @@
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
  * one block, so that a look-up in a stored filter reads only this block, and its entry of the directory if there is
- * one. The block is floor(hash * blocks / 2^64). The positions in the block are 16-bit pieces of the hash mixed again.
+ * one. Of a hash the 48 highest bits count (SB_KEPT_HASH_MASK); the others are 0 in what follows. The block is
+ * floor(hash * blocks / 2^64). The positions in the block are 16-bit pieces of the hash mixed again.
  * Two positions of an item may be the same cell: then each hit is added to that cell twice. (If positions were made
  * distinct, widening would break: a look-up in the wider filter could read cells to which the item was not added.)
  */
