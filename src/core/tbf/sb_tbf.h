@@ -269,8 +269,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE: the counters prove that the item has no such hit. Then *most
  * is an upper bound of the item's count at the time of `moment`, or 0 if all hits of the filter are older than that.
- * If the item has no such hit, but the filter does not prove it (it has cells, or an item with the same kept bits of the
- * hash), hits of other items are taken out.
+ * If the item has no such hit, but the filter does not prove it (it has cells, or an item with the same kept bits of
+ * the hash), hits of other items are taken out.
  * REQUIRES: nothing was forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot
  * items.
  */
