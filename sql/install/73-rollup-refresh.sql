@@ -103,7 +103,7 @@ BEGIN
 			SELECT max(newest) AS newest FROM stored
 		), bucket AS MATERIALIZED (
 			SELECT b.*, i.layout = 'exact' AS exact
-			FROM (SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups) b, %2$s.tbf_info(b.f) i
+			FROM (SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, sum(hot_rest) AS rest, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups) b, %2$s.tbf_info(b.f) i
 		), filter AS MATERIALIZED (
 			-- of buckets whose merged filter has counters
 			SELECT s.tier, s.starts, s.groups, s.f, i.layout = 'exact' AS exact FROM bucket b JOIN stored s USING (tier, starts, groups), %2$s.tbf_info(s.f) i WHERE NOT b.exact
@@ -137,7 +137,7 @@ BEGIN
 			-- whole: the new row gets all hits of the bucket, and replaces its rows. So it is if there are no rows
 			-- yet; or if the bucket is to be closed, its counts are exact, and the source has all hits that they
 			-- count. Otherwise the new row gets the new hits only.
-			SELECT tier, starts, groups, ends, closing, c.exact, b.rows IS NULL OR closing AND c.exact AND covered >= b.hits AS whole, b.hits AS of_bucket
+			SELECT tier, starts, groups, ends, closing, c.exact, b.rows IS NULL OR closing AND c.exact AND covered >= b.hits AS whole, b.hits AS of_bucket, b.rest AS rest_of_bucket
 			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing FROM span) c
 				LEFT JOIN bucket b USING (tier, starts, groups)
 			WHERE new > 0 OR closing AND c.exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
@@ -168,18 +168,19 @@ BEGIN
 			UPDATE %1$s r SET oldest = r.starts, newest = w.newest, hits = r.hits + w.hits, hot_over = r.hot_over + w.over, hot_rest = r.hot_rest + w.rest FROM wider w
 			WHERE r.ctid = w.id AND r.starts >= $1 AND r.starts < $2 AND (w.newest > w.newest_before OR w.hits > 0 OR w.over > 0 OR w.rest > 0)
 		), difference AS (
-			SELECT c.*, v.ends, v.closing, v.whole, v.of_bucket, CASE WHEN v.whole THEN n ELSE fresh END AS d
+			SELECT c.*, v.ends, v.closing, v.whole, v.of_bucket, v.rest_of_bucket, CASE WHEN v.whole THEN n ELSE fresh END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR fresh > 0
 		), ranked AS MATERIALIZED (
 			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. Its list
 			-- is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5 times
-			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them. A
-			-- piece with less than a thousandth of the hits of its bucket, such as a few late ones, lists nothing: the
-			-- bounds get wider by at most its largest number of hits until the pieces become one row. Items longer than
-			-- 1,000 bytes are not listed.
-			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0) AND 1000 * of_piece >= of_bucket) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
+			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them.
+			-- Items longer than 1,000 bytes are not listed. A few late hits, less than a thousandth of those of a bucket
+			-- that is over, are a piece without a list. Each such piece makes the bounds wider, by the most hits that
+			-- an item has in it; together they may do so by a twentieth of the hits of the bucket.
+			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
+				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
-			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (length < 1001) DESC, d DESC, item::text) AS place, avg(d) OVER (PARTITION BY tier, starts, groups) AS mean, sum(d) OVER (PARTITION BY tier, starts, groups) AS of_piece
+			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (length < 1001) DESC, d DESC, item::text) AS place, avg(d) OVER (PARTITION BY tier, starts, groups) AS mean, sum(d) OVER (PARTITION BY tier, starts, groups) AS of_piece, max(d) OVER (PARTITION BY tier, starts, groups) AS most
 				FROM (SELECT *, octet_length(item::text) AS length FROM difference) s) s) s) s
 		), list AS (
 			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) AS oldest, max(newest) AS newest, sum(d) AS hits,
@@ -462,15 +463,13 @@ BEGIN
 		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
 		-- is read. Filters of 64 kB and more are not counted: rows that are gathered already, or that have so many
 		-- items that few of them fit into one exact filter.
+		-- In the last tenth of the current bucket it takes twice as many pieces. So a log that is refreshed each minute
+		-- is gathered just after a bucket was closed. Both delete rows from the same pages, and there is less often a
+		-- checkpoint between them.
+		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
+		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
-			INTO gathered USING closing - interval '2 days', many_pieces;
-		-- Shortly before the current bucket ends, gathering waits for its end. Then a refresh also closes a bucket, and
-		-- deletes rows from the same pages: if both come soon after one another, fewer checkpoints lie between them.
-		IF gathered THEN
-			EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
-			EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
-			gathered := hi - goal > (hi - lo) / 10;
-		END IF;
+			INTO gathered USING closing - interval '2 days', CASE WHEN hi - goal > (hi - lo) / 10 THEN many_pieces ELSE 2 * many_pieces END;
 		IF gathered THEN
 			gathered := false;
 			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM %s.tbf_rollup_pieces($1, $2) GROUP BY tier, starts, ends', extension)
