@@ -216,26 +216,4 @@ inline void mutate(Input *input, Random &random)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#ifdef STREAMBLOOM_LIBFUZZER
-extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-
-/*
- * Without this mutator libFuzzer would have to guess a whole header before it reaches any code behind the check of
- * the header.
- */
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-	fuzz::Random random(seed);
-	if (random() % 2 == 0)
-		return LLVMFuzzerMutate(data, size, most);
-	fuzz::Input input(data, data + size);
-	fuzz::mutate(&input, random);
-	size_t taken = input.size() < most ? input.size() : most;
-	if (taken != 0)
-		std::memcpy(data, input.data(), taken);
-	return taken;
-}
-#endif
-
 #endif
