@@ -26,8 +26,8 @@ namespace {
 class Simulator
 {
   public:
-	Simulator(uint32_t m, unsigned d, unsigned k, unsigned p, int scheme, uint64_t seed)
-		: cells_(m), max_((1u << d) - 1), k_(k), p_(p), scheme_(scheme), state_(seed)
+	Simulator(uint32_t m, unsigned k, unsigned p, int scheme, uint64_t seed)
+		: cells_(m), k_(k), p_(p), scheme_(scheme), state_(seed)
 	{
 	}
 
@@ -106,7 +106,6 @@ class Simulator
 	}
 
 	std::vector<unsigned> cells_;
-	unsigned max_;
 	unsigned k_;
 	unsigned p_;
 	int scheme_;
@@ -185,7 +184,7 @@ void stable_history(Random &random, uint64_t *compared)
 	auto make = [&](uint64_t seed)
 	{
 		Simulated made{plan, Bytes(sb_stable_cell_bytes(&plan)),
-					   Simulator(plan.cell_count, plan.bits, plan.hash_count, plan.evictions, scheme, seed)};
+					   Simulator(plan.cell_count, plan.hash_count, plan.evictions, scheme, seed)};
 		made.filter.seed = made.filter.random = seed;
 		return made;
 	};

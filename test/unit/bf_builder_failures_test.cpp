@@ -150,8 +150,10 @@ TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereItIsInterrupted)
 {
 	const std::pair<uint64_t, size_t> sizes[] = {{300000, 200000}, {3000000, 100000}, {0, 750000}};
-	for (auto [told, items] : sizes)
+	for (const auto &size : sizes)
 	{
+		const uint64_t told = size.first;
+		const size_t items = size.second;
 		SCOPED_TRACE(::testing::Message() << "told " << told << ", " << items << " items");
 		const Bytes expected_value = value_of_history(told, items);
 		uint64_t all = 0;
