@@ -319,9 +319,11 @@ TEST(Kernel, InsertsManyHashes)
 		hashes.push_back(i % 3 == 0 ? hashes[i] :
 									  hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some hashes again, others crowd */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
-	for (auto [capacity, secret] :
+	for (const auto &set :
 		 {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})
 	{
+		const uint64_t capacity = set.first;
+		const uint64_t secret = set.second;
 		std::vector<uint64_t> expected(capacity + 1);
 		sb_hash_set one = set_over(expected, capacity, 0, secret);
 		size_t taken = 0;

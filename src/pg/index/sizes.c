@@ -406,10 +406,14 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 {
 	const uint32_t good = good_group_size(count);
 
-	if (good < count &&
-		find_lines(columns, column_count, 0, good, NULL) + find_lines(columns, column_count, good, count - good, NULL) <
-		(double) find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
-		count = good;
+	if (good < count)
+	{
+		const uint64_t two = find_lines(columns, column_count, 0, good, NULL) +
+			find_lines(columns, column_count, good, count - good, NULL);
+
+		if ((double) two < (double) find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
+			count = good;
+	}
 	find_lines(columns, column_count, 0, count, lines);
 	return count;
 }
