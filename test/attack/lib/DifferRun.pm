@@ -134,6 +134,11 @@ BEGIN
 		RETURN format('%s = %s %s', number, CASE WHEN mine.answer LIKE 'ERROR%' THEN left(mine.answer, 11) ELSE split_part(mine.answer, ' ', 1) END, mine.seen);
 	ELSIF before AND first IS DISTINCT FROM plain.answer OR mine.answer ~ '^ERROR 40' OR plain.answer ~ '^ERROR 40' THEN
 		RETURN format('%s ? %s', number, left(mine.answer, 11));
+	-- A partition is being detached CONCURRENTLY. New plans leave it out, but a kept plan that an older snapshot has
+	-- made meanwhile does not, without the extension as well: its rows come as long as the plan is kept.
+	ELSIF on_query LIKE 'EXECUTE%' AND mine.answer ~ '^[0-9]' AND plain.answer ~ '^[0-9]' AND split_part(mine.answer, ' ', 1)::bigint > split_part(plain.answer, ' ', 1)::bigint
+			AND EXISTS (SELECT FROM pg_inherits WHERE inhdetachpending) THEN
+		RETURN format('%s ? kept while detached', number);
 	END IF;
 	RETURN format('%s DIFFERENT with: %s without: %s', number, mine.answer, plain.answer);
 END
