@@ -25,11 +25,21 @@ BEGIN
 	RETURN CASE WHEN ended > began THEN (SELECT sum(fpi_size) FROM pg_get_wal_stats(began, ended)) ELSE 0 END;
 END $$;
 
+-- Writes the rows of some minutes, counted from the first one of day 1.
+CREATE PROCEDURE write_minutes(first int, minutes int, rows int) LANGUAGE plpgsql AS $$
+DECLARE
+	samples CONSTANT bigint := (SELECT count(*) FROM sample);
+BEGIN
+	INSERT INTO wal_log SELECT timestamptz '2024-01-01' + (first + i / rows) * interval '1 minute' + random() * interval '1 minute' - CASE WHEN random() < 0.05 THEN random() * interval '118 minutes' ELSE '0' END,
+		host, url, status, bytes, agent
+	FROM generate_series(0, minutes * rows - 1) i JOIN sample ON n = (first * rows::bigint + i) % samples;
+	COMMIT;
+END $$;
+
 CREATE PROCEDURE hour_of(day int, hour int, rows int, checkpoints int) LANGUAGE plpgsql AS $$
 DECLARE
 	began pg_lsn;
 	ended pg_lsn;
-	samples CONSTANT bigint := (SELECT count(*) FROM sample);
 	log_bytes numeric := 0;
 	log_pages numeric := 0;
 	rollup_pages numeric := 0;
@@ -37,17 +47,13 @@ DECLARE
 	idle_bytes numeric;
 	began_at timestamptz;
 	refresh_ms numeric := 0;
-	now_ timestamptz;
 BEGIN
 	FOR m IN 0 .. 59 LOOP
 		IF checkpoints > 0 AND (hour * 60 + m) % checkpoints = 0 THEN
 			CHECKPOINT;
 		END IF;
-		now_ := timestamptz '2024-01-01' + (day - 1) * interval '1 day' + hour * interval '1 hour' + m * interval '1 minute';
 		began := pg_current_wal_insert_lsn();
-		INSERT INTO wal_log SELECT now_ + random() * interval '1 minute' - CASE WHEN random() < 0.05 THEN random() * interval '118 minutes' ELSE '0' END, host, url, status, bytes, agent
-		FROM generate_series(1, rows) i JOIN sample ON n = (((day - 1) * 1440 + hour * 60 + m) * rows::bigint + i) % samples;
-		COMMIT;
+		CALL write_minutes((day - 1) * 1440 + hour * 60 + m, 1, rows);
 		ended := pg_current_wal_insert_lsn();
 		log_bytes := log_bytes + (ended - began);
 		log_pages := log_pages + pages_of(began, ended);
@@ -66,18 +72,8 @@ BEGIN
 		(day, 'refresh without new rows', idle_bytes), (day, 'refresh, ms', refresh_ms);
 END $$;
 
--- An hour that is not measured.
-CREATE PROCEDURE fill_hour(day int, hour int, rows int) LANGUAGE plpgsql AS $$
-DECLARE
-	samples CONSTANT bigint := (SELECT count(*) FROM sample);
-	hour_ CONSTANT timestamptz := timestamptz '2024-01-01' + (day - 1) * interval '1 day' + hour * interval '1 hour';
-BEGIN
-	INSERT INTO wal_log SELECT hour_ + i / rows * interval '1 minute' + random() * interval '1 minute' - CASE WHEN random() < 0.05 THEN random() * interval '118 minutes' ELSE '0' END, host, url, status, bytes, agent
-	FROM generate_series(0, 60 * rows - 1) i JOIN sample ON n = (((day - 1) * 1440 + hour * 60) * rows::bigint + i) % samples;
-	COMMIT;
-	CALL tbf_rollup_refresh('wal_heat');
-END $$;
-SELECT format('CALL fill_hour(%s, %s, %s)', d, h, :rows), 'VACUUM wal_heat, tbf_rollup_definitions, wal_log' FROM generate_series(1, :filled) d, generate_series(0, 23) h ORDER BY d, h \gexec
+-- Days that are not measured.
+SELECT format('CALL write_minutes(%s, 60, %s)', (d - 1) * 1440 + h * 60, :rows), 'CALL tbf_rollup_refresh(''wal_heat'')', 'VACUUM wal_heat, tbf_rollup_definitions, wal_log' FROM generate_series(1, :filled) d, generate_series(0, 23) h ORDER BY d, h \gexec
 
 -- A procedure cannot run VACUUM, so psql runs one statement for each hour.
 CREATE TABLE vacuum_began (at pg_lsn);

@@ -174,9 +174,10 @@ BEGIN
 			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. Its list
 			-- is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5 times
 			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them.
-			-- Items longer than 1,000 bytes are not listed. A few late hits, less than a thousandth of those of a bucket
-			-- that is over (by what the buckets of this step have), are a piece without a list. Each such piece makes the bounds wider, by the most hits that
-			-- an item has in it; together they may do so by a twentieth of the hits of the bucket.
+			-- Items longer than 1,000 bytes are not listed. A few late hits are a piece without a list: less than a
+			-- thousandth of the hits of a bucket that is over, that is, some bucket of this step has newer hits. Each
+			-- such piece makes the bounds wider, by the most hits that an item has in it; together they may do so by a
+			-- twentieth of the hits of the bucket.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
 				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
@@ -464,8 +465,8 @@ BEGIN
 		-- is read. Filters of 64 kB and more are not counted: rows that are gathered already, or that have so many
 		-- items that few of them fit into one exact filter.
 		-- In the last tenth of the current bucket it takes twice as many pieces. So a log that is refreshed each minute
-		-- is gathered just after a bucket was closed, if the lateness is a number of buckets. Both delete rows from the same pages, and there is less often a
-		-- checkpoint between them.
+		-- is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Both delete rows
+		-- from the same pages, and there is less often a checkpoint between them.
 		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
