@@ -296,11 +296,11 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. This is done for every row that is written. To save the search for its buffer, the buffer where
- * the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
+ * To save the search for the page's buffer, the buffer where the page was last is tried first.
+ * sb_read_recent_buffer() checks that the page is still in it.
  */
-static Buffer
-read_meta_page(Relation index)
+Buffer
+bf_index_pin_meta_page(Relation index)
 {
 	BfGeometry *geometry = index->rd_amcache;
 
@@ -350,6 +350,8 @@ bf_index_geometry(Relation index)
 }
 
 /*
+ * Was nothing published since this geometry was read? REQUIRES: the meta page is pinned, in this buffer.
+ *
  * The number of publications is read without a lock. This function is called for every row that is written, and the
  * lock would be half of its cost.
  *
@@ -363,6 +365,14 @@ bf_index_geometry(Relation index)
  * 0x00FF and 0x0100. That would do harm only if the session's geometry had just this number, so if it were at least
  * 255 publications old. Any other mix differs from the geometry's number, and the page is read again under its lock.
  */
+static inline bool
+is_current(const BfGeometry *geometry, Buffer meta_page)
+{
+	pg_memory_barrier();
+	return geometry->publications ==
+		*(volatile uint64 *) &((BfMetaPage *) PageGetContents(BufferGetPage(meta_page)))->publications;
+}
+
 const BfGeometry *
 bf_index_current_geometry(Relation index)
 {
@@ -370,16 +380,24 @@ bf_index_current_geometry(Relation index)
 
 	if (geometry != NULL)
 	{
-		Buffer		buffer = read_meta_page(index);
-		uint64		publications;
+		const Buffer meta_page = bf_index_pin_meta_page(index);
+		const bool	current = is_current(geometry, meta_page);
 
-		pg_memory_barrier();
-		publications = *(volatile uint64 *) &((BfMetaPage *) PageGetContents(BufferGetPage(buffer)))->publications;
-		ReleaseBuffer(buffer);
-		if (publications == geometry->publications)
+		ReleaseBuffer(meta_page);
+		if (current)
 			return geometry;
 	}
 	read_into_cache(index);
+	return index->rd_amcache;
+}
+
+const BfGeometry *
+bf_index_current_geometry_by(Relation index, Buffer meta_page)
+{
+	const BfGeometry *geometry = index->rd_amcache;
+
+	if (geometry == NULL || !is_current(geometry, meta_page))
+		read_into_cache(index);
 	return index->rd_amcache;
 }
 

@@ -119,14 +119,18 @@ bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
 	return ((uint64) heap_blocks + pages - 1) / pages;
 }
 
+/* Pins the meta page, and returns its buffer. It is not locked. */
+extern Buffer bf_index_pin_meta_page(Relation index);
+
 /*
- * Both functions return the geometry in the relation cache. It stays valid until invalidation messages are processed;
+ * These functions return the geometry in the relation cache. It stays valid until invalidation messages are processed;
  * taking a lock on a relation does that. The first function reads no page if there is a geometry, which may lack the
- * newest groups. The second one looks at the meta page, and reads the geometry anew if anything was published since
- * it was read.
+ * newest groups. The other two look at the meta page, and read the geometry anew if anything was published since it
+ * was read. The third one is for a caller that has the meta page pinned already, in this buffer.
  */
 extern const BfGeometry *bf_index_geometry(Relation index);
 extern const BfGeometry *bf_index_current_geometry(Relation index);
+extern const BfGeometry *bf_index_current_geometry_by(Relation index, Buffer meta_page);
 
 /* A copy, which stays valid. */
 extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);

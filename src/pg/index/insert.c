@@ -30,6 +30,7 @@
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/items.h"
+#include "index/kept_pin.h"
 #include "index/layout.h"
 #include "index/owner.h"
 #include "index/seen_lines.h"
@@ -37,32 +38,64 @@
 #include "index/summarize.h"
 #include "index/wal.h"
 
-/* What a statement needs to add rows. It is made for the first row that has to be added. */
+/* What a statement keeps from one row to the next. */
 typedef struct Statement
 {
-	MemoryContext row_context;	/* reset after each row */
+	uint32		rows;			/* 0 before the first row, 1 before the second one, 2 before each later one */
+	BfKeptPin	meta_page;		/* kept from the second row on */
+
+	/* what it needs to add a row's items, from the first row on that has to be added */
+	MemoryContext row_context;	/* reset after each row; NULL: these fields are not set yet */
 	BfItemizer	itemizer;
 	BfRowItems	items;
 	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
 	BfSeenMemory *seen_memory;
 } Statement;
 
+/*
+ * Returns what this statement keeps. Most statements insert one row, and only make the struct. From the second row on
+ * the meta page stays pinned.
+ */
 static Statement *
 this_statement(Relation index, IndexInfo *indexInfo)
 {
-	if (indexInfo->ii_AmCache == NULL)
-	{
-		MemoryContext context = indexInfo->ii_Context;
-		Statement  *statement = MemoryContextAllocZero(context, sizeof(Statement));
+	Statement  *statement = indexInfo->ii_AmCache;
 
-		statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
-		bf_index_prepare_itemizer(index, &statement->itemizer, context);
-		bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
-		statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
-		statement->seen_memory = bf_index_begin_seen(context);
+	if (statement == NULL)
+	{
+		statement = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(Statement));
 		indexInfo->ii_AmCache = statement;
 	}
-	return indexInfo->ii_AmCache;
+	else if (statement->rows == 1)
+	{
+		const Buffer buffer = bf_index_pin_meta_page(index);
+
+		(void) bf_index_keep_pin(&statement->meta_page, buffer, indexInfo->ii_Context);
+		ReleaseBuffer(buffer);
+	}
+	statement->rows = Min(statement->rows + 1, 2);
+	return statement;
+}
+
+static const BfGeometry *
+current_geometry(Relation index, const Statement *statement)
+{
+	if (BufferIsValid(statement->meta_page.buffer))
+		return bf_index_current_geometry_by(index, statement->meta_page.buffer);
+	return bf_index_current_geometry(index);
+}
+
+/* Prepares the statement for adding a row's items, unless that was done for a row before. */
+static void
+prepare_to_add(Relation index, Statement *statement, MemoryContext context)
+{
+	if (statement->row_context != NULL)
+		return;
+	bf_index_prepare_itemizer(index, &statement->itemizer, context);
+	bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
+	statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
+	statement->seen_memory = bf_index_begin_seen(context);
+	statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
 }
 
 /* Pages of a column that lack items of a row, in the order of their blocks. They are pinned. */
@@ -356,22 +389,24 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 				bool unchanged, IndexInfo *indexInfo)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	const BfGeometry *geometry = bf_index_current_geometry(index);
+	Statement  *statement = this_statement(index, indexInfo);
+	const BfGeometry *geometry = current_geometry(index, statement);
 	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 
 	if (is_beyond(geometry, block))
 	{
 		(void) bf_index_set_beyond(index, BF_BEYOND_UNKNOWN, BF_BEYOND_UNKNOWN);
-		geometry = bf_index_current_geometry(index);
+		geometry = current_geometry(index, statement);
 	}
 	if (has_begun(geometry, block))
 	{
-		Statement  *statement = this_statement(index, indexInfo);
-		MemoryContext caller = MemoryContextSwitchTo(statement->row_context);
+		MemoryContext caller;
 
+		prepare_to_add(index, statement, indexInfo->ii_Context);
+		caller = MemoryContextSwitchTo(statement->row_context);
 		/* Finding and hashing items may run any code, so the relation cache may free the geometry meanwhile. */
 		bf_index_itemize(&statement->itemizer, values, isnull, &statement->items);
-		add_items(index, bf_index_current_geometry(index), block, statement);
+		add_items(index, current_geometry(index, statement), block, statement);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(statement->row_context);
 		bf_index_give_back_room(&statement->items);

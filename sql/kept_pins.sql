@@ -1,0 +1,137 @@
+-- From its second row on, a statement that inserts rows keeps the meta page of a bf index pinned. The pin must be gone
+-- when the statement has ended, whichever way it ended.
+CREATE EXTENSION IF NOT EXISTS pg_buffercache;
+SET client_min_messages = warning;
+
+CREATE FUNCTION pins(index regclass) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache
+WHERE relfilenode = pg_relation_filenode(index) AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+	AND relforknumber = 0 AND relblocknumber = 0
+$$;
+CREATE TABLE t (i int, pinned bigint);
+CREATE INDEX t_i ON t USING bf (i);
+CREATE FUNCTION fails_at(i int, wrong int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = wrong THEN RAISE 'row %', i; END IF;
+	RETURN i;
+END
+$$;
+
+-- kept from the second row on
+INSERT INTO t SELECT i, pins('t_i') FROM generate_series(1, 4) i;
+SELECT * FROM t ORDER BY i;
+SELECT pins('t_i');
+
+-- errors: of a statement, of a subtransaction, of one inside another, and a subtransaction that is released
+INSERT INTO t SELECT fails_at(i, 5) FROM generate_series(1, 6) i;
+SELECT pins('t_i');
+BEGIN;
+SAVEPOINT a;
+INSERT INTO t SELECT fails_at(i, 5) FROM generate_series(1, 6) i;
+ROLLBACK TO a;
+SELECT pins('t_i');
+SAVEPOINT b;
+INSERT INTO t SELECT i, pins('t_i') FROM generate_series(1, 4) i;
+RELEASE b;
+SELECT pins('t_i');
+TRUNCATE t;
+COMMIT;
+SELECT pins('t_i');
+
+-- a subtransaction that fails inside a statement leaves the pin of the statement
+CREATE FUNCTION survives(i int) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO t SELECT fails_at(j, 3) FROM generate_series(1, 4) j;
+	RETURN NULL;
+EXCEPTION WHEN raise_exception THEN
+	RETURN pins('t_i');
+END
+$$;
+INSERT INTO t SELECT i, survives(i) FROM generate_series(1, 4) i;
+SELECT i, pinned FROM t ORDER BY i;
+SELECT pins('t_i');
+
+-- a table that is truncated in the transaction that made it: after a subtransaction of a statement has failed, and
+-- after a statement
+DO $$
+BEGIN
+	CREATE TABLE made_here (i int, pinned bigint);
+	CREATE INDEX made_here_i ON made_here USING bf (i);
+	BEGIN
+		INSERT INTO made_here SELECT fails_at(j, 3) FROM generate_series(1, 4) j;
+	EXCEPTION WHEN raise_exception THEN
+		TRUNCATE made_here;
+	END;
+	INSERT INTO made_here SELECT j, pins('made_here_i') FROM generate_series(1, 3) j;
+	TRUNCATE made_here;
+	INSERT INTO made_here SELECT j, pins('made_here_i') FROM generate_series(1, 3) j;
+	EXECUTE 'REINDEX TABLE made_here';
+END
+$$;
+SELECT * FROM made_here ORDER BY i;
+SELECT pins('made_here_i');
+
+-- COPY and CREATE INDEX CONCURRENTLY, whose memory is not an executor's, and tables that are emptied ON COMMIT
+BEGIN;
+CREATE TABLE copied (i int);
+CREATE INDEX copied_i ON copied USING bf (i);
+COPY copied FROM PROGRAM 'printf "1\n2\n3\n"';
+SELECT pins('copied_i');
+TRUNCATE copied;
+COPY copied FROM PROGRAM 'printf "1\n2\n3\n"';
+COMMIT;
+CREATE INDEX CONCURRENTLY copied_again ON copied USING bf (i);
+REINDEX INDEX CONCURRENTLY copied_i;
+CREATE TEMP TABLE emptied (i int) ON COMMIT DELETE ROWS;
+CREATE INDEX ON emptied USING bf (i);
+BEGIN;
+INSERT INTO emptied SELECT generate_series(1, 10);
+COMMIT;
+SELECT count(*) FROM emptied;
+
+-- A session keeps at most eight pins, however many partitions a statement writes.
+CREATE TABLE parts (i int, pinned bigint) PARTITION BY LIST (i);
+DO $$
+BEGIN
+	FOR i IN 1 .. 12 LOOP
+		EXECUTE format('CREATE TABLE parts_%s PARTITION OF parts FOR VALUES IN (%s)', i, i);
+	END LOOP;
+END
+$$;
+CREATE INDEX parts_i ON parts USING bf (i);
+CREATE FUNCTION all_pins() RETURNS numeric LANGUAGE sql VOLATILE AS
+	$$ SELECT sum(pins(indexrelid)) FROM pg_index WHERE indexrelid::regclass::text LIKE 'parts_%_i_idx' $$;
+INSERT INTO parts SELECT 1 + i % 12, all_pins() FROM generate_series(0, 47) i;
+SELECT max(pinned), all_pins() FROM parts;
+-- one statement in another, into the same table
+CREATE TABLE outer_rows (i int, pinned bigint);
+CREATE INDEX outer_rows_i ON outer_rows USING bf (i);
+CREATE FUNCTION also_into(i int) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO outer_rows SELECT -j FROM generate_series(1, 3) j;
+	RETURN pins('outer_rows_i');
+END
+$$;
+INSERT INTO outer_rows SELECT i, also_into(i) FROM generate_series(1, 3) i;
+SELECT i, pinned FROM outer_rows WHERE i > 0 ORDER BY i;
+SELECT pins('outer_rows_i');
+
+DROP TABLE t, made_here, copied, emptied, parts, outer_rows;
+DROP FUNCTION pins, fails_at, survives, all_pins, also_into;
+DROP EXTENSION pg_buffercache;
+
+-- a session with few buffers for temporary tables, and more such partitions than buffers
+\c
+SET temp_buffers = '800kB';
+CREATE TEMP TABLE temporary (i int) PARTITION BY LIST (i);
+DO $$
+BEGIN
+	FOR i IN 0 .. 119 LOOP
+		EXECUTE format('CREATE TEMP TABLE temporary_%s PARTITION OF temporary FOR VALUES IN (%s)', i, i);
+	END LOOP;
+END
+$$;
+CREATE INDEX ON temporary USING bf (i);
+INSERT INTO temporary SELECT i % 120 FROM generate_series(1, 1000) i;
+SELECT count(*) FROM temporary;
+DROP TABLE temporary;
