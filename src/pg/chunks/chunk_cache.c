@@ -1,23 +1,24 @@
 /*
  * chunk_cache.c: remembers how the `bf` indexes of chunks are asked (see chunk_cache.h).
  *
- * A remembered index is asked by a probe (index/probe.c). The index is locked for this, its table is not. The answer
- * "no" is right for these reasons:
+ * A remembered index is asked by a *probe* (index/scan.h): what is needed to search the index without opening it. The
+ * index is locked for this, its table is not. The answer "no" is right for these reasons:
  *
  * - *The storage that is read is that of the index now.* Whatever replaces the storage of an index, or of its table,
  *   holds AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid()
- *   waits for this lock and takes the messages in. They mark what is remembered as stale. (A lock on the table would
- *   not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in messages
- *   without a lock: a commit is visible before its messages are sent.)
+ *   waits for this lock and takes the messages in. The messages make the entry of the index stale. (A lock on the
+ *   table would not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in
+ *   messages without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
  *   later snapshot may use the entry only if the snapshot sees all that the earlier ones see (sees_all()), and if no
- *   message has made the entry stale. This covers changes by the transaction itself. The snapshot of an open cursor
- *   has an earlier command number than the query that saw the new storage. So the cursor's snapshot is not let in.
+ *   message has made the entry stale. The own transaction may have changed the storage too, while it had a cursor
+ *   open. The cursor's snapshot has an earlier command number than the query for which the entry was made. So
+ *   let_in() refuses the cursor's snapshot.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
  * - *The table is still a chunk.* The caller has found the chunks. Detaching a partition or a child sends a message
- *   about the detached table.
+ *   about the detached table, which makes its entry stale.
  *
  * An index with indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
@@ -41,7 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* A relation whose changes are noticed. */
+/* A table or an index about which the messages are noted. Entries that are older than the last message are stale. */
 typedef struct Mark
 {
 	Oid			relation;		/* the key */
@@ -49,7 +50,7 @@ typedef struct Mark
 	uint64		changed;
 } Mark;
 
-/* How the index of one chunk is asked. */
+/* An entry of the cache: how the index of one chunk is asked. */
 typedef struct CachedChunk
 {
 	Oid			chunk;			/* the key: the chunk, or for ChunkSkip its index */
@@ -58,7 +59,7 @@ typedef struct CachedChunk
 	uint64		snapshot;		/* the number of the snapshot for which this entry was checked */
 	Mark	   *chunk_mark;
 	Mark	   *index_mark;
-	BfProbe    *probe;			/* NULL: there is none */
+	BfProbe    *probe;			/* NULL: the index cannot be asked from memory */
 } CachedChunk;
 
 struct ChunkCache
@@ -74,7 +75,10 @@ struct ChunkCache
 	int			found_count;
 };
 
-/* The most memory that the cache may take, in bytes. If it takes more, it is emptied before the next question. */
+/*
+ * If the cache takes more than this many bytes, it is emptied at the first question of a later transaction. It is not
+ * emptied earlier, because the current transaction may have pointers into it.
+ */
 #define MOST_BYTES (32 * 1024 * 1024)
 
 static MemoryContext cache_context = NULL;
@@ -84,14 +88,14 @@ static uint64 messages = 1;		/* counts the messages of the relation cache, from 
 static uint64 all_changed = 0;	/* value of `messages` after the last message about all relations */
 static bool in_use = false;		/* this transaction uses the cache, and may have pointers into it */
 
-/* The last snapshot that let_in() has accepted. It sees all that the snapshots accepted before it see. */
+/* The last snapshot that let_in() has accepted. This snapshot sees all that those accepted before it see. */
 typedef struct NewestSnapshot
 {
 	uint64		number;			/* 0: there is none */
 	bool		in_recovery;
 	TransactionId xmin;
 	TransactionId xmax;
-	CommandId	command;		/* of the transaction that runs now; 0 when it begins */
+	CommandId	command;		/* command number in the current transaction; 0 at its beginning */
 	uint32		count;
 	TransactionId *running;		/* in cache_context */
 	uint32		room;
@@ -180,8 +184,8 @@ find_mark(Oid relation)
 /* ------------------------------------------------------------------- snapshots */
 
 /*
- * Finds the transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its
- * transaction.) Returns false if they are not all known.
+ * Finds the transactions below xmax that were running for a snapshot, and returns whether all of them are known. On a
+ * primary, subtransactions are left out: one of them counts as running as long as its top-level transaction.
  */
 static bool
 get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
@@ -223,7 +227,10 @@ sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool kno
 	return known;
 }
 
-/* Lets the snapshot in, and returns its number; 0 if it does not see all that the newest one sees. */
+/*
+ * Accepts the snapshot if it sees all that `newest` sees, makes it the newest one, and returns its number. Otherwise
+ * returns 0: then the cache must not be used for this snapshot.
+ */
 static uint64
 let_in(Snapshot snapshot)
 {
@@ -383,8 +390,8 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 
 /*
  * May the cache remember how this index is asked? The index must be valid, without indcheckxmin, and not partial. It
- * was valid when it was opened, but a message may have come since then. The relations were not marked yet, so this
- * message would not make the entry stale. So all this is tested here.
+ * was valid when it was opened, but a message that it is no longer valid may have come since then. This message was
+ * counted before `made` was read, so it does not make the entry stale. So indisvalid is tested once more.
  */
 static bool
 is_lasting(Relation index)

@@ -1,6 +1,7 @@
 /*
- * chunk_cache.h: remembers how the `bf` indexes of a table's chunks are asked about a column, for as long as the
- * session lasts. So a chunk whose index says no is neither opened nor locked.
+ * chunk_cache.h: remembers how the `bf` index of a chunk (a partition of a table) is asked about a column: which index
+ * it is, and what is needed to ask this index again without opening it. The cache lasts as long as the session. So a
+ * chunk whose index says no is neither opened nor locked.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CACHE_H
 #define STREAMBLOOM_PG_CHUNK_CACHE_H
@@ -46,9 +47,9 @@ extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot,
 /*
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
  * wanted row, and *index to the OID of the index. Returns false if nothing is remembered that is surely true for this
- * snapshot, or if `search` has no hashes yet: it is NULL, or no index was asked with it. The chunk is number `at`,
- * from 0, of `count` chunks that are asked one after the other. Its entry is found faster if the chunk had this
- * number the last time.
+ * snapshot. Also returns false if `search` is NULL, or if no index was asked with this search before, since then its
+ * items have no hashes yet. The chunk is number `at`, from 0, of `count` chunks that are asked one after the other.
+ * Its entry is found faster if the chunk had this number the last time.
  */
 extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int at, int count, BfSearch *search,
 								BfPages *few, Oid *index);

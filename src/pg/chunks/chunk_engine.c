@@ -1,13 +1,14 @@
 /*
  * chunk_engine.c: finds relations whose rows another extension keeps elsewhere (see chunk_engine.h).
  *
- * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
- * found by their full names, so search_path does not matter, and privileges are not checked.
+ * Each extension lists its relations in tables: TimescaleDB in two, Citus in one (catalogs[] below). These tables are
+ * read only if the extension is installed. They are found by their full names, so search_path does not matter, and
+ * privileges are not checked.
  *
- * If such a table does not exist, or lacks the expected columns, the version of the extension is unknown. Then all
- * tables of the extension are read. Each column that may hold OIDs of relations is taken to name relations, and so is
- * each pair of neighbouring columns that may hold a schema and a name. A relation that is named is refused. A
- * relation that is not named is refused too if it may belong to the extension nevertheless, because reading it could
+ * If such a table does not exist, or lacks the expected columns, the extension counts as one of an unknown version.
+ * Then all tables of the extension are read. Each column that may hold OIDs of relations is taken to name relations,
+ * and so is each pair of neighbouring columns that may hold a schema and a name. A relation that is named is refused.
+ * A relation that is not named is refused too if it may belong to the extension nevertheless, because reading it could
  * lose rows. For TimescaleDB, this is any parent or child by inheritance (not by partitioning); for Citus, any table.
  */
 #include "chunks/chunk_engine.h"

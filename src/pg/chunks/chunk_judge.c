@@ -156,9 +156,9 @@ find_chunks(ChunkScan *scan)
 /*
  * Opens a chunk.
  *
- * - If scan->stay_locked is set, the chunk is locked already. Since it was locked, only the own transaction can have
- *   changed it. So for chunk_scan() its storage is compared again with what the snapshot sees, and an error is raised
- *   if the chunk is gone. Returns NULL for a relation that a query does not read: the temporary table of another
+ * - If scan->stay_locked is set, the chunk is locked already. But the own transaction may have truncated, rewritten
+ *   or dropped it since then. So chunk_scan() compares its storage again with what the snapshot sees, and raises an
+ *   error if the chunk is gone. Returns NULL for a relation that a query does not read: the temporary table of another
  *   session, or a partitioned table, which has no rows of its own.
  * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
  *   that the snapshot sees.

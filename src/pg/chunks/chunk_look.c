@@ -2,9 +2,9 @@
  * chunk_look.c: looks at the pages of a chunk that a bf index has named (see chunk_look.h).
  *
  * All row versions on a page are looked at, as by a sequential scan, so HOT chains do not matter. The hashes of their
- * values are compared, not the values. The index itself relies on the rule that equal values have equal hashes, so no
- * row that the index would find is missed here. If two different values have the same hash, the query of the chunk
- * finds that out.
+ * values are compared with the hashes of the searched values. The index itself relies on the rule that equal values
+ * have equal hashes, so no row that the index would find is missed here. If two different values have the same hash,
+ * the chunk is read, and its query compares the values themselves.
  */
 #include "chunks/chunk_look.h"
 
@@ -19,9 +19,9 @@
 #include "index/heap.h"
 
 /*
- * Sets offsets[] to the offset numbers of the row versions that the snapshot sees, and returns their number. Their
- * values are looked at later, without the lock, because values that are stored out of line are read from other pages.
- * The pin keeps the row versions in their places.
+ * Sets offsets[] to the offset numbers of the row versions that the snapshot sees, and returns how many they are. The
+ * caller looks at their values after the page was unlocked, because values that are stored out of line are read from
+ * other pages. The pin keeps the row versions in their places.
  */
 static int
 find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *offsets)
@@ -33,7 +33,7 @@ find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *off
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	sb_test_for_old_snapshot(snapshot, chunk, page);
-	/* A standby may see the flag before all of its snapshots see the rows. */
+	/* On a standby, the page may be marked as all-visible while older snapshots do not see all of its rows yet. */
 	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
 	last = PageGetMaxOffsetNumber(page);	/* 0 for a page that was never written */
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
@@ -78,7 +78,7 @@ bool
 chunk_look(Relation chunk, BfSearch *search, const BfPages *few, Snapshot snapshot)
 {
 	MemoryContext caller;
-	MemoryContext context;		/* of the values that are stored out of line or compressed */
+	MemoryContext context;		/* for values that are stored out of line or compressed */
 	BlockNumber blocks;
 	bool		found = false;
 

@@ -19,8 +19,8 @@
  * May the chunk hold a row that is searched for and that the snapshot sees? Takes no predicate locks. The result is
  * true, without a look, if
  *
- * - there are more than BF_FEW_PAGES pages,
- * - few->attribute is 0 or less: the values cannot be compared without the index,
+ * - the index has named more than BF_FEW_PAGES pages,
+ * - few->attribute is 0 or less: the index is partial, or no column of the chunk has the values that the index hashes,
  * - the snapshot is not an MVCC snapshot, or the chunk is not a heap.
  *
  * REQUIRES: the chunk is locked, and its storage is the one that the snapshot sees; *few was set by asking the

@@ -1,5 +1,6 @@
 /*
- * chunk_paths.c: owns set_rel_pathlist_hook, which PostgreSQL calls when it has made the paths of a base relation.
+ * chunk_paths.c: owns set_rel_pathlist_hook. PostgreSQL calls it when it has made the paths of a table, of a child of a
+ * table, or of anything else in FROM.
  */
 #include "chunks/chunk_paths.h"
 

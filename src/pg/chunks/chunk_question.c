@@ -316,9 +316,9 @@ chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
 	foreach(cell, indexes)
 	{
 		/*
-		 * The index is not locked. The table is, so the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
-		 * the table), and the properties of the index that are read here do not change. The storage of the index may
-		 * be replaced, but whoever reads the storage locks the index first.
+		 * The index is not locked. But the table is, so the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
+		 * the lock on the table), and its columns, operator classes and predicate do not change. The index may become
+		 * invalid, or get other storage. So whoever asks the index locks it first, and tests it again.
 		 */
 		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
 		List	   *keys = NIL;

@@ -1,5 +1,5 @@
 /*
- * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. ask.h asks them.
+ * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. The functions of ask.h ask them.
  *
  * A *key* is a condition that one column of an index can answer. Its forms are column = argument, column = ANY
  * (argument), these two with another operator of the column's operator class, and column IS NULL. A boolean column
@@ -36,8 +36,8 @@ typedef struct ChunkQuestion
 
 /*
  * Locks a relation (AccessShareLock) and opens it. Returns NULL if the relation no longer exists. Unlike
- * try_relation_open(), this does not first look the OID up in the system cache. The look-up would take a tenth of the
- * time per chunk.
+ * try_relation_open(), this does not first look the OID up in the system cache. That look-up would take a tenth of
+ * all the time that is spent on a chunk.
  */
 extern Relation chunk_try_open(Oid oid);
 
@@ -49,7 +49,7 @@ typedef struct ChunkOperator
 {
 	Oid			family;
 	Oid			operator;
-	StrategyNumber strategy;	/* InvalidStrategy: the index cannot answer it */
+	StrategyNumber strategy;	/* InvalidStrategy: an index of this family cannot answer the operator */
 	Oid			right_type;
 	Oid			function;
 } ChunkOperator;

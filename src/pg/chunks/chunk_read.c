@@ -46,8 +46,8 @@ static bool concludes_from_not_null = true;
 /*
  * PostgreSQL 19 keeps the set of NOT NULL columns of each table in a hash table of the statement. It fills the hash
  * table when planning begins, and does not replace sets that are there already. So the hook has PostgreSQL make the
- * sets of the query's tables, and then takes the columns out of each. An empty Bitmapset would be a NULL pointer, so
- * the set gets column number 0 instead. This is the whole row, which chunks' queries do not have.
+ * sets of the query's tables, and then takes the columns out of each set. An empty Bitmapset would be a NULL pointer,
+ * so number 0 is put into the set instead. It stands for the whole row, which the queries of chunks do not use.
  */
 static planner_setup_hook_type previous_planner_setup;
 
@@ -166,8 +166,8 @@ make_whole_row(Relation parent)
  *
  * For chunk_scan(), if there are conditions, the clause becomes a security qual. So a condition that is not leakproof
  * is tested only for rows that satisfy the clause. Without this, a condition could raise an error for a row that
- * chunk_scan() does not return. The node PartitionScan reads for a plain query. In a plain query PostgreSQL may test
- * the conditions in any order.
+ * chunk_scan() does not return. For the node PartitionScan the clause is a condition like the others, because in a
+ * plain query PostgreSQL may test the conditions in any order.
  */
 static Query *
 make_query(ChunkReader *reader)
@@ -213,7 +213,7 @@ make_query(ChunkReader *reader)
 	}
 	free_parsestate(pstate);
 #if PG_VERSION_NUM >= 180000
-	/* A chunk may have another expression for a virtual column. As in a SELECT, the expression of the parent counts. */
+	/* A chunk may compute a virtual generated column otherwise. As in a SELECT, the parent's expression counts. */
 	query->targetList = (List *) expand_generated_columns_in_expr((Node *) query->targetList, scan->parent, 1);
 	query->jointree->quals = expand_generated_columns_in_expr(query->jointree->quals, scan->parent, 1);
 	rte->securityQuals = (List *) expand_generated_columns_in_expr((Node *) rte->securityQuals, scan->parent, 1);
@@ -245,7 +245,7 @@ plan_without_constraints(Query *query)
 		concludes_from_not_null = caller_concludes;
 	}
 	PG_END_TRY();
-	/* The code that JIT makes to take rows apart relies on NOT NULL. */
+	/* JIT must not compile code that takes rows apart, because this code relies on NOT NULL constraints. */
 	statement->jitFlags &= ~PGJIT_DEFORM;
 	return statement;
 }

@@ -46,13 +46,13 @@ typedef struct ChunkScan
 {
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
-	const char *column_name;	/* as the arguments of chunk_scan() give it: for errors; NULL in a plain query's scan */
+	const char *column_name;	/* as the arguments of chunk_scan() give it, for errors; NULL for PartitionScan */
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
 	/* the comparison, as parsed, on the parent; NULL if the value is NULL, or if `unasked` is set */
 	Expr	   *clause;
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
-	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
+	/* the comparison, as indexes are asked about it; asker.few has the pages of the chunk that is judged */
 	ChunkClause index_clause;
 	ChunkEngines *engines;		/* tables whose rows another extension keeps elsewhere (chunk_engine.h), or NULL */
 	Oid			summary_table;	/* or InvalidOid */
@@ -158,7 +158,7 @@ typedef struct ChunkReader
 	 * A function that returns more conditions which the rows must satisfy: a list of expressions. Their Vars have
 	 * varno 1 and the parent's column numbers. It is called before the first chunk is read, and again after
 	 * chunk_read_stop(). If it sets *parameters, the Params of kind PARAM_EXTERN in the conditions get their values
-	 * from *parameters. NULL: there are no more conditions.
+	 * from *parameters. If the pointer to the function is NULL, there are no more conditions.
 	 */
 	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
 	void	   *argument;

@@ -269,7 +269,7 @@ operator_name(FunctionCallInfo fcinfo)
 	return name;
 }
 
-/* Raises an error unless the operator can stand in a WHERE clause. */
+/* Raises an error unless the operator returns boolean, as a condition in WHERE must. */
 static void
 require_comparison(Oid operator)
 {
@@ -295,8 +295,8 @@ say_column_type(const void *argument)
  * because neither a filter of the column's values nor an index on them could answer it.
  *
  * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it
- * into an expression of any form: "flag = true" becomes "flag", and an operator whose function is written in SQL
- * becomes the function's body.
+ * into an expression of any form, which no longer has the two sides that are needed here: "flag = true" becomes
+ * "flag", and an operator whose function is written in SQL becomes the function's body.
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
@@ -354,8 +354,8 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 }
 
 /*
- * Raises an error unless the operator is the equality of the type's default operator classes. Filters know equality
- * as this operator defines it; another operator that is named = can find more rows.
+ * Raises an error unless the operator is the equality of the type's default operator classes. By this equality, equal
+ * items have equal hashes. Another operator that is named = may match more rows, and a filter would say no for them.
  */
 static void
 require_equality(const ChunkScan *scan)

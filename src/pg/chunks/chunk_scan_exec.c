@@ -51,7 +51,7 @@ typedef struct ChunkScanState
 	TupleTableSlot *whole_row;	/* for EvalPlanQual: a row of the function */
 
 	MemoryContext context;		/* of the scan */
-	bool		begun;			/* there is a scan */
+	bool		begun;			/* `scan` has begun, and has not ended */
 	ChunkScan	scan;
 	ChunkReader reader;
 	ChunkCounts counts;			/* of earlier scans */
@@ -104,7 +104,7 @@ find_parameters(Node *node, ChunkScanState *state)
 	return expression_tree_walker(node, find_parameters, state);
 }
 
-/* Raises an error if the user may not call the function, as a function scan does. */
+/* Like a function scan, raises an error if the user may not call the function. */
 static void
 require_execute(Oid function)
 {
@@ -186,7 +186,7 @@ begin_scan(ChunkScanState *state)
 	fmgr_info_cxt(state->call->funcid, &function, state->context);
 	fmgr_info_set_expr((Node *) state->call, &function);
 	InitFunctionCallInfoData(*fcinfo, &function, CHUNK_SCAN_ARGUMENTS, state->call->inputcollid, NULL, NULL);
-	/* The scan uses the values as long as it lives, so they are evaluated in its memory. */
+	/* The values are evaluated in the memory of the scan, because the scan uses them until it ends. */
 	foreach(cell, state->arguments)
 	{
 		NullableDatum *value = &fcinfo->args[foreach_current_index(cell)];

@@ -56,7 +56,8 @@ extern void chunk_scan_init(void);
 
 /*
  * If `rel` is a call of chunk_scan() or chunk_scan_any() in FROM, replaces its paths by the node's. The function scan
- * stays if the node is off, if ROWS FROM () has several functions, or if there is WITH ORDINALITY.
+ * stays if the node is off, if ROWS FROM () has several functions, or if there is WITH ORDINALITY. With the
+ * node or without, a kept plan is made again when the parent's columns have changed.
  */
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -187,7 +187,8 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 
 /*
  * Does a * in the query stand for columns of this function? All Vars that come from one * have the same location:
- * that of the * in the query's text. If the function has only one column, the column is taken for a *.
+ * that of the * in the query's text. If the function has only one column, a * and the column's name cannot be told
+ * apart in this way. Then a * is assumed.
  */
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
@@ -297,8 +298,8 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 			others = lappend(others, condition->clause);
 	}
 	/*
-	 * Later the planner may give the node another target list, of any columns that the nodes above need. So
-	 * custom_scan_tlist has the columns of reltarget too.
+	 * Later the planner may give the node another target list, with other columns that the nodes above need. reltarget
+	 * has all columns that they need, so custom_scan_tlist has those of reltarget too.
 	 */
 	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);

@@ -4,7 +4,7 @@
  *
  * The estimate is that of column = value on the parent. It uses the statistics that ANALYZE has made for the parent
  * with its partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be
- * missing. Then the estimate is the number of rows that the functions are declared with (ROWS).
+ * missing. Then the planner expects the number of rows that CREATE FUNCTION names (ROWS).
  *
  * Nobody may learn from an estimate what he may not read. So there is no estimate if the user may not read the
  * compared column, or if row-level security applies.
@@ -100,7 +100,7 @@ equality_operator(Oid column_type, Oid *value_type)
 
 	if (!OidIsValid(type->btree_opf))
 		return InvalidOid;
-	/* Two arrays, ranges or rows of different types have this operator, but it raises an error. */
+	/* For arrays, ranges or rows the family has one operator. It raises an error if the two sides differ in type. */
 	if ((IsPolymorphicType(type->btree_opintype) || type->btree_opintype == RECORDOID) &&
 		getBaseType(*value_type) != column_type)
 		return InvalidOid;

@@ -37,22 +37,22 @@ enum ChunkSkipPrivate
 	 */
 	CHUNK_SKIP_KEY_SETS,
 
-	/* The indexes to ask, in the order of the children: four lists of the same length. */
-	CHUNK_SKIP_CHILDREN,		/* the number of the child, from 0 */
-	CHUNK_SKIP_HEAPS,			/* the OID of its table */
-	CHUNK_SKIP_INDEXES,			/* the OID of its index */
-	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
+	/* The indexes to ask, in the order of the children: four lists, with one entry each for every index. */
+	CHUNK_SKIP_CHILDREN,		/* the number of the child that has the index, from 0 */
+	CHUNK_SKIP_HEAPS,			/* the OID of the child's table */
+	CHUNK_SKIP_INDEXES,			/* the OID of the index */
+	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys about which the index is asked */
 
 	/*
-	 * The children that are not asked, for EXPLAIN: two lists of integers. Children without an index to ask are not
-	 * in these lists.
+	 * The children that are not asked, for EXPLAIN: two lists of integers. A child that is not asked because it has no
+	 * bf index that can answer is not in these lists.
 	 */
 	CHUNK_SKIP_UNASKED,			/* the number of the child */
 	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */
 
 	/*
 	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then
-	 * a plain EXPLAIN asks nothing, and only leakproof clauses have given keys.
+	 * a plain EXPLAIN asks nothing. For each such child, only leakproof clauses have given keys.
 	 */
 	CHUNK_SKIP_GUARDED,
 
@@ -72,9 +72,9 @@ enum ChunkSkipPrivate
 extern void chunk_skip_init(void);
 
 /*
- * May the node be put into the statement that is being planned? It may if ChunkSkip is on, WHERE CURRENT OF cannot
- * refer to the statement, and one of the tables that PostgreSQL has looked at so far has a bf index. PostgreSQL looks
- * at all tables of a query, with their children, before it makes paths for any of them.
+ * May the node be put into the statement that is being planned? It may if ChunkSkip is on, the statement is not that
+ * of a cursor of SQL or PL/pgSQL, and one of the tables that PostgreSQL has looked at so far has a bf index. PostgreSQL
+ * looks at all tables of a query, with their children, before it makes paths for any of them.
  */
 extern bool chunk_skip_is_expected(void);
 
@@ -104,11 +104,11 @@ extern void chunk_skip_note_bf_index(void);
 extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
 /*
- * Returns the selectivity of conditions on a relation that has `rows` rows in all. For a parent, rel->tuples is only
- * the number of rows that the planner expects to be read. But some statistics are relative to the number of all rows.
- * So rel->tuples is `rows` while the selectivity is estimated. The planner must not remember the result, so the
- * conditions must not be RestrictInfos. `varno` and `join` are as for clauselist_selectivity(); join == NULL: the
- * conditions of a scan.
+ * Returns the selectivity of conditions on a relation that has `rows` rows in all. For a parent, rel->tuples may be
+ * less: PostgreSQL 15 sets it to the number of rows that are expected to satisfy the parent's conditions. But some
+ * statistics are relative to the number of all rows. So rel->tuples is `rows` while the selectivity is estimated. The
+ * conditions must not be RestrictInfos, because the planner would remember the result in them. `varno` and `join` are
+ * as for clauselist_selectivity(); join == NULL: the conditions of a scan.
  */
 extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int varno,
 									 SpecialJoinInfo *join, double rows);
@@ -117,8 +117,8 @@ extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *c
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
  * plan is parallel safe. The plan would no longer be safe if partial paths were removed, or if a path were added that
  * is not parallel safe. Then the outer query, which may be the larger one, could no longer be parallel. A query does
- * not show which of its subqueries are in FROM. So if the outer query has a subquery anywhere else, all its
- * subqueries count.
+ * not show which of its subqueries are in FROM. So if the outer query, or one further out, has a subquery anywhere
+ * but in FROM, the result is true.
  */
 extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 

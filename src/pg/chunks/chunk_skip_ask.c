@@ -1,13 +1,13 @@
 /*
  * chunk_skip_ask.c: asks the indexes of a ChunkSkip, and decides which children are left out.
  *
- * Some arguments of keys are known when the execution begins: constants and parameters of the statement. Then the
- * indexes are asked about the keys with these arguments, with the query's snapshot. Only children that may hold rows
- * are initialized.
+ * Some arguments of keys are known when the execution begins: constants and parameters of the statement. At this time
+ * the indexes are asked about the keys with these arguments, with the query's snapshot. Then only those children are
+ * initialized that may hold rows.
  *
  * All other arguments are evaluated when the first row of a scan is wanted. Some of them change (parameters of nested
- * loops, results of subqueries). The evaluation of others may fail or cost something (casts, functions). The children
- * that cannot hold rows are then left out of that scan.
+ * loops, results of subqueries). The evaluation of others may fail or cost something (casts, functions). Once they have
+ * values, the indexes are asked again, and the children that cannot hold rows are left out of that scan.
  */
 #include "chunks/chunk_skip_state.h"
 
@@ -38,10 +38,10 @@ find_cache(KeySet *set, Snapshot snapshot)
 }
 
 /*
- * Evaluates the wanted arguments, and sets up the keys of all wanted sets. Without `all`, it is not known yet which
- * ones are wanted: evaluates the arguments that are known when the execution begins, and sets up their keys. Returns
- * whether there is anything to ask. REQUIRES: the current memory context is the per-tuple memory of the node, in which
- * the searches live.
+ * Evaluates the wanted arguments, and sets up the keys of all wanted sets. `all` is false when the execution begins,
+ * and it is not known yet which arguments are wanted. Then this evaluates all arguments that are known at this time,
+ * and sets up their keys. Returns whether there is anything to ask. REQUIRES: the current memory context is the
+ * per-tuple memory of the node, in which the searches live.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
@@ -72,7 +72,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && !argument->known && !all)
 				continue;
 			if (argument != NULL && argument->isnull)
-				set->impossible = true; /* only strict operators give keys */
+				set->impossible = true; /* the operator is strict, so no row matches NULL */
 			else
 				chunk_set_scan_key(&set->entries[set->entry_count++], &set->keys[k],
 								   argument != NULL ? argument->value : (Datum) 0);

@@ -51,7 +51,7 @@ children_of(Plan *append)
 	return IsA(append, Append) ? ((Append *) append)->appendplans : ((MergeAppend *) append)->mergeplans;
 }
 
-/* A copy of the Append that has only the children that are kept. */
+/* Returns a copy of the Append or MergeAppend that has only the children that are kept. */
 static Plan *
 with_fewer_children(const ChunkSkipState *state, Plan *append)
 {
@@ -120,8 +120,8 @@ read_limit(ChunkSkipState *state, const CustomScan *plan)
 
 /*
  * Tells the Sorts below how many rows of the scan that begins will be wanted, so that they keep only these. The
- * executor's Limit does so, too, but does not reach Sorts below a custom scan (ExecSetTupleBound()). Limit has
- * evaluated the expressions just before, and has raised their errors.
+ * executor's node Limit does so, too, but does not reach Sorts below a custom scan (ExecSetTupleBound()). That node has
+ * evaluated the two expressions just before. So an error in them was raised there already.
  */
 static void
 tell_limit(ChunkSkipState *state)
@@ -183,8 +183,9 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Makes the scans test arrays by hash (chunk_skip_hash.c). The arguments were evaluated before, when the indexes were
- * asked about them. Children that were not asked compare with the arguments that are known, too.
+ * Makes the scans test arrays by hash (chunk_skip_hash.c). The arguments that are evaluated here were evaluated before,
+ * when the indexes were asked, so this raises no new error. Arguments that are known are taken even if no child that
+ * was kept is asked about them, because a child that is not asked may compare with them, too.
  */
 static void
 hash_arrays(ChunkSkipState *state)
@@ -242,7 +243,7 @@ chunk_skip_rescan(CustomScanState *node)
 
 	if (append == NULL)
 		return;
-	/* before the Sorts decide whether they return the rows of the last scan again */
+	/* The Sorts must know the limit before they decide whether they return the rows of the last scan again. */
 	if (state->limit != NULL)
 		tell_limit(state);
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))

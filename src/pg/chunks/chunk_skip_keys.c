@@ -7,7 +7,10 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
-/* Does the expression have a parameter other than those of the statement that have values? */
+/*
+ * Does the expression have a parameter whose value is not known when the execution begins? Only parameters of the
+ * statement (PARAM_EXTERN) that have a value are known then.
+ */
 static bool
 has_unknown_parameter(Node *node, ParamListInfo values)
 {

@@ -37,9 +37,9 @@ bool		chunk_skip_preferred = true;
 #define PAGES_PER_QUESTION 2
 
 /*
- * By the statistics of a child, each value is expected to occur in it, although most values do not. So an estimate of
- * at most FEW_ROWS rows that match says little. Then at most one in CHILDREN_PER_MATCH children is expected to have a
- * row that matches.
+ * By the statistics of a child, each value is expected to occur in it, although most values do not. So if at most
+ * FEW_ROWS rows of a child are expected to match, this says little. Then at most one in CHILDREN_PER_MATCH children is
+ * taken to have a row that matches. If more rows are expected to match, each child is taken to have one.
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
@@ -85,7 +85,7 @@ has_params(Node *node, void *nothing)
 
 /*
  * May partitions of the relation be pruned at run time? This is so if a condition compares a partition key with a value
- * that is not known yet. ChunkSkip stands aside then.
+ * that is not known yet. The Append of such partitions gets no ChunkSkip.
  */
 static bool
 may_be_pruned_at_run_time(const RelOptInfo *rel)
@@ -309,7 +309,7 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 		if (may_be_pruned_at_run_time(lfirst_node(RelOptInfo, cell)))
 			return;
 	share = share_that_matches(root, rel, children);
-	/* If the node is not expected to save anything, the paths are right as they are, and safe to run in workers. */
+	/* If the node is not expected to save anything, the paths stay as they are, and workers may still run them. */
 	if (share < 0 || questions + share * serial >= Min(serial, parallel))
 		return;
 

@@ -46,7 +46,7 @@ typedef struct Planning
 	MemoryContext context;		/* in which `guarded` lives */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
-	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: it is off, or WHERE CURRENT OF may refer to the plan */
+	bool		no_chunk_skip;	/* the plan gets no ChunkSkip: ChunkSkip is off, or the plan is that of a cursor */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -55,7 +55,7 @@ typedef struct Planning
 	 */
 	List	   *guarded;
 	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last */
-	bool		below_barrier;	/* its result */
+	bool		below_barrier;	/* what is_below_barrier() returned for this query */
 } Planning;
 
 /*
@@ -119,7 +119,7 @@ clauses_compare_with(List *clauses, const Expr *argument)
 /* The parts of a UNION ALL, some of which may never be scanned. */
 typedef struct UnionParts
 {
-	bool		in_order;		/* there are such parts: an Append whose children have conditions of their own */
+	bool		in_order;		/* the children are such parts, which an Append scans one after the other */
 	List	   *first_clauses;	/* the clauses of the first part, which is always scanned */
 } UnionParts;
 
@@ -130,7 +130,7 @@ union_parts(const PlannedStmt *statement, const Plan *append, List *children, co
 	Scan	   *first;
 	int			parent;
 
-	/* the partitions of a table all have its conditions */
+	/* No such parts: a MergeAppend begins with all children, and the partitions of a table have the same conditions. */
 	if (IsA(append, MergeAppend) || (bms_get_singleton_member(relids, &parent) &&
 									 rt_fetch(parent, statement->rtable)->rtekind == RTE_RELATION))
 		return parts;
@@ -144,10 +144,11 @@ union_parts(const PlannedStmt *statement, const Plan *append, List *children, co
 /*
  * Returns those of a child's keys whose arguments the node may evaluate.
  *
- * - An argument may have none of the parameters `own`, which initPlans of the child set.
+ * - An argument must not have any of the parameters `own`. These are set by initPlans of the child.
  * - The parts of a UNION ALL are scanned one after the other, and with LIMIT the later ones may never be reached. So
- *   an argument that runs code, and may fail, must be compared with by the first part, too. Where an argument is the
- *   result of a subquery outside the UNION ALL, this is so: the condition was copied into each part.
+ *   if an argument runs code, which may fail, the first part must compare with this argument, too. The first part does
+ *   so if the argument is the result of a subquery outside the UNION ALL: PostgreSQL has copied the condition into each
+ *   part.
  */
 static List *
 keys_to_ask(List *keys, const Bitmapset *own, const UnionParts *parts)
@@ -299,8 +300,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 			continue;
 		}
 		/*
-		 * If the statement changes rows of a child, the Append gets no node: PostgreSQL copes with concurrent
-		 * changes.
+		 * If the statement changes rows of a child, the Append gets no node. Such rows may be changed by other sessions
+		 * meanwhile, so they are found as PostgreSQL always finds them.
 		 */
 		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
@@ -440,7 +441,7 @@ add_nodes(Plan *plan, List *limit, FinishedStatement *finished)
  * May a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. If
  * a worker and the leader run the same sub-plan below a Gather, both must have the same nodes in it, or the worker
  * cannot report what it measured. A finished plan does not show easily where a sub-plan is referenced. But it is
- * known which sub-plans belong to a node that the leader alone runs.
+ * known which sub-plans are initPlans of a node that the leader alone runs.
  */
 static bool
 may_run_in_worker(const Plan *plan, int plan_id, const FinishedStatement *finished)
@@ -468,7 +469,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 	bool		progress;
 
 	statement->planTree = add_all_nodes(statement->planTree, &finished);
-	/* Looking at a sub-plan may show that the leader alone also runs other sub-plans: those that belong to it. */
+	/* While nodes are put into a sub-plan, its initPlans are found. The leader alone runs these, too. */
 	do
 	{
 		ListCell   *cell;

@@ -79,7 +79,8 @@ without_node(Plan *plan)
 
 /*
  * Can a statement refer to this portal by its name? The simple protocol and most clients use the portal without a
- * name. A PL/pgSQL loop over a query has a portal whose name the server makes up; no statement knows it.
+ * name. A PL/pgSQL loop over a query has a portal whose name the server makes up. A statement could only guess such a
+ * name, so it does not count. (PL/Perl's spi_query() returns one; README.md says why it does not count either.)
  */
 static bool
 can_be_referred_to(const Portal portal)

@@ -22,7 +22,7 @@ typedef struct Argument
 	ExprState  *expression;
 	bool		known;			/* it can be evaluated when the execution begins */
 	bool		wanted;			/* an index of a child that was kept is asked about it */
-	Bitmapset  *parameters;		/* its parameters that change during the execution */
+	Bitmapset  *parameters;		/* its PARAM_EXEC parameters, whose values may change during the execution */
 	Datum		value;
 	bool		isnull;
 } Argument;
@@ -81,7 +81,7 @@ typedef struct ChunkSkipState
 	int64		scans_asked;	/* how many scans of children the indexes were asked about at run time */
 	int64		scans_skipped;	/* how many of these scans were skipped */
 	int			scans_hashed;	/* how many children test an array by hash */
-	/* for each reason, how many children are read; if they are asked at run time, how many scans of children */
+	/* for each reason, how many children are read for it; if `late` is set, how many scans of children */
 	int64		because[CHUNK_REASONS];
 } ChunkSkipState;
 
@@ -93,8 +93,9 @@ extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
 
 /*
  * Finds out what is asked about the children that were kept: sets `wanted` of arguments and sets, and `late` and
- * `parameters` of the state. The other arguments may belong to parts of a UNION ALL that are left out, which have no
- * row to compare with them, and evaluating them could fail. REQUIRES: place[] is set.
+ * `parameters` of the state. Arguments that are not wanted are not evaluated. They may belong to parts of a UNION ALL
+ * that are left out. Such parts have no row to compare with them, and the evaluation could fail. REQUIRES: place[] is
+ * set.
  */
 extern void chunk_skip_find_wanted(ChunkSkipState *state);
 
@@ -108,7 +109,10 @@ extern void chunk_skip_ask_at_start(ChunkSkipState *state);
  */
 extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
 
-/* Counts why children are read: those whose places are in `valid`, or, if `valid` is NULL, all that are kept. */
+/*
+ * Counts the reasons why children are read. If `valid` is NULL, these are all children that are kept, otherwise those
+ * whose places are in `valid`.
+ */
 extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
 
 /* Returns the nodes below an Append or MergeAppend, and sets *count to how many they are. */

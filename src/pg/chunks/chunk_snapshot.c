@@ -39,8 +39,8 @@ chunk_report_changed(const char *parent)
 {
 	/*
 	 * PostgreSQL does not know that a kept query (of a function, or prepared) depends on the table, because the query
-	 * names only the table's row type. So it would plan the analyzed query again, which has the old columns. After
-	 * ResetPlanCache() the session analyzes all kept queries again, so the next try has the new columns.
+	 * names only the table's row type. So PostgreSQL would not analyze the query anew, and the next try would have the
+	 * old columns too. After ResetPlanCache() the session analyzes all kept queries again.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,

@@ -6,8 +6,8 @@
  * truncated or rewritten a table, or changed the set of its children. Then the rows that the snapshot sees are no
  * longer there. These functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
  *
- * A relation that the snapshot does not see at all is accepted. It was created later, so the only rows that the
- * snapshot sees in it are those of its own transaction, and no other transaction can have truncated these.
+ * A relation that the snapshot does not see at all is accepted. It was created after the snapshot was taken. So the
+ * only rows that the snapshot sees in it are those of the own transaction, and only this one can have truncated them.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
 #define STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
@@ -41,8 +41,8 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 /*
- * Raises the error that the columns of the relation with this name were changed after the query was parsed. It also
- * makes the session parse all its prepared statements again when they are executed next.
+ * Raises the error that the columns of the relation with this name were changed after the query was parsed. Before
+ * that, it has the session analyze all its prepared statements again when they are executed next.
  */
 extern SB_NORETURN void chunk_report_changed(const char *parent);
 

@@ -188,7 +188,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	plan = SPI_prepare(sql.data, 1, types);
 	if (plan == NULL || SPI_execute_plan(plan, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not ask the summary table");
-	require_tables_of_snapshot(plan);	/* the plan has locked them */
+	require_tables_of_snapshot(plan);	/* the plan has locked these tables */
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null;

@@ -34,7 +34,7 @@ extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid sc
 /* Is the OID in this sorted list? */
 extern bool chunk_oids_contain(const List *oids, Oid oid);
 
-/* Has the chunk a row in the summary table? And do all its summaries say that the chunk cannot hold the value? */
+/* Does the summary table have a row for the chunk? Do all rows for the chunk say that it cannot hold the value? */
 extern bool chunk_has_summary(const ChunkSummaries *summaries, Oid chunk);
 extern bool chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk);
 
