@@ -5,7 +5,8 @@
  *   ..._in_pieces() functions. The core looks for interrupts by itself (sb_set_stop()), and the statuses that it
  *   returns go through must_finish().
  * - When it returns, all memory except its result is free again. A function that needs memory beside its result is
- *   defined with SB_FUNCTION_IN_OWN_MEMORY(). It allocates a result that is passed by reference in result_memory().
+ *   defined with SB_FUNCTION_IN_OWN_MEMORY(). If its result is passed by reference, it allocates the result in
+ *   result_memory().
  */
 #ifndef STREAMBLOOM_PG_CALL_H
 #define STREAMBLOOM_PG_CALL_H
@@ -26,7 +27,7 @@ extern void call_init(void);
  */
 extern void raise_if_unfinished(sb_status status);
 
-/* Raises an error unless the status is SB_OK. REQUIRES: it is SB_OK, SB_INTERRUPTED or SB_NO_MEMORY. */
+/* Raises an error unless the status is SB_OK. REQUIRES: the status is SB_OK, SB_INTERRUPTED or SB_NO_MEMORY. */
 static inline void
 must_finish(sb_status status)
 {
@@ -71,9 +72,9 @@ extern MemoryContext result_memory(void);
 	name##_inside(PG_FUNCTION_ARGS)
 
 /*
- * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the
- * ReturnSetInfo. It uses the row type that the executor expects. get_call_result_type() is not used, because with
- * each call it would leave memory in the query's context until the query ends.
+ * Begins the rows of a set-returning function: calls InitMaterializedSRF(), which fills setResult and setDesc of the
+ * ReturnSetInfo. The rows have the type that the executor expects. The type is not taken from get_call_result_type(),
+ * which with each call would leave memory in the query's context until the query ends.
  */
 extern void begin_rows(FunctionCallInfo fcinfo);
 

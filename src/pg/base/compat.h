@@ -15,8 +15,8 @@
 #endif
 
 /*
- * The library is built with hidden visibility. PostgreSQL marks the functions that SQL calls as exported only from 16
- * on.
+ * The library is built with hidden visibility, so the functions that SQL calls have to be marked as exported. From 16
+ * on PG_FUNCTION_INFO_V1() does that.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -112,14 +112,14 @@ sb_interval_infinity(const Interval *interval)
 #define sb_vacuum_delay_point() vacuum_delay_point()
 #endif
 
-/* Is this EXPLAIN (GENERIC_PLAN), which PostgreSQL 16 introduced? Such a statement has no parameters. */
+/* Is this EXPLAIN (GENERIC_PLAN), which PostgreSQL 16 introduced? Then the statement's parameters have no values. */
 #if PG_VERSION_NUM >= 160000
 #define sb_is_generic_explain(eflags) (((eflags) & EXEC_FLAG_EXPLAIN_GENERIC) != 0)
 #else
 #define sb_is_generic_explain(eflags) ((void) (eflags), false)
 #endif
 
-/* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
+/* Counts a search of an index. From PostgreSQL 18 on EXPLAIN ANALYZE shows how many searches there were. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \
 	do { if ((scan)->instrument != NULL) (scan)->instrument->nsearches++; } while (0)
@@ -186,7 +186,7 @@ sb_interval_infinity(const Interval *interval)
 #define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters)
 #endif
 
-/* The parameter of a planner hook that PostgreSQL 19 added, the state of EXPLAIN. */
+/* PostgreSQL 19 added a parameter to the planner hook, the state of EXPLAIN. The hook passes it on as an argument. */
 #if PG_VERSION_NUM >= 190000
 #define SB_EXPLAIN_PARAMETER , ExplainState *explain
 #define SB_EXPLAIN_ARGUMENT , explain

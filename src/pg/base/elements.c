@@ -13,8 +13,9 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 	AnyArrayType *any;
 
 	/*
-	 * detoast() keeps a header of one byte, and the elements behind such a header are not aligned.
-	 * DatumGetAnyArrayP() makes a header of four bytes.
+	 * detoast() reads a large array from its TOAST table with looks for interrupts. It is not called for other arrays,
+	 * because it keeps a header of one byte, and elements behind such a header are not aligned. DatumGetAnyArrayP()
+	 * makes a header of four bytes.
 	 */
 	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(array)))
 		array = PointerGetDatum(detoast(array));

@@ -144,8 +144,9 @@ expanded_filter_changed(ExpandedFilter *filter)
 
 /*
  * The support function of functions that add to their first argument. It says that the argument may be a variable
- * that is changed in place. These functions check all their other arguments before they change the filter. If a
- * counter overflows halfway, the counters that were already raised stay too high. A filter's guarantee allows that.
+ * that is changed in place. If such a function fails halfway, because a later element is of another kind or a counter
+ * overflows, the variable keeps what was added before. That is allowed: a filter may have more than was asked for, as
+ * long as nothing is missing and no count is too low.
  */
 static Node *
 modify_first_argument(Node *request)

@@ -23,14 +23,14 @@ extern void hint_begin(ErrorHint *hint, void (*say) (const void *argument), cons
 extern void hint_end(ErrorHint *hint);
 
 /*
- * Notes that this statement declares the options of a bf operator class. PostgreSQL reads these options afterwards;
- * an error that it raises about them in the same statement gets this hint. REQUIRES: the text stays valid.
+ * Notes that this statement declares the options of a bf operator class. PostgreSQL reads these options afterwards.
+ * If it raises an error about them in the same statement, the error gets this hint. REQUIRES: the text stays valid.
  */
 extern void hint_of_class_options(const char *hint);
 
 /*
- * To be called at load time. From then on errors get hints even if PostgreSQL raises them while no code of the
- * extension runs.
+ * Installs a hook that gives hints also to errors that PostgreSQL raises while no code of the extension runs. It is
+ * called once, when the library is loaded.
  */
 extern void hints_init(void);
 

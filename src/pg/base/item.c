@@ -40,7 +40,7 @@ typedef enum HashWay
 	HASH_VARLENA,				/* text, varchar, bytea */
 	HASH_BPCHAR,
 	HASH_NAME,
-	HASH_CSTRING,				/* an untyped literal */
+	HASH_CSTRING,				/* a cstring, or an untyped literal as argument of an aggregate */
 	HASH_OPCLASS				/* anything else, by its hash operator class */
 } HashWay;
 
@@ -60,7 +60,7 @@ struct ItemHasher
 	FmgrInfo	input;			/* the input function of `type`; only an ItemHasher in `readers` (below) has it */
 	FmgrInfo	array_input;	/* the input function of arrays of `type`; also only in `readers` */
 	Oid			input_parameter;
-	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
+	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* the hashers that reader_for_kind() has made */
 	struct ItemHasher *read_by; /* the reader of the last item; NULL if it had a type, or was read as text or char(n) */
 	Datum		read_item;		/* what `read_by` made of the last item */
 	struct SliceCache *slices;
@@ -396,8 +396,8 @@ hash_varlena(Datum item)
 	uint64_t	hash;
 
 	/*
-	 * Most values of a row are stored in line and not compressed, with either kind of header. They are hashed in
-	 * place.
+	 * Most values of a row are stored in line and not compressed, with a header of one byte or four. They are hashed
+	 * in place.
 	 */
 	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))
 		return sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));

@@ -1,5 +1,6 @@
 /*
- * item.h: turns SQL values into 64-bit hashes and item kinds.
+ * item.h: turns SQL values into 64-bit hashes and item kinds. The kind (sb_kind) says what sort of items a filter
+ * holds; the first item decides it. An *untyped* item is a literal or a parameter without a type: 'x', $1.
  *
  * One rule must never be broken: two items that are equal by SQL's = have the same hash, and an item has the same hash
  * when a filter is built and when it is asked. Types that cannot keep this rule are refused with an error.
@@ -13,8 +14,8 @@
 typedef struct ItemHasher ItemHasher;
 
 /*
- * The hasher for argument `argno` of this call, whose declared type is "any". It is kept in fcinfo->flinfo->fn_extra,
- * which must not be used for anything else. Raises an error for types that cannot be items.
+ * The hasher for the item in argument `argno` of this call. It is kept in fcinfo->flinfo->fn_extra, which must not be
+ * used for anything else. Raises an error if the type of the argument cannot be an item.
  */
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 
@@ -39,16 +40,16 @@ extern bool item_is_untyped(const ItemHasher *hasher);
 extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array);
 
 /*
- * The kind of the items that this hasher hashes. If the columns of a composite type are unknown, the kind depends on
- * the value: call item_hash() for the item first.
+ * The kind of the items that this hasher hashes. If the items are or contain rows, this is the kind of the last item:
+ * call item_hash() for an item before you ask for its kind.
  */
 extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * Returns the item's hash for a filter of this kind (which may be none). Raises an error that names both kinds if the
  * item is of another kind than the filter. An untyped item is read by the input function of the type that the filter's
- * kind stands for (bigint for integers, double precision for floats), which may raise an error. An untyped item is
- * text if the filter's kind is none, text, or a named kind; a filter of a named kind refuses it.
+ * kind stands for (bigint for integers, double precision for floats), which may raise an error. For a filter whose
+ * kind is none, text or a named kind (SB_KIND_NAMED), an untyped item is a text; a filter of a named kind refuses it.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 

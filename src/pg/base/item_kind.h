@@ -1,5 +1,6 @@
 /*
- * item_kind.h: how the kinds of items are shown, and the errors for kinds that differ.
+ * item_kind.h: how the kinds of items are shown, and the errors for kinds that differ. A kind is the sort of items that
+ * a filter holds; an untyped item is a literal or a parameter without a type (item.h).
  */
 #ifndef STREAMBLOOM_PG_ITEM_KIND_H
 #define STREAMBLOOM_PG_ITEM_KIND_H
@@ -7,8 +8,8 @@
 #include "base/compat.h"
 
 /*
- * Returns the hash of a kind's whole name, which is sb_kind.detail if the code is SB_KIND_NAMED. If the name stored in
- * such a kind has another hash, the name was cut.
+ * Returns the hash of a kind's name. A kind of the code SB_KIND_NAMED has the hash of its whole name in sb_kind.detail,
+ * but at most the first 27 bytes of the name. So if the hash of these bytes differs from `detail`, the name was cut.
  */
 extern uint32_t item_kind_name_hash(const char *name);
 

@@ -179,8 +179,8 @@ columns_hold_text(TupleDesc columns)
 }
 
 /*
- * May the hash of a value of this type depend on the encoding of the database? True for all types that are not known
- * here.
+ * May the hash of a value of this type depend on the encoding of the database? The answer is yes for all types that
+ * this function does not know.
  */
 static bool
 holds_text(Oid type)
@@ -287,10 +287,10 @@ owner_of_equality(Oid type)
 }
 
 /*
- * Appends the name that stands for a type in the kind. The name has no schema, because an extension may be moved to
- * another schema, and no object numbers. A composite type is named by its columns, because = compares them. A range
- * of rows is named by its own name and these columns. ALTER TYPE changes the columns and with them the hashes. Then
- * the kind changes as well, so asking a filter that was built before is an error.
+ * Appends the name that stands for a type in the kind. The name contains no schema, because an extension may be moved
+ * to another schema, and no object numbers. A composite type is named by the types of its columns, because = compares
+ * the columns. A range of rows is named by its own name and these types. ALTER TYPE changes the columns and with them
+ * the hashes. Then the kind changes as well, so asking a filter that was built before is an error.
  */
 static void
 append_type_name(StringInfo name, Oid type)
@@ -301,8 +301,8 @@ append_type_name(StringInfo name, Oid type)
 
 	check_stack_depth();
 	/*
-	 * An array is named by its elements, because their hashes decide its hash. But oidvector is an array with an
-	 * operator class of its own.
+	 * An array is named by the type of its elements, because their hashes decide its hash. oidvector is not: it is an
+	 * array, but has an operator class of its own.
 	 */
 	if (OidIsValid(element) && lookup_type_cache(base, TYPECACHE_HASH_OPFAMILY)->hash_opintype != ANYARRAYOID)
 		element = InvalidOid;

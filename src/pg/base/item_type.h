@@ -1,5 +1,6 @@
 /*
- * item_type.h: which types can be items, and how the kinds of their items are named.
+ * item_type.h: which types can be items, and how the kinds of their items are named. A kind is the sort of items that
+ * a filter holds (item.h).
  */
 #ifndef STREAMBLOOM_PG_ITEM_TYPE_H
 #define STREAMBLOOM_PG_ITEM_TYPE_H

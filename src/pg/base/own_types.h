@@ -8,10 +8,13 @@
 
 #include "base/compat.h"
 
-/* Is this bf_untyped_item, the type of a literal or a parameter without a type? Its values are stored like text. */
+/*
+ * Is this bf_untyped_item? PostgreSQL gives this type to an item that has none of its own: a literal such as 'x', or a
+ * parameter such as $1. Its values are stored like text.
+ */
 extern bool is_untyped_item(Oid type);
 
-/* Is this bf_text_item, the type of the text on the right of the operators ||? Its values are stored like text. */
+/* Is this bf_text_item, to which the operators || convert a text on their right? Its values are stored like text. */
 extern bool is_text_item(Oid type);
 
 /* Raises an error if this is the type of a filter. The hint says how two filters are united or merged. */

@@ -15,8 +15,8 @@ static TimestampTz raised_in = DT_NOBEGIN;
 static TimestampTz shown_in = DT_NOBEGIN;
 
 /*
- * Will the client see a warning? It will not if a function sets client_min_messages for itself. Then the warning must
- * not count as shown.
+ * Will the client see a warning? A function may set client_min_messages to "error" for itself. A warning that it raises
+ * must not count as shown.
  */
 static bool
 client_sees_warnings(void)

@@ -3,8 +3,8 @@
  *
  * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes. A chunk is found by the value to which it
  * belongs, and by its number there. Finding one takes about 20 ns. Reading it from its TOAST table takes some
- * microseconds and touches three or four buffers. When the memory is used up, all chunks are dropped at once. So a
- * scan over many filters, each of which is asked once, pays only for copying the chunks.
+ * microseconds and touches three or four buffers. When the memory is used up, all chunks are dropped at once. So in a
+ * scan over many filters, each of which is asked once, the cache costs no more than copying the chunks into it.
  */
 #include "base/slices.h"
 
@@ -106,7 +106,7 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 	size_t		end = Min((size_t) (last + 1) * TOAST_MAX_CHUNK_SIZE, whole);
 	const char *data = value_slice(value, begin, end - begin);
 
-	/* This comes before the chunks of this slice are entered, so that none of them is dropped. */
+	/* The cache is emptied, if it has to be, before the chunks of this slice are entered. So it keeps all of these. */
 	if ((cache->chunks->members + MOST_TOAST_CHUNKS) * BYTES_OF_CHUNK > get_hash_memory_limit())
 		forget_all(cache);
 	for (uint32 number = first; number <= last; number++)

@@ -18,12 +18,12 @@
 typedef struct SliceCache SliceCache;
 
 /*
- * A stable filter of fewer bytes than this is read as a whole. An item's cells lie all over the filter, so each cell
- * would take a slice of its own.
+ * A stable filter (sbf or ibf) of fewer bytes than this is read as a whole. An item's cells lie all over the filter, so
+ * each cell would take a slice of its own.
  */
 #define STABLE_SLICES_FROM 65536
 
-/* Does a look-up in this value copy all of it? Then the call has to free that memory before it returns. */
+/* May a look-up copy all of this value? Then the call has to free the copy before it returns. */
 static inline bool
 look_up_copies_all(sb_lookup_type type, Datum value)
 {
@@ -34,7 +34,7 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 
 /*
  * Defines an SQL function that looks items up in the filter in argument `argno`; its body follows. To keep look-ups
- * cheap, the call gets a memory context of its own only if it copies the whole filter.
+ * cheap, the call gets a memory context of its own only if it may copy the whole filter.
  */
 #define SB_FUNCTION_OF_SLICES(name, type, argno) \
 	static Datum name##_inside(PG_FUNCTION_ARGS); \
@@ -62,8 +62,8 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 
 /*
  * Defines the SQL functions <name>_contains_any(filter, anyarray) and <name>_contains_all(filter, anyarray).
- * search(fcinfo, answer) says whether the look-up of at least one element gives this answer. NULL elements are
- * skipped.
+ * search(fcinfo, answer) has to return true if the look-up of at least one element gives `answer`: true for an item
+ * that is found, false for one that is not. NULL elements are skipped.
  */
 #define SB_CONTAINS_ELEMENTS(name, search) \
 	SB_FUNCTION_IN_OWN_MEMORY(name##_contains_any) \
@@ -76,9 +76,9 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher. They are
- * dropped when the statement or the hasher ends, and when they would take more memory than work_mem and
- * hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
+ * Opens a look-up in a value. Raises an error if the value cannot be read. The slices that are read are kept beside the
+ * hasher. They are dropped when the statement ends, when the hasher is freed, and when they would take more memory than
+ * work_mem and hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 
@@ -94,7 +94,10 @@ extern void look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, s
 /* Is the item in the filter? */
 extern bool look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum item);
 
-/* Looks the elements up one after the other. Returns true if the look-up of one of them gives this answer. */
+/*
+ * Looks the elements up one after the other. If `answer` is true, returns whether one of them is found, else whether
+ * one of them is not found.
+ */
 extern bool look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answer);
 
 /*

@@ -19,7 +19,7 @@
  */
 extern int64 interval_microseconds(const Interval *interval, const char *name, const char *hint);
 
-/* An interval as the settings of the session write it. */
+/* Returns an interval as text, in the session's IntervalStyle. */
 extern char *interval_text(const Interval *interval);
 
 /* Makes an interval of so many microseconds. It consists of days and microseconds. */

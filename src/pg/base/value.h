@@ -16,8 +16,8 @@
 typedef sb_status (*ValueCheck) (const void *data, size_t size);
 
 /*
- * Makes a varlena for a stored form of `size` bytes, and sets *data to the stored form, whose bytes are all zero.
- * value_make() allocates it in result_memory(), and value_make_in() in `context`.
+ * Make a varlena with room for a stored form of `size` bytes, all zero. *data becomes the address of the stored form.
+ * value_make() allocates the varlena in result_memory(), value_make_in() in `context`.
  */
 extern struct varlena *value_make(size_t size, void **data);
 extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
@@ -71,8 +71,8 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
  * The bytes of a value on which =, the order and the hash of its type depend. For most types `rest` is the whole stored
  * form, and there is no header. A tbf leaves out its list of hot items: `header` is a copy of its header in which the
  * list has 0 bytes, and `rest` has the bytes between the header and the list. Two values are equal if header and rest
- * are equal. Values are ordered by the number of these bytes first, and then byte by byte. So two values of different
- * sizes can be compared without reading them.
+ * are equal. Values are ordered by the number of these bytes first, and then byte by byte. So if the numbers differ,
+ * the bytes need not be read.
  */
 typedef struct ComparedBytes
 {
@@ -119,8 +119,9 @@ extern const void *value_slice(Datum value, size_t offset, size_t size);
 extern size_t value_size(Datum value);
 
 /*
- * Errors for parameters, with the value, the range and a hint: ERRCODE_INVALID_PARAMETER_VALUE, and for refuse_size()
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED. check_fpr() returns if the rate is in range.
+ * Raise the errors for parameters that are out of range; check_fpr() returns if the rate is in range. The errors say
+ * the value, the range and a hint. The code is ERRCODE_INVALID_PARAMETER_VALUE, and in refuse_size()
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED.
  */
 extern void check_fpr(double fpr);
 extern SB_NORETURN void refuse_expected_items(int64 items);
@@ -137,7 +138,7 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /*
  * Is `data` the stored form of the aggregate's state itself, not of a copy? The state is argument 0 of the transition
- * function. If so, the function may change it in place, because nobody else can see it.
+ * function. If the answer is yes, the function may change the state in place, because nobody else can see it.
  */
 extern bool is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data);
 

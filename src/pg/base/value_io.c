@@ -23,8 +23,8 @@ checked(struct varlena *value, const char *type, ValueCheck check)
 }
 
 /*
- * Returns false unless all characters are hexadecimal digits. They are checked here because hex_decode() skips spaces,
- * and raises an error of its own for other characters.
+ * Returns false unless all characters are hexadecimal digits. This function checks them because hex_decode() skips
+ * spaces, and raises an error of its own for other characters.
  */
 static bool
 decode_in_pieces(const char *digits, size_t length, char *to)
@@ -147,7 +147,7 @@ seeded_hash(uint64_t hash, Datum seed)
 	return UInt64GetDatum(number == 0 ? hash : sb_hash_int64((int64_t) (hash ^ sb_hash_int64((int64_t) number))));
 }
 
-/* Compares the whole stored form, as all types but tbf do. */
+/* Returns the whole stored form. By this all types but tbf compare and hash their values. */
 static ComparedBytes
 all_bytes(Datum value)
 {
