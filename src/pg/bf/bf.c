@@ -122,10 +122,12 @@ flatten_builder(void *builder)
 #endif
 
 /*
- * If the filter of argument 0 is exact, returns a builder with its items. The caller adds items and then calls
- * changed_items(). If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's
- * expanded object, to which the builder belongs. Otherwise *target is NULL, and the builder is a new one. Returns NULL
- * if the filter has lines.
+ * Returns a builder with the items of the filter in argument 0. The caller adds items and then calls changed_items().
+ * Returns NULL if the filter is stored as lines; then the caller uses bf_to_change().
+ *
+ * If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's expanded object, to
+ * which the builder belongs. It keeps the builder when the filter is no longer exact. If argument 0 is no such
+ * variable, *target becomes NULL, and the builder is a new one.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)
@@ -176,8 +178,8 @@ changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 
 /*
  * Prepares the filter of argument 0 for a change; bf_open() has opened it as `bf`. If the filter is the expanded
- * object of a variable, that object is changed, otherwise a copy. *lines becomes the lines to change. Returns the value
- * that the adding function must return. REQUIRES: the filter is not exact.
+ * object of a variable, *lines becomes the lines of this object, otherwise those of a copy. The caller changes them.
+ * Returns the value that the adding function must return. REQUIRES: the filter is not exact.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -357,8 +359,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 /* -------------------------------------------------------------------- asking */
 
 /*
- * An exact filter that a variable changes in place is asked through its builder: writing its stored form for each
- * look-up would take too long.
+ * A filter that was exact when a variable began to change it in place is asked through its builder: writing its stored
+ * form for each look-up would take too long.
  */
 static inline bool
 contains_item(ItemHasher *hasher, Datum value, Datum item)
@@ -389,9 +391,9 @@ SB_FUNCTION_OF_SLICES(bf_contained, SB_LOOKUP_BF, 1)
 }
 
 /*
- * Returns true if the look-up of one of the elements gives this answer. NULL elements are skipped. The whole filter
- * is in memory. Elements are looked up in batches; the first batches are small, because one of the first elements
- * often decides.
+ * If `answer` is true, returns whether one of the elements is found, else whether one of them is not found. NULL
+ * elements are skipped. The whole filter is in memory. Elements are looked up in batches; the first batches are small,
+ * because one of the first elements often decides.
  */
 static bool
 search_batches(const BfValue *bf, Elements *elements, bool answer)
@@ -418,8 +420,9 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 }
 
 /*
- * Returns true if the look-up of one of the elements of argument 1 gives this answer. A look-up reads one line, or one
- * block of an exact filter, so one slice is expected for each element.
+ * Does the same as search_batches() for the filter in argument 0 and the elements of argument 1. If that is cheaper, it
+ * reads only slices of the filter: one for each element, because a look-up reads one line, or one block of an exact
+ * filter.
  */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)

@@ -1,5 +1,6 @@
 /*
- * bf.h: declarations that the files for bf values share.
+ * bf.h: declarations that the files for bf values share. A bf consists of lines of 512 bits, or it is *exact*: it sizes
+ * itself, has few items, and stores their hashes instead of lines (core/bf/sb_bf_exact.h).
  */
 #ifndef STREAMBLOOM_PG_BF_H
 #define STREAMBLOOM_PG_BF_H
@@ -40,15 +41,16 @@ extern Datum bf_copy(const BfValue *bf, unsigned char **lines);
 extern void bf_must_read(sb_status status);
 
 /*
- * Builders of a filter that sizes itself, for stored filters and items. bf_builder_begin() takes the rate and the
- * number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in their kinds or
- * parameters. bf_builder_store() makes the result, which has room for more items; *stored becomes its header.
+ * A builder makes a filter that sizes itself from stored filters and single items. bf_builder_begin() gives it the rate
+ * and the number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in their kinds or
+ * parameters. bf_builder_store() makes the result, with room for more items (`with_room` of sb_bf_builder_plan());
+ * *stored becomes its header.
  */
 extern sb_bf_builder *bf_builder_begin(MemoryContext context, const sb_bf *like);
 extern void bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf);
 extern Datum bf_builder_store(sb_bf_builder *builder, sb_bf *stored, unsigned char **lines);
 
-/* Raises the warning if a filter has more than twice the rate asked for, after items were added to it. */
+/* Raises the warning of rate_warning.h if, after items were added, a filter has more than twice the rate asked for. */
 extern void bf_warn_if_full(const sb_bf *header, const unsigned char *lines);
 
 #endif

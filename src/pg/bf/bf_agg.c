@@ -26,7 +26,7 @@ StaticAssertDecl(BEFORE_LINES <= SB_BF_BEFORE_LINES, "the builder must leave roo
 typedef struct BfState
 {
 	sb_bf_builder builder;
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; NULL: no such hasher is known */
 	ItemInteger integer;		/* item_integer() of this hasher */
 } BfState;
 
@@ -43,8 +43,8 @@ make_state(MemoryContext context, const sb_bf *plan)
 /* -------------------------------------------------------------------- bf_agg */
 
 /*
- * Plans the filter of a group from the parameters in its first row. If the item of this row is NULL, the parameters
- * are only checked, and *plan is not set.
+ * Plans the filter of a group from the parameters in this row. This is the group's first row with an item, or a row
+ * before that: then the item is NULL, the parameters are only checked, and *plan is not set.
  */
 static void
 plan_group(FunctionCallInfo fcinfo, sb_bf *plan)

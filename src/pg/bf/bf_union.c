@@ -14,9 +14,10 @@
 #include "base/value.h"
 
 /*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had. If
- * `left` and `right` are NULL, the union is not compared with the filters. A sample of the lines is measured first,
- * and all lines only if the rate of the sample is too high. REQUIRES: rate_warning_is_due().
+ * Raises the warning of rate_warning.h if the rate of a union is more than twice the rate asked for, and higher than
+ * the rate of each of the two filters. If `left` and `right` are NULL, the union is not compared with the filters. A
+ * sample of the lines is measured first, and all lines only if the rate of the sample is too high. REQUIRES:
+ * rate_warning_is_due().
  */
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
@@ -276,7 +277,10 @@ bf_union_agg_combine(PG_FUNCTION_ARGS)
 	return changed_state(fcinfo, state);
 }
 
-/* bf_union_agg_final(bytea): leaves the state as it is. It warns without comparing the union with its filters. */
+/*
+ * bf_union_agg_final(bytea): leaves the state as it is. The warning of a rate that is too high is raised even if one of
+ * the united filters had such a rate already, because the state does not know the rates of these filters.
+ */
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 {
 	sb_bf		united;
