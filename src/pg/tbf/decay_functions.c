@@ -166,7 +166,7 @@ decay_linear(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------------ polygon */
 
 /*
- * The elements of an array of ages or weights. Raises an error for an array with NULLs or with more than one
+ * Returns the elements of an array of ages or weights. Raises an error for an array with NULLs or with more than one
  * dimension.
  */
 static Datum *

@@ -68,7 +68,7 @@ struct RollupLists
 	listed_hash *items;
 	TypeCacheEntry *type;
 	Oid			collation;
-	int64		keep;			/* how many items with the largest sums are wanted, for each of the two sums */
+	int64		keep;			/* so many items with the largest `from` are wanted, as many with the largest `over` */
 	ListedItem **kept;			/* these items; NULL: not found yet, or a list was added since */
 	int			kept_count;
 };

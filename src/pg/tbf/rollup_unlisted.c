@@ -1,7 +1,7 @@
 /*
  * rollup_unlisted.c: the largest count in an exact filter among the items that are not in a given list. When rows of
- * a roll-up are made into one, the list has the hot items of all these rows. The new row needs the number to bound
- * the hits of items that none of them has listed (docs/rollups.md).
+ * a roll-up are merged into one row, the list has the hot items of all the old rows. The new row needs the largest
+ * count to bound the hits of items that no old row has listed (docs/rollups.md).
  */
 #include "tbf/tbf.h"
 

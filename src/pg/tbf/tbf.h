@@ -1,5 +1,10 @@
 /*
  * tbf.h: declarations that the files for tbf values share.
+ *
+ * A tbf counts *hits*: occurrences of items, each with a time and a weight. Counts fade in steps, the *epochs*; the
+ * start of the epoch of a hit is its *moment*. Counters hold the counts as of one time, the *base*: a whole number of
+ * half-lives since 2000. A filter is *exact* if it sizes itself and has few items: then it stores the hash of each item
+ * with its count, and no cells. core/tbf/sb_tbf.h says more.
  */
 #ifndef STREAMBLOOM_PG_TBF_H
 #define STREAMBLOOM_PG_TBF_H
@@ -13,11 +18,11 @@
 #define TBF_DEFAULT_ITEMS 10000
 #define TBF_DEFAULT_FPR 0.01
 #define TBF_DEFAULT_HALF_LIFE (7 * USECS_PER_DAY)
-#define TBF_EPOCHS_PER_HALF_LIFE 96	/* for the default epoch: a decay step of 0.7 % */
+#define TBF_EPOCHS_PER_HALF_LIFE 96	/* if the user gives no epoch: counts lose 0.7 % in each */
 
 /*
- * A tbf in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
- * written.
+ * A tbf in memory: its decoded header, and its cells (or its stored items, if it is exact). The cells are inside the
+ * detoasted value and must not be written.
  */
 typedef struct TbfValue
 {
@@ -40,8 +45,8 @@ extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 extern Datum tbf_fit(void *value, const sb_tbf *header);
 
 /*
- * Raises the error for a status of a core function that makes a value with this header. The status may be
- * SB_TOO_LARGE. Returns if it is SB_OK.
+ * Raises the error for a status of a core function that makes a value with this header. Does the same as
+ * tbf_builder_must(), but the status may also be SB_TOO_LARGE. Returns if the status is SB_OK.
  */
 extern void tbf_must(sb_status status, const sb_tbf *header);
 
@@ -52,8 +57,8 @@ extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 extern void tbf_open_header(Datum value, sb_tbf *header);
 
 /*
- * Looks an item up, and sets `header.tbf` and `units` of `lookup`. Only the parts of a stored filter that the look-up
- * needs are read.
+ * Looks an item up, and sets `header.tbf` and `units` of `lookup`; sb_tbf_count() makes a count of these units. Of a
+ * stored filter only the parts that the look-up needs are read.
  */
 extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
@@ -82,7 +87,7 @@ extern void tbf_warn_of_rate(Datum merged, double rate_before);
 /* Warns if a filter to which hits were added has more than twice the rate asked for. */
 extern void tbf_warn_if_full(Datum filter);
 
-/* Raises the error for a time so early that the count at this time exceeds double precision. */
+/* Raises the error for a time so early that the count at this time exceeds the range of double precision. */
 extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 
 /* Plans a filter, as bf_plan() does for a bf. half_life and epoch come from tbf_half_life() and tbf_epoch(). */
@@ -109,8 +114,8 @@ extern TimestampTz tbf_default_not_after(void);
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
 /*
- * Returns the value of a hit of this weight as sb_tbf_hit() computes it: in units of 2^-12 hits, at the start of the
- * moment's half-life. Raises an error if the weight is out of range.
+ * Returns what a hit of this weight adds to a counter, as sb_tbf_hit() computes it: in 2^-12 hits, as of the start of
+ * the half-life in which the moment lies. Raises an error if the weight is out of range.
  */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 

@@ -102,8 +102,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 
 /*
  * Sets *moment from the hit's time, which is argument `argno`. In a filter with a half-life, raises an error if the
- * time is out of range, or later than argument argno + 2 allows (NULL: the default). A filter without a half-life
- * ignores times.
+ * time is out of range, or later than argument argno + 2, not_after (NULL: a day after the transaction began). A filter
+ * without a half-life ignores times.
  */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
@@ -165,7 +165,7 @@ open_to_change(Datum value, TbfValue *tbf)
  * expanded object, to which the builder belongs. Otherwise *target is NULL, and the builder is a new one.
  *
  * If the total of a variable's filter would overflow with these hits, the function raises the error before they are
- * added. Otherwise the filter could not be stored, so the content of the variable would be lost.
+ * added. A filter with such a total could not be stored, so the content of the variable would be lost.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit,
@@ -202,8 +202,8 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 	if (target != NULL)
 	{
 		/*
-		 * The hits are added now. So if a counter overflows, this call raises the error, not a later one, and the
-		 * hits of earlier calls are not lost.
+		 * The builder may have kept the hits pending; they are added now. So if a counter overflows, this call raises
+		 * the error, not a later one, and the hits of earlier calls are not lost.
 		 */
 		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);

@@ -11,13 +11,16 @@
 typedef struct TbfAggState
 {
 	sb_tbf_builder *builder;
-	const sb_tbf *plan;			/* the builder's plan */
+	const sb_tbf *plan;			/* sb_tbf_builder_parameters() of the builder */
 	TimestampTz not_after;
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; NULL: no such hasher is known */
 
-	/* The moment of the last row serves for all rows of its epoch. Most rows come in the order of time. */
+	/*
+	 * The moment of the last row. All rows of one epoch have the same moment, so it is seldom computed: most rows come
+	 * in the order of time.
+	 */
 	sb_moment	moment;
-	int64		epoch_end;		/* PG_INT64_MIN: there was no row yet */
+	int64		epoch_end;		/* the end of the moment's epoch; PG_INT64_MIN: there was no row yet */
 	uint64_t	hit_of_one;		/* tbf_hit() of weight 1 at this moment */
 } TbfAggState;
 
@@ -92,7 +95,7 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 	return state;
 }
 
-/* Begins a group. Its parameters are those of its first row. */
+/* Begins a group. Its parameters are those of its first row with an item. */
 static TbfAggState *
 begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments)
 {
@@ -153,7 +156,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	{
 		if (state == NULL)
 		{
-			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* raises errors for the group's parameters */
+			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* only raises errors for the parameters */
 			PG_RETURN_NULL();
 		}
 		PG_RETURN_POINTER(state);

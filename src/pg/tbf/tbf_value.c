@@ -228,8 +228,9 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * Parameters, times, totals and counters are compared. The content of a list of hot items is not, because it depends
- * on the order of the hits. The most items that a list may have (`top`) is a parameter, so it is compared.
+ * Returns the number of bytes of a value that are compared (ComparedBytes in value.h). These are its parameters, times,
+ * totals and counters. The list of hot items is left out, because its content depends on the order of the hits. `top`,
+ * the most items that the list may have, is a parameter, so it is compared.
  */
 static size_t
 compared_size(const sb_tbf *header)
