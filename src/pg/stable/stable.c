@@ -260,7 +260,7 @@ importances_must_match(const Elements *items, const Elements *importances)
 
 /*
  * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates
- * becomes the array of flags.
+ * becomes the array of flags that stable_check_add() returns.
  */
 static Datum
 add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext context, Datum *duplicates)
@@ -410,7 +410,10 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 
 SB_CONTAINS(stable, SB_LOOKUP_STABLE)
 
-/* Searches for the elements of argument 1. Each cell of an item takes a slice. */
+/*
+ * If `answer` is true, returns whether one of the elements of argument 1 is found, else whether one of them is not
+ * found. Each cell of an item takes a slice.
+ */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {

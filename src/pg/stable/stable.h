@@ -1,6 +1,10 @@
 /*
  * stable.h: declarations that the files for stable filters share. In the core sbf and ibf share one struct, whose
  * scheme says which of the two it is. So most functions are one C function for both types, named stable_...
+ *
+ * A *step* is what the filter does for one item: it tests whether all cells of the item are non-zero (then the item is
+ * a *duplicate*), it *evicts* (some random cells lose 1), and it raises the item's cells to a value. In an sbf this is
+ * the largest value of a cell; in an ibf it follows from the item's *importance*. core/stable/sb_stable.h says more.
  */
 #ifndef STREAMBLOOM_PG_STABLE_H
 #define STREAMBLOOM_PG_STABLE_H
@@ -38,7 +42,7 @@ typedef struct StableState
 	MemoryContext context;		/* the memory context of the cells */
 	struct varlena *value;		/* the value that contains the cells; NULL: they are a block of their own */
 
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; NULL: no such hasher is known */
 
 	/* pending steps, in their order: see stable_step_later() */
 	uint32		pending_count;
@@ -155,7 +159,7 @@ stable_hash(StableState *state, ItemHasher *hasher, Datum item)
 	return likely(state->hasher == hasher) ? item_hash(hasher, item) : stable_hash_slowly(state, hasher, item);
 }
 
-/* Makes one step with this item, which sets its cells to `value`. Returns whether the item is a duplicate. */
+/* Makes one step with this item, whose cells become at least `value`. Returns whether the item is a duplicate. */
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
@@ -213,9 +217,9 @@ extern void stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable 
 extern int64 stable_optional(NullableDatum field);
 
 /*
- * The functions *_add_all() and *_check_add(), which add the elements of argument 1. The first returns the changed
- * filter. The second returns a record of the changed filter and an array of flags, in which the flag of a null element
- * is null. `importances` is as for stable_step_all().
+ * The functions *_add_all() and *_check_add(), which add the elements of argument 1. stable_add_all() returns the
+ * changed filter. stable_check_add() returns a record of the changed filter and an array of flags: was the element a
+ * duplicate? The flag of a null element is null. `importances` is as for stable_step_all().
  */
 extern Datum stable_add_all(FunctionCallInfo fcinfo, Elements *importances);
 extern Datum stable_check_add(FunctionCallInfo fcinfo, Elements *importances);

@@ -69,8 +69,9 @@ given(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Adds a row. The first row of a group has the parameters of its filter; they are checked even if the item of this
- * row is NULL. The function is inlined because it runs for each row, and each of its four callers passes constants.
+ * Adds a row. As long as a group has no state, its row gives the parameters of the filter; they are checked even if the
+ * item of this row is NULL. The function is inlined because it runs for each row, and each of its four callers passes
+ * constants.
  */
 static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
