@@ -82,7 +82,7 @@ abf_plan(const AbfParameters *parameters, sb_abf *out)
 	int			hashes;
 	int			generations;
 
-	/* The structs have no padding, so memcmp() compares nothing but the parameters. */
+	/* AbfParameters has no padding, so memcmp() compares nothing but the parameters. */
 	if (planned.blocks != 0 && memcmp(&known, p, sizeof known) == 0)
 	{
 		*out = planned;

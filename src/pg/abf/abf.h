@@ -1,5 +1,9 @@
 /*
  * abf.h: declarations that the files for abf values share. src/core/abf/sb_abf.h says what a filter promises.
+ *
+ * A filter *by items* remembers the last so many items. A filter *by time* remembers the items of the last so much
+ * time, and each of its items has a time. The bits of a filter are cut into *slices*, which hold the items of different
+ * parts of the window; the oldest slice is given up whenever a new one begins.
  */
 #ifndef STREAMBLOOM_PG_ABF_H
 #define STREAMBLOOM_PG_ABF_H
@@ -38,7 +42,7 @@ typedef struct AbfState
 	struct varlena *value;		/* the value that contains the slices; NULL: they are a block of their own */
 	TimestampTz not_after;		/* the latest time that an item may have */
 
-	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; may be NULL */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; NULL: no such hasher is known */
 
 	/* items that are added together: see abf_add_later() */
 	uint32		pending_count;
@@ -76,8 +80,8 @@ extern void abf_open(Datum value, AbfValue *abf);
 extern void abf_open_header(Datum value, sb_abf *header);
 
 /*
- * The first function is called if no time is given, and raises an error for a filter by time. The second one is
- * called if a time is given, and raises an error for a filter by items.
+ * abf_must_be_by_items() is called if the user gives no time, and raises an error for a filter by time.
+ * abf_must_be_by_time() is called if the user gives a time, and raises an error for a filter by items.
  */
 extern void abf_must_be_by_items(const sb_abf *header);
 extern void abf_must_be_by_time(const sb_abf *header);

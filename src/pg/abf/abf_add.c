@@ -27,7 +27,8 @@ typedef enum Times
 
 /*
  * Checks the times of a call. Raises an error if the filter is by time and no times are given, or if it is by items
- * and times are given. Sets state->not_after. Returns the time of all items, or 0.
+ * and times or not_after are given. Sets state->not_after. With ONE_TIME it checks this time and returns it; otherwise
+ * it returns 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
@@ -167,7 +168,7 @@ flags_array(Datum *flags, bool *nulls, int count)
 
 /*
  * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates
- * becomes the array of flags.
+ * becomes the array of flags that abf_check_add() returns.
  */
 static Datum
 add_elements(FunctionCallInfo fcinfo, Times times, MemoryContext context, Datum *duplicates)
@@ -235,7 +236,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_each)
 
 /*
  * abf_check_add() and abf_check_add_each() add as abf_add_all() and abf_add_each() do, but return a record of the
- * changed filter and an array of flags.
+ * changed filter and an array of flags: was the element a duplicate? The flag of a null element is null.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_check_add)
 {

@@ -57,7 +57,7 @@ plan_like(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 		abf_must_be_by_time(out);
 }
 
-/* Plans the filter of a group from the parameters in its first row. */
+/* Plans the filter of a group from the parameters in this row. */
 static void
 plan(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 {
@@ -84,7 +84,10 @@ plan(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 	abf_plan(&parameters, out);
 }
 
-/* The parameters are checked even if the item of the first row is NULL. */
+/*
+ * Adds a row. As long as a group has no state, its row gives the parameters of the filter; they are checked even if the
+ * item of this row is NULL.
+ */
 static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 {
@@ -209,7 +212,7 @@ abf_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* A state travels as a stored filter. */
+/* For another process a state becomes a stored filter. */
 SB_FUNCTION(abf_agg_serialize);
 Datum
 abf_agg_serialize(PG_FUNCTION_ARGS)
@@ -243,8 +246,8 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------------------ unions */
 
 /*
- * The transition and combine function of abf_union_agg. The state is a filter. If it has slices, and nobody else can
- * see them, they are changed in place; otherwise the filter is copied.
+ * The transition and combine function of abf_union_agg. The state is a filter. If the filter has slices, and argument 0
+ * is the state itself (is_state_of_aggregate()), the slices are changed in place; otherwise the filter is copied.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 {
@@ -262,7 +265,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 		abf_unite(&state, &right);
 		/*
 		 * The value keeps its size if a bit is left. No bit is left if `right` has none and is so much newer that all
-		 * bits of `left` are dead.
+		 * slices of `left` are given up.
 		 */
 		if (state.header.filled)
 		{

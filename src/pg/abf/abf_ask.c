@@ -18,7 +18,7 @@
 /* abf_contains(abf, "any"), abf_contained("any", abf): asked as of the filter's newest item */
 SB_CONTAINS(abf, SB_LOOKUP_ABF)
 
-/* From now on the look-up asks as of this time. */
+/* Makes the look-up ask which items the filter remembers at this time. */
 static void
 ask_as_of(sb_lookup *lookup, TimestampTz at)
 {
@@ -41,8 +41,9 @@ SB_FUNCTION_OF_SLICES(abf_contains_at, SB_LOOKUP_ABF, 0)
 }
 
 /*
- * Searches for the elements of argument 1, as of the time in argument 2 if it is not NULL. An item's block may take two
- * slices.
+ * If `answer` is true, returns whether one of the elements of argument 1 is found, else whether one of them is not
+ * found. They are looked up as of the time in argument 2, or if it is NULL, as of the filter's newest item. To read an
+ * item's block may take two slices of the stored value (slices.h); these are not the slices of an abf.
  */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
@@ -100,7 +101,7 @@ begin_of(const sb_abf *header, int64 generation)
 	return TimestampTzGetDatum(begin);
 }
 
-/* The share of set bits in the slices that have had all their items. */
+/* The share of set bits in the slices that get no more items, unless items come late. */
 static double
 fill_of(const sb_abf *header, const uint64_t *set)
 {
