@@ -1,10 +1,11 @@
 /*
  * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes. With these classes
  * LIKE, ILIKE, regular expressions, ^@ and = leave pages unread. The functions have GIN's signatures (index/keys.h).
- * The keys are n-grams. core/gram makes them; it also finds out which grams a pattern requires.
+ * The keys are n-grams, or grams for short: runs of n consecutive characters of a text. With `fold`, letters that
+ * differ only in case count as the same. core/gram makes the grams; it also finds out which ones a pattern requires.
  *
  * The grams depend only on the bytes of a text, the options of the operator class and the encoding of the database.
- * They depend neither on a collation nor on the version of the operating system's or ICU's rules.
+ * They depend neither on a collation nor on the rules for letters of the operating system or of ICU.
  */
 #include "base/compat.h"
 
@@ -82,8 +83,8 @@ form_of_database(uint32 length, bool fold)
 }
 
 /*
- * Returns the form of the grams of texts. The options of the operator class, which PostgreSQL passes with the call,
- * decide it.
+ * Returns how grams of texts are made: how long they are, and whether letters are folded. The options of the operator
+ * class, which PostgreSQL passes with the call, say this.
  */
 static sb_gram_form
 form_of_texts(FunctionCallInfo fcinfo)
@@ -211,7 +212,7 @@ extract_value(sb_gram_form form, Bytes bytes, int32 *count)
 		found = leave_each_once(grams, found);
 		grams = repalloc_huge(grams, found * sizeof(uint64));
 	}
-	/* The number fits: a value has less than 2^30 bytes, and sb_gram_most() is 2 more than 1.5 times as many. */
+	/* The number fits into 32 bits: a value has s < 2^30 bytes, and sb_gram_most(s) is at most 1.5 s + 2. */
 	*count = (int32) found;
 	return PointerGetDatum(keys_of_grams(grams, found));
 }
@@ -229,8 +230,8 @@ comparison_of(StrategyNumber strategy)
 }
 
 /*
- * Takes a pattern apart, and returns the grams that decide whether a text can match. If there are none, asks for all
- * rows. The query travels from extractQuery to triConsistent as the extra data of the first key.
+ * Does what extractQuery has to do: takes a pattern apart, and returns the grams that decide whether a text can match.
+ * If there are none, asks for all rows. triConsistent gets the query as the extra data of the first key.
  */
 static Datum
 extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)
