@@ -252,8 +252,11 @@ let_in(Snapshot snapshot)
 		count = 0;
 	if (count > newest.room || newest.running == NULL)
 	{
-		newest.room = 0;
-		newest.running = MemoryContextAlloc(cache_context, (count + 16) * sizeof(TransactionId));
+		TransactionId *larger = MemoryContextAlloc(cache_context, (count + 16) * sizeof(TransactionId));
+
+		if (newest.running != NULL)
+			pfree(newest.running);
+		newest.running = larger;
 		newest.room = count + 16;
 	}
 	memcpy(newest.running, running, count * sizeof(TransactionId));

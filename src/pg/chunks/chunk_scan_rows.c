@@ -80,8 +80,10 @@ rows_of_relation(Oid relation, bool *has_children)
 		foreach(cell, children)
 		{
 			bool		ignored;
+			const double of_child = rows_of_relation(lfirst_oid(cell), &ignored);
 
-			rows += Max(rows_of_relation(lfirst_oid(cell), &ignored), 0);
+			if (of_child >= 0)
+				rows = Max(rows, 0) + of_child;
 		}
 		list_free(children);
 	}
