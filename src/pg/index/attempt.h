@@ -1,5 +1,5 @@
 /*
- * attempt.h: runs code in a subtransaction, and returns its error instead of raising it, if the caller expects it.
+ * attempt.h: runs code in a subtransaction. An error that the caller expects is returned instead of raised.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ATTEMPT_H
 #define STREAMBLOOM_PG_INDEX_ATTEMPT_H
@@ -10,7 +10,7 @@
  * Calls work() in a subtransaction. If work() raises an error for which is_answer() returns true, the subtransaction
  * is rolled back, which releases the pages and locks that work() had, and the result is the error. Other errors, such
  * as a cancel, are raised as usual. Returns NULL if there was no error. REQUIRES: the session is not in parallel
- * mode, where it cannot begin a subtransaction. So an SQL function that calls this is PARALLEL UNSAFE.
+ * mode, where PostgreSQL before 17 allows no subtransaction. So an SQL function that calls this is PARALLEL UNSAFE.
  */
 extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
 

@@ -4,10 +4,10 @@
  *
  * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
  * In each column the filters get so many lines that the mean of these ranges' false-positive rates is the rate that
- * was asked for (sizes.c). A group gets all ranges that have none yet, up to what a page allows, so that the index on
- * a small partition has one group. These ranges become two groups if that takes at least an eighth less space. The
- * items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them (summarize.c).
- * Parallel workers may help (build_workers.c); the groups are the same.
+ * was asked for (sizes.c). A group gets as many of the next ranges as a page and the memory have room for, so that the
+ * index on a small partition has one group. These ranges become two groups if two take at least an eighth less space.
+ * The items of the ranges are kept (tape.c). When level 0 is done, the levels above are made from these items
+ * (summarize.c). Parallel workers may help (build_workers.c); the groups are the same with and without them.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
  * the index it passes all rows to the insert function, because ambulkdelete reports no row as present.
@@ -67,8 +67,9 @@ typedef struct ReadCounts
 } ReadCounts;
 
 /*
- * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then it
- * does not count (-1); but if it is the only one, the items that it would have with all its pages are estimated.
+ * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then its
+ * number is -1, so that it does not count. But if it is the only range, its number is an estimate of how many items it
+ * would have with all its pages.
  */
 static void
 count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
@@ -91,8 +92,8 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 }
 
 /*
- * Makes a group of these ranges. Adds the ranges that are full in a column to *full. The filters get line_counts[]
- * lines, or the numbers of lines of the group before, if these are at least as large and hardly larger
+ * Makes a group of these ranges, and counts in *full those that are full in a column. The filters get line_counts[]
+ * lines; or as many as those of the group before, if these have at least as many lines and hardly more
  * (bf_index_settle_lines()).
  */
 static void
@@ -153,7 +154,7 @@ bytes_of(const BfRangeItems *items, uint32 count)
 	return hashes * sizeof(uint64);
 }
 
-/* Who reads the ranges of the heap. */
+/* Who reads the ranges of the heap, and what else gets their items. */
 typedef struct Source
 {
 	BfHeapReader *reader;
@@ -183,9 +184,9 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 }
 
 /*
- * Makes groups of all ranges of the heap, on level 0. For each group it reads ranges until their items take more than
- * maintenance_work_mem, or until one range more would make more than BF_MOST_PAGES_AT_ONCE pages. So a group may have
- * fewer ranges than a page allows.
+ * Makes groups of all ranges of the heap, on level 0. For each group it reads as many ranges as a group can have. It
+ * stops earlier if their items take more than maintenance_work_mem, or if one range more would make more than
+ * BF_MOST_PAGES_AT_ONCE pages of the heap.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task)
@@ -253,8 +254,8 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	build_groups(index, &source, &task);
 	tape = source.workers != NULL ? bf_index_finish_ranges(source.workers) : source.tape;
 	/*
-	 * The counts are taken now: if the tape lacks ranges, the levels above read their rows again, which would count
-	 * twice.
+	 * The counts of rows are taken now. If the tape lacks ranges, these are read a second time for the levels above,
+	 * and their rows would count twice.
 	 */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
@@ -311,7 +312,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	/* An index of an earlier transaction, which is rebuilt or emptied now, had its notices when it was made. */
+	/* Notices are raised when an index is made, but not when one of an earlier transaction is rebuilt or emptied. */
 	if (index->rd_createSubid != InvalidSubTransactionId || indexInfo->ii_Concurrent)
 		bf_index_notice_unasked(index);
 	bf_index_check_table(heap);
@@ -328,16 +329,17 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	else
 	{
 		/*
-		 * Only the columns are checked. Expressions and the predicate must not run here, because a table that is ON
-		 * COMMIT DELETE ROWS is emptied, with its indexes, where PostgreSQL forbids user-defined functions.
+		 * Only the columns are checked. Expressions and the predicate must not run here: a table that is ON COMMIT
+		 * DELETE ROWS is emptied when its transaction commits. Then PostgreSQL calls this function, and no user-defined
+		 * code may run.
 		 */
 		BfItemizer	itemizer;
 
 		bf_index_prepare_itemizer(index, &itemizer, context);
 	}
 	/*
-	 * As long as an index is built concurrently, writers do not insert into it, so nobody would note rows behind its
-	 * ranges.
+	 * bf_index_built() may note that no rows lie behind the ranges. Each writer of such a row has to take that back.
+	 * While an index is built concurrently, writers do not insert into it, so nobody would take it back.
 	 */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);

@@ -5,11 +5,11 @@
  * have. Ranges do not depend on each other. So the leader and its workers take batches of ranges from a common
  * counter, and write the items of each batch into a file of its own. The leader makes the groups from these files in
  * the order of the ranges, as if it had read all ranges itself. So the index does not depend on which process has
- * read a range. Where the next batch is not there yet, the leader reads one that nobody has taken. The levels above
- * come from the same files.
+ * read a range. While the file of the next batch is not complete yet, the leader reads a batch that nobody has taken.
+ * The levels above come from the same files.
  *
- * A process whose files would exceed temp_file_limit writes no more batches; a worker ends then. When the leader
- * comes to a range that is in no file, it reads the range itself.
+ * A process whose files would exceed temp_file_limit writes no more batches. If it is a worker, it exits. When the
+ * leader comes to a range that is in no file, it reads the range itself.
  */
 #include "index/build_shared.h"
 
@@ -140,7 +140,7 @@ bf_index_finish_ranges(BfBuildWorkers *workers)
 	BfBuildShared *shared = workers->leader.shared;
 	uint32		complete = 0;
 
-	/* If the directory became full, build.c has not asked for all ranges. The last batches may not be taken then. */
+	/* If the directory became full, build.c has not asked for the last ranges. The levels above need them as well. */
 	while (workers->leader.writer != NULL && take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	bf_index_end_level(shared);

@@ -25,7 +25,7 @@ typedef enum BfPartState
 typedef struct BfBuildShared
 {
 	BfBuildTask task;
-	TransactionId oldest_xmin;	/* that of the leader's reader */
+	TransactionId oldest_xmin;	/* what bf_index_oldest_xmin() says of the leader's reader */
 	uint32		batch_size;		/* how many ranges of level 0 a batch has; the last one may have fewer */
 	SharedFileSet files;
 	ConditionVariable changed;	/* signalled when anything changes that a process may wait for */
@@ -33,9 +33,9 @@ typedef struct BfBuildShared
 
 	slock_t		mutex;			/* protects what follows, up to `horizons` */
 	uint32		begun;			/* how many levels the leader has begun */
-	bool		is_open;		/* workers may begin with the last of these */
-	uint32		at_work;		/* how many workers have begun with it and not left it */
-	bool		ended;			/* no level will be begun any more: workers that wait for one end */
+	bool		is_open;		/* workers may begin to work on the level that was begun last */
+	uint32		at_work;		/* how many workers work on that level now */
+	bool		ended;			/* the leader will begin no further level: workers that are waiting exit */
 	/* of all workers that have left level 0 */
 	double		live_rows;
 	double		rows;
@@ -63,7 +63,7 @@ struct BfBuildWorkers
 {
 	ParallelContext *context;
 	BfBuildReading leader;
-	uint32		ranges_taken_over;	/* how many ranges of a level above 0 workers have made */
+	uint32		ranges_taken_over;	/* ranges of the current level above 0 that workers have made */
 	WalUsage   *wal;
 	BufferUsage *buffers;
 	BfTape	   *tape;
@@ -107,15 +107,15 @@ bf_index_take_this_part(BfBuildShared *shared, uint32 part)
 /* Begins a level: workers take parts of it from now on. REQUIRES: bf_index_end_level() ended the one before. */
 extern void bf_index_begin_level(BfBuildShared *shared, int level, uint32 parts);
 
-/* Lets no worker begin with the level any more, and waits until none is at work on it. */
+/* Lets no worker begin to work on the level any more, and waits until none is at work on it. */
 extern void bf_index_end_level(BfBuildShared *shared);
 
-/* Lets workers that wait for a level end. */
+/* Tells the workers that no further level will be begun. Those that are waiting exit. */
 extern void bf_index_release_workers(BfBuildShared *shared);
 
 /*
  * What a worker does for level 0, and for a level above. bf_index_work_on_ranges() returns false if temp_file_limit has
- * no room for more files: then no level above gets workers.
+ * no room for more files of this worker. Then this worker exits.
  */
 extern bool bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index);
 extern void bf_index_work_on_upper_level(BfBuildShared *shared, Relation index);

@@ -47,7 +47,7 @@ write_lines(BfBuildShared *shared, const BfGroupLines *lines, uint32 range)
 	BufFileClose(file);
 }
 
-/* Makes a range of the level that the workers make now. */
+/* Makes the lines of a range of the current level, and writes them to a file. */
 static void
 make_range(BfBuildShared *shared, const BfGeometry *geometry, const BfGroup *group, BfTape *tape, uint32 number)
 {
@@ -62,7 +62,7 @@ make_range(BfBuildShared *shared, const BfGeometry *geometry, const BfGroup *gro
 	write_lines(shared, lines, to.range);
 }
 
-/* Waits until the leader is near enough to a range. */
+/* Waits until this range may be made: until it is less than shared->ahead ranges ahead of the leader. */
 static void
 wait_for_leader(BfBuildShared *shared, uint32 range)
 {
@@ -111,7 +111,7 @@ ranges_ahead(const BfBuildWorkers *workers, const BfGeometry *geometry, int leve
 	Size		most = 0;
 	BfGroup		group;
 
-	/* With one range there is nothing to share out, and ranges that the tape lacks are read from the heap. */
+	/* A single range cannot be shared out. Ranges that the tape lacks are read from the heap, by the leader alone. */
 	if (ranges < 2 || bf_index_tape_length(workers->tape) < (uint64) ranges * bf_index_level_factor(geometry, level))
 		return 0;
 	for (uint32 range = 0; range < ranges; range = group.first_range + group.ranges)

@@ -1,7 +1,7 @@
 /*
  * build_workers.c: starts and ends the parallel workers of CREATE INDEX and REINDEX. They help with level 0
- * (build_ranges.c), and then wait for levels above it with which they can help (build_upper.c): it takes tens of
- * milliseconds to start a worker.
+ * (build_ranges.c). Then they stay, and wait for levels above it with which they can help (build_upper.c), because
+ * starting new workers would take tens of milliseconds.
  */
 #include "index/build_shared.h"
 
@@ -70,7 +70,10 @@ bf_index_release_workers(BfBuildShared *shared)
 	ConditionVariableBroadcast(&shared->changed);
 }
 
-/* Waits for a level after the first *begun ones, and begins to work on it. Returns false if there will be none. */
+/*
+ * Waits until the leader has begun more levels than *begun, and begins to work on the newest one. Then sets *begun to
+ * their number. Returns false if the leader will begin no more levels.
+ */
 static bool
 begin_work(BfBuildShared *shared, uint32 *begun)
 {
@@ -174,7 +177,8 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 /*
  * Each process takes a batch about TURNS times, if there are enough ranges. A batch has at most MOST_IN_A_BATCH
  * ranges, because a process that reads a range from the batch's file has to read past the ranges before it. But each
- * batch is a file, and a folder should not have too many: with more than MOST_BATCHES, batches become longer.
+ * batch is a file, and a folder should not have too many files. So if there would be more than about MOST_BATCHES
+ * batches, each of them gets more ranges.
  */
 #define TURNS 16
 #define MOST_IN_A_BATCH 64

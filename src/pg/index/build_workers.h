@@ -66,8 +66,8 @@ extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry
 extern void bf_index_leader_begins(BfBuildWorkers *workers, uint32 range);
 
 /*
- * Takes a range of the level, so that no worker makes it. Returns false if a worker has it. REQUIRES: all ranges
- * before it were asked for.
+ * Takes a range of the level, so that no worker makes it. Returns false if a worker has it. REQUIRES: this function was
+ * called for all ranges before it.
  */
 extern bool bf_index_leader_takes(BfBuildWorkers *workers, uint32 range);
 

@@ -19,15 +19,16 @@ typedef struct BfClassOptions
 } BfClassOptions;
 
 /*
- * The rate for grams. A pattern of eight letters has five grams of four, and a row must have them all. With this rate
- * and one page in a range, nine of ten searches for a word read hardly any page in vain (bench/results/keys.md,
- * "Other rates and grams").
+ * The default rate of gram_ops, whose items are grams: n characters in a row. A pattern of eight letters has five
+ * grams of four letters, and a row must have all five. With this rate and one page in a range, nine of ten searches for
+ * a word read hardly any page in vain (bench/results/keys.md, "Other rates and grams").
  */
 #define BF_INDEX_GRAM_FPR 0.1
 
 /*
- * Declares the options of BfClassOptions. `rate` is the rate if neither the column nor the index has one. `size` is
- * the size of the class's struct of options, which begins with BfClassOptions. Errors about options get the hint.
+ * Declares the options of BfClassOptions. `rate` is the false-positive rate if neither the options of the column nor
+ * those of the index give one. `size` is the size of the class's struct of options, which begins with BfClassOptions.
+ * `hint` becomes the hint of errors about options.
  */
 extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
 

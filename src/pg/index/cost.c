@@ -12,7 +12,7 @@
  * of the column's keys is taken to be equally likely. If a range has n of the column's N different keys, a key is in
  * n / N of the ranges in the mean. The sizes of the filters of all levels tell n and N.
  *
- * All this is for values that are not known when the query is planned. About known values estimate.c asks the index.
+ * All this is for values that are not known when the query is planned. For known values estimate.c asks the index.
  *
  * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *
@@ -147,8 +147,8 @@ are_figures_cached(const IndexOptInfo *info, Relation index)
 
 /*
  * Sets *figures. `index` is NULL if the index does not exist. For such an index, and for one whose meta page is
- * damaged, the figures are made up, and the result is false. Then the index must not be asked anything more: the scan
- * of a damaged index raises the error.
+ * damaged, the figures are made up, and the result is false. Then the index must not be asked anything more. (No error
+ * is raised here. If the query scans a damaged index, the scan raises it.)
  */
 static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
@@ -271,13 +271,13 @@ share_left(const BfLevelToSearch *level, double heap_pages)
 
 /*
  * If the argument of a condition cannot be taken apart into keys, it is taken to have this many keys, and a row must
- * have all of them. In most of these cases its value is not known yet.
+ * have all of them. In most of these cases the argument's value is not known when the query is planned.
  */
 #define KEYS_EXPECTED 2
 
 /*
  * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
- * levels, the number of keys of a range is taken to grow with its length as it does between the highest two levels.
+ * levels, the number of keys of a range is taken to grow with the range's length as between the highest two levels.
  * If there is one level, one page of the index tells how many keys its ranges have in common.
  */
 static double
@@ -325,8 +325,9 @@ has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 }
 
 /*
- * What a condition on keys inside values looks for, taken apart. It is remembered as long as the statement is planned:
- * the indexes of all partitions of a table are asked the same, and the cost of an index is estimated several times.
+ * What a condition on keys inside values looks for, taken apart. The result is remembered while the statement is
+ * planned: the indexes of all partitions of a table are asked the same, and the cost of an index is estimated several
+ * times.
  */
 typedef struct KnownQuery
 {
@@ -348,7 +349,7 @@ typedef struct QueryOfKeys
 	PlannerInfo *root;
 	Relation	index;
 	int			column;
-	KnownQuery	wanted;			/* its strategy, flags and value */
+	KnownQuery	wanted;			/* only strategy, flags and value are set */
 	double		rates[2];		/* the false-positive rates of the index; 0: on level 0, 1: on the levels above */
 	const KnownQuery *known;	/* the result */
 } QueryOfKeys;
@@ -664,14 +665,14 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 		*total = *pages * random_page_cost;
 	*total += expected.lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
-	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
-	 * match.
+	 * The scan compares all rows on the pages with the conditions again. The planner counts only the rows that the
+	 * selectivity tells, so the others are added here.
 	 */
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
 	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The
-	 * cost of the pages that it lacks is added here. (In a nested loop the pages stay in the cache.)
+	 * cost of the pages that it lacks is added here. (In a nested loop nothing is added: pages stay in the cache.)
 	 */
 	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
 	rows_counted = *selectivity * rows;
@@ -680,7 +681,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 		*total += Max(0, cost_of_pages(wanted, heap_pages, heap_random, heap_seq) -
 					  cost_of_pages(pages_counted, heap_pages, heap_random, heap_seq));
 	/*
-	 * Of two indexes for the same conditions the planner takes the one whose own cost is lower, whatever they leave.
+	 * Of two indexes for the same conditions the planner takes the one whose own cost is lower, whatever part of the
+	 * table each of them leaves.
 	 * So an index that leaves nothing out would hide one that leaves out nearly all. Therefore its own cost is raised
 	 * by that of a sequential scan. The planner adds the cost of the heap once more, which does no harm: a scan by
 	 * this index costs more than a sequential scan anyway. (In a nested loop it may cost less, because the pages stay

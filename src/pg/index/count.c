@@ -129,7 +129,8 @@ bf_index_count_row(const BfRowItems *items, void *argument)
 /*
  * Adds the hashes of sample `from` to sample `to`, and leaves `from` empty. The result has at least as many zeros as
  * each of the two: the sample with more zeros has dropped the hashes that end with fewer. The result is the same as if
- * one sample had counted all: the hashes of the sample with more zeros alone would have halved it as often.
+ * one sample had counted all hashes. Such a sample would have been halved at least as often as the one with more zeros,
+ * because it would have got all hashes of that one.
  */
 static void
 move_sample(Sample *from, Sample *to, const sb_memory *memory)

@@ -110,7 +110,7 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
 		if (descent->failed)
 		{
-			/* whoever opens the index raises the error */
+			/* if this is an error, it is raised when the caller opens the index */
 			UnlockReleaseBuffer(buffer);
 			return InvalidBuffer;
 		}
@@ -370,7 +370,7 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
 	{
-		/* they may be all pages of a table that was never summarized */
+		/* there may be many pages: all those of a table that was never summarized */
 		CHECK_FOR_INTERRUPTS();
 		tbm_add_page(descent->tbm, (BlockNumber) block);
 	}

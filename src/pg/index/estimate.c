@@ -37,7 +37,10 @@
 #include "index/known.h"
 #include "index/walk.h"
 
-/* The number of partitions of a table that are asked. The others are taken to be like the mean of these. */
+/*
+ * The number of a table's partitions whose indexes are asked the same question. The answers of the other partitions are
+ * taken to be the mean of these answers.
+ */
 #define MOST_CHILDREN 8
 
 /* The most questions that indexes are asked in one statement. After that the statistics decide. */
@@ -82,8 +85,8 @@ typedef struct Answers
 	Oid			readable;		/* a table that the user `reader` may read; 0: none is known */
 	Oid			reader;
 	const PlannerInfo *counted_in;	/* the query in which the partitions of a table were counted; NULL: none were */
-	Index		counted;		/* that table */
-	int			partitions;		/* how many they are */
+	Index		counted;		/* the table whose partitions were counted */
+	int			partitions;		/* the number of these partitions */
 	MemoryContextCallback forget;
 } Answers;
 
@@ -201,7 +204,7 @@ bf_index_try(void (*work) (void *argument), void *argument)
 
 	if (IsInParallelMode())
 	{
-		/* A function is planning a query of its own. In parallel mode no subtransaction can begin. */
+		/* A function of a parallel query is planning a query. Before 17 no subtransaction can begin there. */
 		work(argument);
 		return true;
 	}
@@ -346,7 +349,7 @@ count_partitions(PlannerInfo *root, Index parent)
  * Is this a custom plan, one for known parameters, that has many partitions? Planning these partitions takes longer
  * than leaving them out when a generic plan is executed (../chunks). PostgreSQL compares the costs of custom and
  * generic plans. It must not find the custom plan cheaper because of what the indexes say. (If the parameters leave few
- * partitions, the custom plan is the cheaper one anyway, and these are asked.)
+ * partitions, the custom plan is the cheaper one anyway, and the indexes of these partitions are asked.)
  */
 static bool
 is_better_generic(PlannerInfo *root, Index parent)
@@ -382,7 +385,7 @@ may_ask(PlannerInfo *root, const IndexOptInfo *info)
 	return enabled && !info->hypothetical && info->rel->pages > 0 && ActiveSnapshotSet() && !may_hide_rows(root);
 }
 
-/* May so many more questions be asked in this statement? */
+/* May this many more questions be asked in this statement? */
 static bool
 may_ask_more(PlannerInfo *root, int questions)
 {

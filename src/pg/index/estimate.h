@@ -44,7 +44,8 @@ extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *in
 
 /*
  * The list in which cost.c keeps the statement's conditions on keys that it has taken apart; empty at first. List and
- * entries live in root->planner_cxt. The pointer is valid until a function of an operator class is called.
+ * entries live in root->planner_cxt. The pointer is valid until a function of an operator class is called: the function
+ * may plan another statement.
  */
 extern List **bf_index_known_queries(PlannerInfo *root);
 

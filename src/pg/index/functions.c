@@ -400,8 +400,9 @@ bf_summarize(PG_FUNCTION_ARGS)
 		if (!is_to_be_summarized(lfirst_oid(cell)))
 			continue;
 		/*
-		 * While this waits for a lock it must have no snapshot, neither CALL's nor one of the catalog. A CREATE INDEX
-		 * CONCURRENTLY may have the lock, and waits for all older snapshots: the two would wait for each other.
+		 * While this procedure waits for a lock, it must have no snapshot, neither CALL's nor one of the catalog. A
+		 * CREATE INDEX CONCURRENTLY may have the lock, and waits for all older snapshots: the two would wait for each
+		 * other.
 		 */
 		if (nonatomic)
 			SPI_commit();

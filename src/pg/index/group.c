@@ -1,6 +1,6 @@
 /*
- * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized, and when they are
- * made unsummarized again. insert.c adds single rows.
+ * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized, and when ranges are
+ * made unsummarized again. (insert.c adds the items of single rows to some of the pages.)
  *
  * Each page has a WAL record of its own, because no page depends on what another one says.
  */
@@ -142,9 +142,10 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 }
 
 /*
- * Sets lines->full[column] for the selected ranges. A range is full if its rate is at least full_rate. But a group
- * has at most bf_index_most_full() full ranges: those with the highest rates. states[] are the states on the column's
- * first page; NULL: the group is new.
+ * Sets lines->full[column] for the selected ranges. A range is full if its rate is at least full_rate. But a group has
+ * at most bf_index_most_full() full ranges. If other ranges of the group are full already, they count; of the selected
+ * ranges those with the highest rates become full. states[] are the states on the column's first page; NULL: the group
+ * is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
@@ -343,7 +344,7 @@ bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, B
 		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizons);
 }
 
-/* Raises the horizon for standbys on all pages of a group. */
+/* Raises the standby horizon on all pages of a group. */
 static void
 raise_standby_horizon_of_group(Relation index, const BfGroup *group, uint64 horizon)
 {

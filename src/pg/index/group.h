@@ -39,9 +39,8 @@ extern Size bf_index_bytes_of_range(const BfGroup *group);
 
 /*
  * How lines are made, in this order: bf_index_make_lines() sets them up without a range; then ranges are selected;
- * then the areas are allocated, with zeros; then items are added. Only BF_SUMMARIZED reads the areas when lines are
- * written to pages; the other states do not need them. `range` is counted within the group, but BfRangeItems.range
- * within the level.
+ * then the areas are allocated, with zeros; then items are added. The areas are needed only if the ranges are then
+ * brought to the state BF_SUMMARIZED. `range` is counted within the group, but BfRangeItems.range within the level.
  */
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
@@ -49,7 +48,7 @@ extern void bf_index_allocate_areas(BfGroupLines *lines);
 extern void bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 
-/* Adds a row's items to a range. The argument is a BfRangeLines: rows come from readers that do not know lines. */
+/* Adds a row's items to a range. The argument is a BfRangeLines. This function is for bf_index_read_rows(). */
 extern void bf_index_add_row(const BfRowItems *items, void *argument);
 
 /* The lines of a selected range in one column: lines[column] * SB_BF_LINE bytes. */
@@ -92,7 +91,8 @@ extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
 /*
  * Sets states[] to the states of a group's ranges on the first page of a column; if the group was replaced, all are
- * unsummarized. The states of column 0 are enough for summarizers, but not for readers or writers.
+ * unsummarized. For summarizers the states of column 0 are enough. Readers and writers have to look at the states on
+ * each page that they use.
  */
 extern void bf_index_read_states(Relation index, const BfGroup *group, int column, uint8 *states);
 

@@ -210,10 +210,10 @@ type_of_values(Relation index, int column)
 }
 
 /*
- * For a column whose items are keys: is the operator class for another type than `type`, the type of the column's
- * values, so that the = of `type` does not use the index? That is so if `type` has an = of its own that is not in the
- * class's family. (For a class for any array or any range this is false: all arrays share their operators, and so do
- * all ranges.)
+ * For a column whose items are keys and whose values are of `type`: does `type` have operators that do not use the
+ * index? It does if the operator class is for another type, and `type` has an = of its own that is not in the class's
+ * family. (For a class for any array or any range the result is false: all arrays share their operators, and so do all
+ * ranges.)
  */
 static bool
 has_other_operators(Relation index, int column, Oid type)

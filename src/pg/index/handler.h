@@ -13,7 +13,7 @@
 #include "nodes/tidbitmap.h"
 #include "utils/rel.h"
 
-/* The strategy number of =. It is the only operator of an operator class whose items are the values themselves. */
+/* The strategy number of =, the only operator of an operator class whose items are the values themselves. */
 #define BF_EQUAL_STRATEGY 1
 
 /* options.c: the options of an index and its operator classes. 0 pages mean that the number is to be chosen. */
@@ -41,8 +41,9 @@ extern void bf_index_check_operators(Relation index);
 
 /*
  * Raises a notice for each column whose type has an = that does not use the index. An example is citext: it is
- * indexed as text, so the index knows only the = of text. If the items are keys, the notice is raised if the operator
- * class is for another type and the column's type has an = of its own: citext under gram_ops.
+ * indexed as text, so the index knows only the = of text. For a column whose items are keys, the notice is raised if
+ * the operator class is for another type and the column's type has an = of its own. An example is citext under
+ * gram_ops.
  */
 extern void bf_index_notice_unasked(Relation index);
 

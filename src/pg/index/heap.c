@@ -6,7 +6,8 @@
  * may differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
- * out, because their out-of-line values may be gone. The reader's horizons say which snapshots may miss them.
+ * out, because their out-of-line values may be gone. The reader's horizons say which snapshots may still see versions
+ * that were left out.
  */
 #include "index/heap_reader.h"
 
@@ -35,8 +36,8 @@
 /* -------------------------------------------------------------------- the reader */
 
 /*
- * The command that removes the index. If the index belongs to an index of a partitioned table, this is the command for
- * the topmost such index, since it can only be dropped together with that.
+ * The command that removes the index. An index that belongs to an index of a partitioned table can only be dropped
+ * together with the topmost such index, so the command names that one.
  */
 static const char *
 drop_command(Relation index)

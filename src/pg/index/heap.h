@@ -46,9 +46,9 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	/* if a rollback brings back a row that this transaction has deleted, it removes the index too */
+	/* rows that this transaction has deleted may be left out: a rollback that brings them back removes the index */
 	BF_FOR_BUILD,
-	/* if a rollback brings back a row that this transaction has deleted, the index stays */
+	/* such rows may not be left out: a rollback that brings them back leaves the index */
 	BF_FOR_SUMMARY,
 	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
 	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
@@ -123,8 +123,8 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for each row version on a page that bf_index_read_range() would take and whose inserter had committed
- * when the snapshot was taken.
+ * Calls check() for each of a page's row versions that bf_index_read_range() would take, if the transaction that has
+ * inserted the version had committed when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);
@@ -134,9 +134,9 @@ extern uint64 *bf_index_take_set(sb_hash_set *set);
 
 /*
  * To be called for an empty set that held the `items` hashes of one range and will hold those of the next range. If
- * the set has far more slots than that, a small set takes its place. Otherwise, after a range with a million items
- * (one large array may have as many), each further range would cost as much: to take the hashes out of a set, all its
- * slots are read and cleared.
+ * the set has far more slots than so many hashes need, a small set takes its place. Otherwise each range after one with
+ * a million items (one large array may have as many) would cost as much as that range: to take the hashes out of a set,
+ * all its slots are read and cleared.
  */
 extern void bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items);
 

@@ -9,9 +9,10 @@
 #include "utils/snapshot.h"
 
 /*
- * Which snapshots may see rows that were left out: those whose xmin is less than `all`, a full transaction id. 0 means
- * that no snapshot may. `standby` is the same for snapshots that were taken during recovery, which obey both. Rows
- * that are dead to all snapshots of this server raise only `standby`.
+ * Which snapshots may see rows that a build or a summarizer has left out: those whose xmin is less than `all`, a full
+ * transaction id. If `all` is 0, no snapshot may see such a row. `standby` says the same for snapshots that were taken
+ * during recovery; for them the greater of the two counts. Rows that are dead to all snapshots of this server raise
+ * only `standby`.
  */
 typedef struct BfHorizons
 {

@@ -47,7 +47,7 @@ make_room(BfRowItems *items, uint32 have, int32 more)
 	items->hashes = repalloc_huge(items->hashes, items->room * sizeof(uint64));
 }
 
-/* The most hashes that there is room for between two rows: those of a megabyte. */
+/* The most hashes for which room is kept from one row to the next. They take a megabyte. */
 #define MOST_KEPT (1024 * 1024 / sizeof(uint64))
 
 void

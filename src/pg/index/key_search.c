@@ -130,7 +130,7 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
 										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
 										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));
-	/* Values without any key match too, or all values do. */
+	/* In the other modes values without any key match too, or all values do. */
 	if (mode != GIN_SEARCH_MODE_DEFAULT)
 		return BF_FINDS_ANYTHING;
 	if (query->values == NULL || query->count <= 0)
@@ -271,8 +271,8 @@ typedef struct Requirement
 } Requirement;
 
 /*
- * Finds the required ones among the hashes from `first` to `end` (exclusive): no value without them matches. If a
- * value that lacks all hashes of this part can match, none of them is required. Otherwise the two halves are tried.
+ * Finds the required ones among the hashes from `first` to `end` (exclusive): no value without such a hash matches. If
+ * a value that lacks all hashes of this part can match, none of them is required. Otherwise the two halves are tried.
  * So a few required hashes among thousands of others are found soon.
  */
 static void

@@ -56,9 +56,9 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
 /*
- * Estimates which share of the ranges that have none of the search's keys can match nevertheless. Each of the
- * search's hashes seems to be in such a range with the probability `rate`. Tries random ranges, which are the same in
- * each call.
+ * Estimates for which share of the ranges that have none of the search's keys the index says "maybe" nevertheless. Each
+ * of the search's hashes seems to be in such a range with the probability `rate`. Tries random ranges, which are the
+ * same in each call.
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 

@@ -51,8 +51,9 @@ typedef struct BfKeyClass
 extern bool bf_index_has_keys(Relation index, int column);
 
 /*
- * The type as which a column's items are hashed. It is the type that the operator class is for, since its = must
- * agree with the hashes. The column's type may be another one: a citext column under text_ops has items of type text.
+ * The type as which a column's items are hashed. It is the type that the operator class is for, since the = of that
+ * type must agree with the hashes. The column's type may be another one: a citext column under text_ops has items of
+ * type text.
  * If the operator class is for arrays or ranges of any type, only the column knows the type. Keys have the type that
  * the operator class stores.
  */

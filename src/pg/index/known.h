@@ -44,11 +44,11 @@ extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const Re
 
 /*
  * A number for a column of a partition's index, the same for the indexes of all partitions: the number that the
- * column has in the parent table, or 0 if that lacks it. For expressions it is negative.
+ * column has in the parent table, or 0 if that table has no such column. For an expression the number is negative.
  */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
-/* Have two indexes the same operator class, options and collation in this column? */
+/* Have two indexes the same operator family, options of the operator class, and collation in this column? */
 extern bool bf_known_is_same_class(const IndexOptInfo *a, const IndexOptInfo *b, int column);
 
 /*

@@ -1,12 +1,13 @@
 /*
  * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
  *
- * An index is a stack of up to four *levels* over the same heap. On each level a *range* is a fixed number of
- * consecutive pages of the heap. On level 0 it has pages_per_range pages, on each other level mostly 125 times as
- * many as on the level below. Consecutive ranges of a level form a *group*. In a group all filters of one column have
- * the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of
- * all ranges of the group lies together at *position* l, so that one page answers for one item in all ranges of the
- * group. A group has a run of pages for each column of the index.
+ * An index has up to four *levels*, each of which covers the same heap. On each level a *range* is a fixed number of
+ * consecutive pages of the heap. On level 0 it has pages_per_range pages. On each other level it has 125 times as many
+ * as on the level below, or fewer, since no range exceeds a gigabyte. Consecutive ranges of a level form a *group*. In
+ * a group all filters of one column have the same size, which is a number of *lines* of 64 bytes, as in a bf value. The
+ * filters are stored interleaved: the lines with number l of all ranges of the group lie side by side, at *position* l.
+ * So one page answers for one item in all ranges of the group. A group has a *run* of consecutive pages for each column
+ * of the index.
  *
  * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and
  * written under the lock of that one page. The states and bits on a page hold for the positions on that page only.
@@ -39,7 +40,7 @@
  * smaller: `publications`, `begun`, `groups`, `stretches`, `directory_pages`, `in_vain` and `in_vain_below`.
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
- * free (space.c): they belonged to a replaced group, or a crash has left them there.
+ * free (space.c): they belonged to a replaced group, or were left there by a crash or an error.
  *
  * Everything that is read from the meta page and the directory is checked before it is used. The checksums must be
  * right, the groups of each level must follow each other, and they must end within the file.
@@ -47,7 +48,10 @@
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
-/* Room is reserved for up to this many entries before they are written. So the last directory page may be empty. */
+/*
+ * Before a group is published, room in the directory is reserved for up to this many entries. Not all of them need be
+ * written then. So the last directory page may be empty.
+ */
 #define BF_MOST_ENTRIES_RESERVED 2
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
@@ -188,14 +192,14 @@ typedef struct BfGroup
 extern SB_NORETURN void bf_index_report_damage(Relation index, BlockNumber block, const char *what);
 
 /*
- * Reads a page of the index. REQUIRES: `block` is 0, or comes from a geometry (which has checked that the file has
- * it).
+ * Reads a page of the index. REQUIRES: the index's file has this block. (It has block 0. When a geometry is read, it is
+ * checked that the file has all blocks of the geometry's groups.)
  */
 extern Buffer bf_index_read_page(Relation index, BlockNumber block);
 
 /* --------------------------------------------------- meta page and directory */
 
-/* Writes the content of the meta page of an empty index. The caller logs it. */
+/* Writes the content of the meta page of an empty index. The caller writes the WAL record. */
 extern void bf_index_init_meta_page(Page page, Relation index);
 
 /*

@@ -39,9 +39,9 @@ extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, 
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to some of its bits. Only rates above
+ * Finds which of a group's ranges has the highest false-positive rate, as some of its bits tell. Only rates above
  * `bound` and below `end` count. Returns the rate, and sets *range to the range, counted within the group. Returns 0
- * if there is none.
+ * if no rate counts.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);

@@ -1,6 +1,6 @@
 /*
  * overview.c: bf_index_overview(), behind the view bf_indexes. It says what two pages of an index tell, without
- * waiting for anybody. If the index is larger than its table, it reads a third page.
+ * waiting for anybody. For an index that is larger than its table, and not small, the function reads a third page.
  *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
@@ -62,7 +62,7 @@ typedef struct Overview
 {
 	Relation	index;
 	Relation	heap;
-	bool		heap_is_there;	/* its length could be found out */
+	bool		heap_is_there;	/* the length of the heap could be found out */
 	BlockNumber blocks;			/* number of blocks of the index */
 	uint32		ranges;			/* number of ranges of level 0 that the heap has now */
 	uint32		summarized;
@@ -248,7 +248,7 @@ why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, c
 					pages_per_range == 1 ? "" : "s", ceil(lines * SB_BF_LINE / 1024.0), parameters->false_positive_rate);
 }
 
-/* Finds out how many pages the table has with its out-of-line values, unless these are locked. */
+/* Finds out how many pages the table has with its out-of-line values, unless the table of these values is locked. */
 static void
 measure_table(Overview *overview, BlockNumber heap_blocks)
 {

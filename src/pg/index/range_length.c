@@ -10,7 +10,7 @@
 
 /*
  * Returns how large ranges of `pages` pages are in their largest column: 1 means as many lines as a range should
- * have. It is estimated from `samples` ranges that are spread evenly over the table.
+ * have. The result is estimated from `samples` ranges that are spread evenly over the table.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)

@@ -17,8 +17,8 @@
 /* -------------------------------------------------------------------- upper levels */
 
 /*
- * On level 0 a run summarizes anew ranges with at most this share of the heap's pages. On the levels above it begins
- * no further range when it has read this share. It always does at least one range, however long.
+ * A summarizer that works on level 0 summarizes anew ranges with at most this share of the heap's pages. On the levels
+ * above it begins no further range when it has read this share. It may always do one range, however long.
  */
 #define MOST_ANEW 0.5
 
@@ -103,8 +103,8 @@ bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 /* -------------------------------------------------------------------- level 0 */
 
 /*
- * A group is looked at closely if the mean of its ranges' rates is above MEAN_TO_LOOK_AT times the rate asked for, or
- * if one range has more than ONE_TO_LOOK_AT times that rate.
+ * A column of a group is measured closely in two cases: if on its first page the mean of the ranges' rates is above
+ * MEAN_TO_LOOK_AT times the rate asked for, or if one range has more than ONE_TO_LOOK_AT times that rate there.
  */
 #define MEAN_TO_LOOK_AT 2
 #define ONE_TO_LOOK_AT 16
@@ -167,7 +167,10 @@ measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	return most;
 }
 
-/* Is a range with this rate to be summarized anew? It is not if that was in vain for ranges with about this rate. */
+/*
+ * Is a range with this rate to be summarized anew? It is if it is too full, and if ranges with about this rate have not
+ * stayed too full when they were summarized anew.
+ */
 static bool
 is_worth_it(const BfGeometry *geometry, double rate)
 {
@@ -212,7 +215,7 @@ refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	return done;
 }
 
-/* Adds the ranges of a group that are full in a column to *full. */
+/* Counts in *full the ranges of a group that are full in a column. */
 static void
 count_full_ranges(Relation index, const BfGroup *group, BfFullRanges *full)
 {

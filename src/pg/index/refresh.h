@@ -15,10 +15,10 @@ typedef struct BfSummarizer
 	Relation	index;
 	Relation	heap;
 	BfHeapReader *reader;
-	bool		building;		/* nobody else writes or reads the index */
+	bool		building;		/* the index is being built: nobody else writes or reads it */
 	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
-	BfBuildWorkers *workers;	/* they make lines too; or NULL */
-	const BfUpperCounts *upper; /* counts of the levels above in a build; else NULL */
+	BfBuildWorkers *workers;	/* workers, which make lines, too; NULL: there are none */
+	const BfUpperCounts *upper; /* in a build: the numbers of items of the levels above; else NULL */
 	bool		shows_progress;
 } BfSummarizer;
 
@@ -30,9 +30,9 @@ typedef struct BfSummarizer
 extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
 
 /*
- * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each
- * page has lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted. In
- * a build with workers, theirs comes off the memory.
+ * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each page
+ * has lines of all ranges of the group. But the lines take memory, and what was read is lost if the summarizer is
+ * interrupted. In a build with workers, the memory of the workers' lines is left free.
  */
 extern uint32 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range);
 

@@ -17,7 +17,7 @@
 
 /*
  * Alternatives may be queries, such as the patterns of a LIKE ANY. To find out which of them are common, each query is
- * tried with at most MOST_VALUES values of the statistics. There are fewer values if all queries together would need
+ * tried with at most MOST_VALUES values of the statistics. Fewer values are taken if all queries together would need
  * more than MOST_TRIED tries.
  */
 #define MOST_VALUES 32

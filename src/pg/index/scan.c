@@ -22,9 +22,9 @@
 #include "index/scan.h"
 
 /*
- * May a level above 0 have got a group since the geometry was read? This search would read fewer pages with it. The
- * result is true if the groups of some level cover at least two whole ranges of the next level that have no group on
- * that next level.
+ * May a level above 0 have got a group since the geometry was read? With such a group this search would read fewer
+ * pages. The result is true if the groups of some level cover at least two whole ranges of the next level that have no
+ * group on that next level.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -168,7 +168,7 @@ bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *
 		BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	/*
 	 * One page is the meta page. Each item is looked up in all groups of the highest level, and in about one group of
-	 * the levels below.
+	 * all levels below together.
 	 */
 	expected->pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
 	return true;

@@ -89,9 +89,9 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * For one that asks many indexes, or many groups of an index, about the same items. Where asking is in vain, others
- * are passed over: after the first that was asked in vain, one; after the next such one two, then four, and so on,
- * until one is of use again. All fields are zero at first.
+ * For a caller that asks many indexes, or many groups of an index, about the same items. After each one that was asked
+ * in vain, some of the next ones are passed over: one after the first, two after the second, then four, and so on,
+ * until asking one was of use again. All fields are zero at first.
  */
 typedef struct BfPatience
 {
@@ -102,7 +102,7 @@ typedef struct BfPatience
 /* An index or a group is asked in vain if at least this many tenths of its pages may still hold the items. */
 #define BF_IN_VAIN_TENTHS 9
 
-/* The most that are passed over at a time. So later ones that are of use are found. */
+/* The most indexes or groups that are passed over at a time. So later ones that are of use are found. */
 #define BF_MOST_PASSED_OVER 32
 
 static inline bool
@@ -135,9 +135,10 @@ bf_index_note_use(BfPatience *patience, uint64 left, uint64 pages)
 extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
 
 /*
- * Sets *spans to the pages in which a row that is searched for may be. Groups of level 0 are passed over where others
- * were asked in vain; their pages are among these. Notes down in *patience whether asking this index was of use; pages
- * that no group covers do not count. `column` (from 1) is the column of this index.
+ * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index.
+ * If groups of level 0 are asked in vain, some groups after them are not asked (BfPatience), and all their pages are in
+ * *spans. Notes down in *patience whether asking this index was of use; pages that no group covers do not count.
+ *
  * Returns false if the index was not asked, because there are too many items for its false-positive rate, or because
  * its column hashes items otherwise. Then *spans has all pages. REQUIRES: as for bf_index_ask(); the hashes are those
  * that the index uses for arguments of the items' type.
@@ -158,7 +159,7 @@ extern bool bf_index_expect(Relation index, AttrNumber column, double items, BfE
 
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared.
- * If the result is false, the row surely is not. The value may be stored out of line; memory for it is taken from the
+ * If the result is false, it surely is not one. The value may be stored out of line; memory for it is taken from the
  * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
  * in this search; the value is not NULL.
  */

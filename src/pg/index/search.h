@@ -160,7 +160,7 @@ typedef struct Descent
 	/* for an estimate, which raises no errors */
 	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
 	uint32		most_opened;
-	bool		unasked;		/* pages were left out because of that */
+	bool		unasked;		/* pages were not opened because most_opened was reached */
 	BlockNumber index_blocks;	/* the length of the index */
 } Descent;
 

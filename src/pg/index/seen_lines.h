@@ -1,6 +1,6 @@
 /*
- * seen_lines.h: the lines of filters that a statement has seen. It need not look at a page again for items that these
- * lines have.
+ * seen_lines.h: the lines of filters that a statement has seen while it wrote rows. The statement need not look at a
+ * page again for items that these lines have.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SEEN_LINES_H
 #define STREAMBLOOM_PG_INDEX_SEEN_LINES_H

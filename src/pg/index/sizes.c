@@ -16,7 +16,7 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * In a table of at most PAGES_OF_ONE_GROUP pages (125 ranges of 32) ranges are made longer, up to 32 pages, until
+ * In a table of at most PAGES_OF_ONE_GROUP pages (125 ranges of 32 pages) ranges are made longer, up to 32 pages, until
  * there are at most 62 of them, which make one group. With a few ranges more, one group would leave up to half of
  * each page empty, so the ranges would become two groups (bf_index_group_to_build()).
  */
@@ -151,14 +151,15 @@ bf_index_pages_of_look_up(const BfLevelToSearch *levels, int count, double heap_
 /* ------------------------------------------------------------------- filters */
 
 /*
- * Ranges are far above the others if each of them has more than this many times the items of every other range. At most
- * bf_index_most_full() ranges can be.
+ * Some ranges of a group are far above the others if each of them has more than this many times as many items as each
+ * of the others. At most bf_index_most_full() ranges of a group can be far above the others.
  */
 #define FAR_ABOVE 4
 
 /*
- * A range with this many times the items that its filter was made for is marked as full. (A filter is made for about
- * as many items as most ranges have, and a range that is far above them has more than FAR_ABOVE times as many.)
+ * If the items of a range were not counted, the range is marked as full if its bits tell of at least this many times
+ * the items that its filter was made for. (A filter is made for about as many items as most ranges have. A range that
+ * is far above the others has more than FAR_ABOVE times as many.)
  */
 #define FULL_LOAD 3
 
@@ -313,7 +314,10 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 
 	used = make_classes(items + first, known, classes);
 
-	/* At least what the mean needs, since the rate grows faster than the items; at most what the largest one needs. */
+	/*
+	 * The filters need at least `low` pages, which the mean number of items needs, because the rate grows faster than
+	 * the items. They need at most `high` pages, which the largest number of items needs.
+	 */
 	low = pages_for_lines(sum / known / counts->load, positions);
 	high = pages_for_lines(items[first] / counts->load, positions);
 	while (low < high)

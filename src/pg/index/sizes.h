@@ -53,9 +53,9 @@ extern "C" {
 /* ------------------------------------------------------------------------ ranges */
 
 /*
- * If the number of its pages is chosen here, a range has about this many lines in the column with the most items. It
- * has more if items are keys inside values: neighboring rows share most of their keys, so longer ranges take less
- * space. But the more rows a range has, the more often it has all keys of a query, in different rows. This was
+ * If range_length.c chooses how many pages a range has, a range gets about this many lines in the column with the most
+ * items. It gets more if items are keys inside values: neighboring rows share most of their keys, so longer ranges take
+ * less space. But the more rows a range has, the more often it has all keys of a query, in different rows. This was
  * measured with the trigrams of a log's lines, in a table of 6,000 pages (bench/keys). With 16 lines (2 pages a
  * range) a look-up of a rare word reads 250 pages of the table, and one of a rare address 415. With 32 lines (8 pages
  * a range) they read 300 and 2,350 pages, and the index has 3/5 of the size. With a lower false-positive rate these
@@ -170,8 +170,8 @@ extern uint32_t bf_index_most_full(uint32_t ranges);
 extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns);
 
 /*
- * Is a group of `pages` pages replaced by one of `needed` pages? Only if it is many times too large, since all its
- * ranges are read for that.
+ * Is a group of `pages` pages to be replaced by one of `needed` pages? Only if it is many times too large, because all
+ * its ranges have to be read to replace it.
  */
 extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
 

@@ -7,8 +7,8 @@
  * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the
  * heap again.
  *
- * A tape is for builds only. If rows are written meanwhile, a summarizer must read the heap after it has written its
- * placeholders.
+ * A tape is for builds only. Other summarizers work while rows are written, so they must read the heap after they have
+ * written their placeholders.
  */
 #include "index/tape.h"
 

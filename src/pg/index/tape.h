@@ -1,6 +1,7 @@
 /*
- * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. One process writes all
- * of them into one file, or several write batches of them, each into a file of its own (build_ranges.c).
+ * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. If one process builds
+ * the index, it writes all of them into one file. If there are parallel workers, each process writes batches of
+ * consecutive ranges, each batch into a file of its own (build_ranges.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H
@@ -13,8 +14,8 @@
 /* ---------------------------------------------------------------------- batches */
 
 /*
- * Writes the batches of one process, if several processes write a tape. Other processes can read a batch once it is
- * ended.
+ * Writes the batches of one process, if several processes write a tape. Other processes can read a batch after
+ * bf_index_end_batch().
  */
 typedef struct BfTapeWriter BfTapeWriter;
 
@@ -50,8 +51,8 @@ extern uint32 bf_index_tape_length(const BfTape *tape);
 extern void bf_index_set_tape_length(BfTape *tape, uint32 ranges);
 
 /*
- * Calls add() with the items of each range from `first` to `end` (exclusive), each item once. REQUIRES: end is at most
- * the tape's length.
+ * Calls add() once for each range from `first` to `end` (exclusive), with the different items of the range. REQUIRES:
+ * end is at most the tape's length.
  */
 extern void bf_index_read_tape(BfTape *tape, uint32 first, uint32 end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);

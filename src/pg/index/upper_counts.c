@@ -1,7 +1,7 @@
 /*
  * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are read one after the
  * other, so on each level one range is being counted at a time. A range of level 1 is counted from the items of its
- * ranges of level 0. A range of a higher level is counted from the samples (count.h) of its ranges on the level
+ * ranges of level 0. A range of a higher level is counted from the samples (count.c) of its ranges on the level
  * below.
  */
 #include "index/upper_counts.h"
@@ -68,7 +68,7 @@ bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 	if (is_counted(lowest, items->range))
 		for (int column = 0; column < counts->columns; column++)
 			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
-	/* A range that ends here passes its items to the range of the next level that contains it. */
+	/* A range that ends with this one passes its sample on to the range of the next level that contains it. */
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];

@@ -9,9 +9,9 @@
 #include "storage/buf.h"
 
 /*
- * Takes the lines of a filter page into use and logs that, unless they are in use already. To be called before the
- * first range on the page gets another state than "unsummarized". REQUIRES: the buffer is locked exclusively, and was
- * checked.
+ * Takes the lines of a filter page into use, unless they are in use already: moves pd_lower to their end (see
+ * BfFilterPage in layout.h), and logs that. To be called before the first range on the page gets another state than
+ * "unsummarized". REQUIRES: the buffer is locked exclusively, and was checked.
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 

@@ -2,8 +2,8 @@
  * walk.c: looks at some pages of an index, from which the whole is judged.
  *
  * A search is carried out as the executor will do it: from the highest level down. But on each level only some groups
- * are looked at, spread evenly over the pages that are left there. The share that they leave is taken to be left
- * everywhere.
+ * are looked at, spread evenly over the pages that the level above has left. The share that these groups leave is taken
+ * to be left everywhere.
  */
 #include "index/walk.h"
 
@@ -115,7 +115,7 @@ walk_level(Walk *walk, int level, double prior)
 		inside += (Max(Min(part->end, covered), part->first) - part->first) * part->weight;
 		outside += (part->end - Max(Min(part->end, covered), part->first)) * part->weight;
 	}
-	/* 7 and MOST_PAGES have no common divisor, so that the first few places are spread evenly too. */
+	/* Steps of 7 spread the first few places, too. 7 and MOST_PAGES have no common divisor: each place comes once. */
 	for (int i = 0; i < MOST_PAGES && inside > 0 && descent->opened < descent->most_opened && !descent->failed; i++)
 	{
 		uint64		page = 0;
