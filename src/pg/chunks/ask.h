@@ -27,8 +27,8 @@ typedef enum ChunkReason
 	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
 	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	/*
-	 * only in plain queries: the plan of the chunk does not show what is searched for, or the keys of a join were not
-	 * collected
+	 * only in plain queries: the plan of the chunk does not show what is searched for, or no keys of a join could be
+	 * used
 	 */
 	CHUNK_IS_NOT_ASKED,
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
@@ -67,8 +67,8 @@ extern char *chunk_reasons_text(const int64 *because);
 /* ------------------------------------------------------------------- asking */
 
 /*
- * The keys about which many indexes are asked, one index after the other, and how the indexes are asked. All fields
- * are zero at first.
+ * Keys (chunk_question.h) about which many indexes are asked, one index after the other, and how the indexes are
+ * asked. All fields are zero at first.
  */
 typedef struct ChunkAsker
 {
@@ -81,19 +81,20 @@ typedef struct ChunkAsker
 	bool		explain_only;
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
 	bool		wants_pages;	/* `few` is to be set; with a cache it is set in any case */
-	ChunkCache *cache;			/* what is remembered of the indexes; NULL: nothing */
-	uint64		number;			/* the number that the cache has given the snapshot */
+	ChunkCache *cache;			/* what is remembered of the indexes; NULL: there is no cache */
+	uint64		number;			/* the number that the cache has given the snapshot (chunk_cache_find()) */
 	BfPages		few;			/* the pages that the index asked last has named */
 } ChunkAsker;
 
 /*
- * Asks the index that is remembered for this chunk (chunk_cache.h), without opening anything. The chunk is number
- * `at`, from 0, of `count` chunks that are asked one after the other. ChunkSkip gives the OID of the index as
- * `chunk`.
+ * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk. `chunk` is
+ * the OID of the chunk; ChunkSkip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
+ * chunks that are asked one after the other.
  *
  * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
- * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if nothing is
- * remembered that is surely true for the snapshot, or if the index has named more than BF_FEW_PAGES pages.
+ * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
+ * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
+ * named more than BF_FEW_PAGES pages.
  */
 extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
 
@@ -109,12 +110,12 @@ extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVe
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
  * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Notes down in *patience whether
- * asking was of use. Takes the predicate lock of an index scan, and counts as one. REQUIRES: the heap is locked.
- * Returns false if the index cannot tell:
+ * asking was of use. Takes the predicate lock of an index scan, and counts as an index scan. REQUIRES: the heap is
+ * locked. Returns false if the index cannot tell:
  *
- * - it is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
- * - there are too many values for its false-positive rate, or its column hashes items in another way than the search
- *   (then *spans has all pages of the heap).
+ * - the index is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
+ * - there are too many values for the index's false-positive rate, or its column hashes items in another way than the
+ *   search (then *spans has all pages of the heap).
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);
@@ -144,7 +145,7 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
  * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. If
  * there is a cache, it remembers under the table's OID how the last index was asked. REQUIRES: the table is locked;
- * its storage is the one that the snapshot sees.
+ * for chunk_scan(), the table's storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
 

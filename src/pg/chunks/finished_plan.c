@@ -1,4 +1,4 @@
-/* finished_plan.c: what ChunkSkip and JoinSkip share when they put nodes into finished plans (see finished_plan.h). */
+/* finished_plan.c: functions for the nodes that are put into finished plans (see finished_plan.h). */
 #include "chunks/finished_plan.h"
 
 #include "access/parallel.h"
@@ -64,7 +64,7 @@ find_largest_id(Plan *plan, void *largest)
 	return finished_visit_below(plan, find_largest_id, largest);
 }
 
-/* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
+/* Returns an id for a new node, unique in the statement: workers report what they have measured by ids of nodes. */
 static int
 new_id(FinishedStatement *finished)
 {
@@ -92,7 +92,7 @@ finished_make_node(FinishedStatement *finished, Plan *below)
 	plan->total_cost = below->total_cost;
 	plan->plan_rows = below->plan_rows;
 	plan->plan_width = below->plan_width;
-	plan->parallel_safe = below->parallel_safe; /* in a worker the node does nothing */
+	plan->parallel_safe = below->parallel_safe; /* in a worker the node only passes rows on */
 	plan->plan_node_id = new_id(finished);
 	plan->extParam = bms_copy(below->extParam);
 	plan->allParam = bms_copy(below->allParam);
@@ -200,10 +200,10 @@ bitmap_uses(Plan *plan, Oid index)
 }
 
 /*
- * A scan that costs no more than reading this many pages in random order is not worth a question. An index scan of a
- * B-tree that finds one row costs a little more than 2 random_page_cost: a page of the index and one of the table. If
- * it finds two rows, it costs a little more than 3 random_page_cost. A question reads one or two pages of the bf
- * index.
+ * If a scan costs no more than reading this many pages in random order, its bf index is not asked, because a question
+ * reads one or two pages of the bf index. For comparison: an index scan of a B-tree that finds one row costs a little
+ * more than 2 random_page_cost, for a page of the index and one of the table. If it finds two rows, it costs a little
+ * more than 3 random_page_cost.
  */
 #define PAGES_NOT_WORTH_A_QUESTION 2.5
 

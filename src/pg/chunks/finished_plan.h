@@ -1,6 +1,7 @@
 /*
- * finished_plan.h: what ChunkSkip and JoinSkip share when they put nodes into finished plans: ids of nodes, nodes
- * that pass rows on, and the clauses of scans. Such nodes never stand at or below a Gather (README.md says why).
+ * finished_plan.h: functions for the nodes ChunkSkip, JoinKeys and JoinSkip, which are put into plans that PostgreSQL's
+ * planner has finished. The functions make such nodes, walk through plans, and find the clauses of scans. The nodes
+ * never stand at or below a Gather (README.md in this folder says why).
  */
 #ifndef STREAMBLOOM_PG_FINISHED_PLAN_H
 #define STREAMBLOOM_PG_FINISHED_PLAN_H
@@ -19,27 +20,26 @@ typedef struct FinishedStatement
 	PlannedStmt *statement;
 	List	   *guarded;		/* the OIDs of the tables whose rows may be hidden from the user (README.md) */
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
-	Bitmapset  *by_leader;		/* plan_ids of those sub-plans met so far that the leader alone runs */
+	Bitmapset  *by_leader;		/* plan_ids of sub-plans that were met and that the leader alone runs, not workers */
 	List	   *init_plans;		/* the SubPlans of all initPlans; see finished_init_plan() */
 	bool		has_init_plans; /* `init_plans` is set */
 } FinishedStatement;
 
 /*
  * Must the nodes ChunkSkip, JoinKeys and JoinSkip only pass rows on in this execution? They must under EvalPlanQual,
- * in a plan that a parallel worker got from its leader, without a snapshot, and with one that is not an MVCC
- * snapshot.
+ * in a plan that a parallel worker got from its leader, and if the execution has no MVCC snapshot.
  */
 extern bool finished_nodes_stand_aside(const EState *estate);
 
 /*
- * Makes a node above the plan `below`. The node passes the rows of this plan on as they are, and does whatever its
- * methods say. The caller sets custom_exprs, custom_private, custom_relids and methods.
+ * Makes a node above the plan `below`, with the same columns as this plan. What the node does depends on its methods.
+ * The caller sets custom_exprs, custom_private, custom_relids and methods.
  */
 extern CustomScan *finished_make_node(FinishedStatement *finished, Plan *below);
 
 /*
- * Calls visit() for each plan directly below a plan, but not for its sub-plans, until visit() returns true. Returns
- * true if visit() did.
+ * Calls visit() for each plan node directly below a plan node, but not for sub-plans of expressions. Ends and returns
+ * true as soon as visit() returns true; otherwise returns false.
  */
 extern bool finished_visit_below(const Plan *plan, bool (*visit) (Plan *below, void *argument), void *argument);
 
@@ -50,15 +50,15 @@ extern const SubPlan *finished_init_plan(FinishedStatement *finished, int parame
 extern List *finished_clauses_of_scan(const Scan *scan);
 
 /*
- * Returns those clauses of a scan that indexes may be asked about. If the table is guarded (README.md), these are the
- * leakproof ones, otherwise all. Sets *guarded.
+ * Returns those clauses of a scan that indexes may be asked about: all of them, unless rows of the table may be hidden
+ * from the user. Then only the leakproof ones. Sets *guarded to whether rows may be hidden.
  */
 extern List *finished_leakproof_clauses(const FinishedStatement *finished, Oid table, List *clauses, bool *guarded);
 
 /* Returns those of the clauses that pass values of columns to leakproof functions only. */
 extern List *chunk_leakproof_clauses(List *clauses);
 
-/* Is a scan, in the planner's opinion, about as cheap as a question to this index? */
+/* Does the planner expect that a scan costs about as little as a question to this index? */
 extern bool finished_is_cheap(const Scan *scan, Oid index);
 
 /* Can the partitions below an Append or a MergeAppend be pruned at run time? */

@@ -66,7 +66,7 @@ typedef struct Collector
 	/* for a set of hashes */
 	ItemHasher *hasher;
 	sb_hash_set found;
-	bool		has_room;		/* `found` has memory */
+	bool		has_room;		/* memory was allocated for `found` */
 
 	/* for a set of values */
 	KeptType	type;
@@ -81,7 +81,7 @@ typedef struct JoinKeysState
 	bool		collects;		/* at least one set is still collected; the others were given up */
 	JoinKeys	keys;
 	Collector  *collectors;		/* one for each set */
-	sb_memory	memory;			/* of the hashes that were found */
+	sb_memory	memory;			/* for the hashes that were found */
 } JoinKeysState;
 
 static Node *join_keys_create(CustomScan *plan);
@@ -118,7 +118,7 @@ join_keys_create(CustomScan *plan)
 
 /* ---------------------------------------------------------------------- collecting */
 
-/* Forgets all keys: they will be collected from the first row on. */
+/* Forgets all keys. Keys are collected anew, from the next row on. */
 static void
 begin_collecting(JoinKeysState *state)
 {
@@ -176,8 +176,8 @@ copy_value(const KeptType *type, Datum value)
 }
 
 /*
- * Keeps a value. Gives the set up if it has too many values, or if these take too much memory. A value that exceeds
- * the memory limit by itself is not detoasted at all.
+ * Adds a value to the values that are kept. Gives the set up if it has too many values, or if its values take too much
+ * memory. A value that exceeds the memory limit by itself is not detoasted at all.
  */
 static void
 add_value(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)

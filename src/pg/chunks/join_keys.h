@@ -17,7 +17,7 @@
 typedef struct JoinUse
 {
 	int64		asked;			/* asked; for a PartitionScan: chose this set */
-	int64		passed_over;	/* did not ask, because asking was in vain before */
+	int64		passed_over;	/* did not ask, because asking other indexes about the set was in vain */
 	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
 	int64		missing;		/* did not ask, because the set was not complete, or was given up */
 } JoinUse;
@@ -34,7 +34,7 @@ typedef struct JoinKeySet
 	bool		given_up;		/* the keys are too many, or take too much memory */
 	bool		too_large;		/* given up because values that are kept take too much memory */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
-	BfPatience	patience;		/* with the indexes that are asked about the set */
+	BfPatience	patience;		/* says which of the indexes are passed over when they are asked about the set */
 	JoinUse		use;
 } JoinKeySet;
 

@@ -24,16 +24,17 @@
 extern bool join_skip_enabled;
 
 /*
- * A set with more than JOIN_MOST_KEYS different keys is given up while it is collected. A join gets no nodes if its
- * inner side is expected to have more than JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED rows.
+ * A set of keys is given up as soon as it has more than JOIN_MOST_KEYS different keys: then no index is asked about
+ * it. A join gets no nodes if its inner side is expected to have more than JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED
+ * rows.
  */
 #define JOIN_MOST_KEYS 65536
 #define JOIN_MOST_TIMES_EXPECTED 10
 
 /*
- * A set whose values are kept is given up when it has more than JOIN_MOST_VALUES of them, or they take more than
- * JOIN_MOST_VALUE_BYTES. The limits are low because the planner looks at each value for each partition that a
- * PartitionScan reads.
+ * Of a set for a PartitionScan the values are kept, not their hashes. Such a set is given up when it has more than
+ * JOIN_MOST_VALUES values, or when its values take more than JOIN_MOST_VALUE_BYTES. The limits are low because a
+ * PartitionScan plans a query for each partition that it reads, and the planner looks at each value there.
  */
 #define JOIN_MOST_VALUES 4096
 #define JOIN_MOST_VALUE_BYTES (1024 * 1024)
@@ -56,8 +57,8 @@ enum JoinKeysPrivate
 	/* Four lists of the same length, with an element for each set of keys: */
 	JOIN_KEYS_EXPRESSIONS,		/* the number of the expression in custom_exprs */
 	JOIN_KEYS_TYPES,			/* the values are hashed as values of this type; kept values have this type */
-	JOIN_KEYS_COLLATIONS,		/* the collation under which the values are hashed; 0 if they are kept */
-	JOIN_KEYS_KEPT,				/* are the values kept, for a PartitionScan, instead of their hashes? */
+	JOIN_KEYS_COLLATIONS,		/* the collation under which the values are hashed; 0 if the values are kept */
+	JOIN_KEYS_KEPT,				/* 1 if the values are kept, for a PartitionScan; 0 if their hashes are */
 
 	/* Why a table that is asked got no PartitionScan: a list of one string, or empty if no reason was noted. */
 	JOIN_KEYS_NO_PARTITION_SCAN,
@@ -102,9 +103,9 @@ extern bool join_skip_drops_outer_rows(JoinType type);
 extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner);
 
 /*
- * Is an outer side with this total cost too cheap for the nodes? With the nodes PostgreSQL runs the inner side first.
- * This saves only a part of the outer side's cost; and if the outer side is empty, it adds the whole cost of the
- * inner side.
+ * Is an outer side with this total cost too cheap for the nodes? The nodes can save only a part of the outer side's
+ * cost. But with the nodes PostgreSQL runs the inner side first. So if the outer side is empty, the nodes add the
+ * whole cost of the inner side.
  */
 extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
 

@@ -1,9 +1,10 @@
 /*
  * join_skip_exec.c: executes the node JoinSkip, which stands above the scan of a table.
  *
- * Before the first row of each scan the node takes the sets of keys that are complete, and asks the table's indexes
- * about them. A sequential scan then reads only the spans of pages that are left, one after the other. Any other scan
- * is read as it is, unless no page is left.
+ * Before the first row of each scan the node takes the sets of keys that are complete (join_keys.h), and asks the
+ * table's indexes about them. A page is *left* if it may hold a row with a key of each set. A sequential scan then
+ * reads only the pages that are left, by *spans* of consecutive pages, one span after the other. Any other scan is read
+ * as it is, unless no page is left.
  */
 #include "chunks/join_skip.h"
 
@@ -34,9 +35,9 @@ typedef struct KeyQuestion
 	int			set;			/* the number of the set in this JoinKeys */
 	Oid			index;
 	AttrNumber	column;			/* of the index */
-	/* Numbers as in JoinKeys.collection; 0: none. */
-	uint64		collection;		/* the last one for which ask() was called, even if ask() passed the index over */
-	uint64		decided_by;		/* the one whose keys the last find_spans() could use */
+	/* Two numbers of collections (JoinKeys.collection); 0: none. */
+	uint64		collection;		/* the one for which ask() was called last, even if ask() passed the index over */
+	uint64		decided_by;		/* the one whose keys could be used in the last find_spans() */
 	bool		answered;		/* the index has answered: `spans` are the pages that are left */
 	BfSpans		spans;
 
@@ -61,17 +62,17 @@ typedef struct JoinSkipState
 	bool		reads_spans;
 	BfSpans		spans;			/* the spans that are left; kept for the next scan */
 	BlockNumber pages_decided;	/* the table's number of pages when `spans` was made */
-	int			looked_at;		/* how many questions `spans` depends on; 0: `spans` must be made */
+	int			looked_at;		/* how many questions, from the first on, decided `spans`; 0: make `spans` anew */
 	uint32		next;			/* the number of the span that is begun next */
-	bool		limited;		/* the scan below was limited; even a rescan begins where its last span began */
-	ExecProcNodeMtd own;		/* the node's function while pass_on() is in its place; otherwise NULL */
+	bool		limited;		/* the scan below was limited; after a rescan, too, it begins at its last span */
+	ExecProcNodeMtd own;		/* the node's function while pass_on() is called in its place; otherwise NULL */
 
 	/* for EXPLAIN */
 	int64		pages;			/* the pages of all scans together */
 	int64		pages_skipped;
 	int64		pages_in_vain;
 	bool		tests;			/* rows are tested, because EXPLAIN ANALYZE shows what is read in vain */
-	bool		in_vain;		/* no row of the current span has had the keys yet */
+	bool		in_vain;		/* no row of the current span has had a key of each set yet (has_keys()) */
 } JoinSkipState;
 
 static Node *join_skip_create(CustomScan *plan);
@@ -112,7 +113,7 @@ scan_below(const JoinSkipState *state)
 	return (ScanState *) outerPlanState(&state->css.ss.ps);
 }
 
-/* Returns what the JoinKeys of the question has collected, or NULL if the JoinKeys stands aside. */
+/* Returns what the JoinKeys of the question has collected, or NULL if this JoinKeys only passes rows on. */
 static inline JoinKeys *
 keys_of(const JoinSkipState *state, const KeyQuestion *question)
 {
@@ -200,7 +201,7 @@ usable_collection(const JoinSkipState *state, const KeyQuestion *question)
 	return keys != NULL && keys->complete && !keys->sets[question->set].given_up ? keys->collection : 0;
 }
 
-/* Are the keys and the pages those for which the spans were made? */
+/* Are the keys and the number of pages those for which `spans` was made? */
 static bool
 is_as_before(const JoinSkipState *state, BlockNumber pages)
 {
@@ -256,7 +257,7 @@ decide(JoinSkipState *state)
 	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	if (pages == 0)
-		PredicateLockRelation(heap, estate->es_snapshot);	/* the scan would do so, but does not begin */
+		PredicateLockRelation(heap, estate->es_snapshot);	/* the scan below would do so, but it is not begun */
 	if (!is_as_before(state, pages))
 		find_spans(state, pages);
 	for (int i = 0; i < state->looked_at; i++)
@@ -435,8 +436,8 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Passes a row on. While all rows of the scan are wanted, this takes the place of the node's function, because it is
- * faster.
+ * Passes a row on. This function takes the place of the node's own function while the scan below is read as it is,
+ * because it is faster: it tests nothing.
  */
 static TupleTableSlot *
 pass_on(PlanState *node)

@@ -1,12 +1,12 @@
 /*
  * join_skip_paths.c: gives hash joins the cost that they are expected to have with JoinSkip.
  *
- * The nodes are put into finished plans, and never below a Gather. Without this file the planner would reckon that
- * the outer side is read as a whole, and read it by workers. So where the inner side is expected to be small, and bf
+ * The nodes are put into finished plans, and never below a Gather. Without this file the planner would expect that all
+ * of the outer side is read, and might have workers read it. So where the inner side is expected to be small, and bf
  * indexes can be asked about its keys, a join gets a second path with the lower cost. This path is not parallel safe,
  * because workers do not skip. The other paths are left as they are, and the planner decides. In the same way the inner
  * side of a nested loop gets a second path with the cost that is expected with ChunkSkip. Tables whose rows the
- * statement changes get no such paths, because the nodes are not put above them.
+ * statement changes get no such paths, because the nodes are not put above their scans.
  */
 #include "chunks/join_skip.h"
 
@@ -32,8 +32,8 @@
 #include "index/scan.h"
 
 /*
- * Every n-th child is looked at, with n = number of children / CHILDREN_LOOKED_AT (at least 1): 8 to 15 of them, or all
- * if there are fewer. The others are taken to be like these.
+ * Of a table's children every n-th one is looked at, with n = number of children / CHILDREN_LOOKED_AT (at least 1).
+ * These are 8 to 15 children, or all if there are fewer. The other children are taken to be like these.
  */
 #define CHILDREN_LOOKED_AT 8
 
@@ -49,7 +49,7 @@ static set_join_pathlist_hook_type previous_set_join_pathlist;
 typedef struct Expectation
 {
 	double		pages;			/* pages of the table, or of all its children */
-	double		left;			/* the share of these pages that is left */
+	double		left;			/* the share of these pages that may hold rows with a key, and must be read */
 	double		index_pages;	/* pages of the indexes that are read */
 } Expectation;
 
@@ -128,9 +128,9 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 }
 
 /*
- * Returns how many of all rows of the table on the outer side of a hash join have a partner by this clause alone. The
- * index is asked about the keys, not about the table's other conditions. So neither the planner's number of rows of
- * the table nor that of the join will do: both are for all conditions.
+ * Returns how many of all rows of the table on the outer side of a hash join are expected to have a partner by this
+ * clause alone. The index is asked about the keys, and not about the table's other conditions. So the planner's own
+ * estimates for the table and for the join will not do: they count only rows that satisfy all conditions.
  */
 static double
 rows_with_partner(PlannerInfo *root, const HashPath *path, const RestrictInfo *clause, SpecialJoinInfo *join)
@@ -271,10 +271,10 @@ is_own(const RelOptInfo *joinrel, const Path *path)
 }
 
 /*
- * Must no path be added, because the query may be a subquery of an expression that workers evaluate? The added path
- * would not be parallel safe, and workers could no longer evaluate the expression. The result is false if the
- * subquery is not parallel safe anyway. This is so if `path` is not, or if the subquery is expected to run this join
- * by workers of its own.
+ * May the query be a subquery of an expression that parallel workers evaluate? Then no path may be added: it would not
+ * be parallel safe, and workers could no longer evaluate the expression. Returns false if the subquery would not be
+ * parallel safe without the added path either. This is so if `path`, the hash join that would be copied, is not
+ * parallel safe, or if the planner is expected to have workers run this join below a Gather of its own.
  */
 static bool
 may_be_for_workers(const PlannerInfo *root, const RelOptInfo *joinrel, const Path *path)
@@ -351,7 +351,7 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	add_path(joinrel, (Path *) copy);
 }
 
-/* Is called when the paths of a join of these relations, in this order, have been made. */
+/* The planner calls this when it has made the paths of a join with this outer and this inner relation. */
 static void
 change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 				  JoinPathExtraData *extra)
@@ -390,8 +390,8 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 /* --------------------------------------------------------- paths with parameters */
 
 /*
- * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It remembers how they are asked,
- * and reads two or three pages of each index.
+ * On the inner side of a nested loop ChunkSkip asks the indexes of all partitions again for each outer row. It
+ * remembers how they are asked, so it reads only two or three pages of each index.
  */
 #define PAGES_PER_QUESTION_AGAIN 2.5
 
@@ -469,7 +469,7 @@ join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEn
 		copy->path.parallel_safe = false;
 		copies = lappend(copies, copy);
 	}
-	/* add_path() may free paths that are dearer */
+	/* add_path() may free paths that cost more. So it is not called in the loop above, which goes through the paths. */
 	foreach(cell, copies)
 		add_path(rel, lfirst(cell));
 }

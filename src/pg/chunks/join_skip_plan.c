@@ -35,8 +35,8 @@
 bool		join_skip_enabled = true;
 
 /*
- * If PostgreSQL might read the outer side of a join first, the nodes are put there only if the outer side costs at
- * least this share of the inner side.
+ * If PostgreSQL might read the outer side of a join first, the join gets the nodes only if its outer side costs at
+ * least this share of what its inner side costs.
  */
 #define LEAST_SHARE_OF_INNER (1.0 / 4)
 
@@ -74,7 +74,10 @@ typedef struct PlanWalk
 
 static bool visit_whole_plan(Plan *plan, void *argument);
 
-/* Goes on with a CTE or a sub-plan. It is visited once: if it had side effects, the walk would have ended there. */
+/*
+ * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If it had side effects, the walk would
+ * have ended at the first visit.)
+ */
 static bool
 visit_sub_plan(int plan_id, PlanWalk *walk)
 {
@@ -243,7 +246,7 @@ visit_whole_plan(Plan *plan, void *argument)
 				return true;
 			break;
 		case T_ModifyTable:
-			/* This is the top of a CTE. PostgreSQL always runs such a CTE, and to its end. */
+			/* This is the top of a CTE that changes rows. PostgreSQL runs such a CTE to its end in any case. */
 			return false;
 		default:
 			return true;
@@ -332,7 +335,7 @@ seen_through(Node *expression, List *targets, int varno, FinishedStatement *fini
 	return replacement.failed || is_noticed(result, finished) ? NULL : result;
 }
 
-/* Does the join return outer columns only with the values of an outer row, and never NULLs in its place (2)? */
+/* Do the outer columns of all rows that a join returns have the values of an outer row, and not NULLs instead (2)? */
 static bool
 keeps_outer_rows(JoinType type)
 {
@@ -412,13 +415,13 @@ typedef struct Answer
 	AttrNumber	column;
 	Oid			type;			/* the keys are hashed as values of this type */
 	Oid			column_type;	/* the values of the column are hashed as values of this type */
-	Oid			collation;		/* both are hashed under this collation */
+	Oid			collation;		/* keys and column values are hashed under this collation */
 } Answer;
 
 /*
- * Finds out as which types, and under which collation, an index that can answer the key hashes values. Sets *answer
- * (3). Returns false if the index cannot be used, or if its items are not the values of the column but, for example,
- * their grams.
+ * Finds out how an index that can answer the key hashes values: as which types, and under which collation. Sets
+ * *answer (3). Returns false if the index cannot be used, or if its items are not the values of the column: they may
+ * be keys inside the values, such as the grams of a text.
  */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
@@ -494,9 +497,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 	lfirst(list_nth_cell((node)->custom_private, which)) = add(list_nth((node)->custom_private, which), value)
 
 /*
- * If the scan's table has a bf index that can be asked about the key: puts a JoinSkip above the scan at *place, or
- * adds the key to the JoinSkip that is there. `expression` is over the scan's result. Returns whether the table will
- * be asked.
+ * *place is a scan, or a JoinSkip above a scan. If the scan's table has a bf index that can be asked about the key,
+ * puts a JoinSkip above the scan unless there is one already, and adds the key to the JoinSkip. `expression` is over
+ * the scan's result. Returns whether the index will be asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)
@@ -681,11 +684,11 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
 }
 
 /*
- * May the inner side of the join be run before the outer side is asked for its first row? Where PostgreSQL might ask
- * the outer side first, this changes two things. If the outer side is empty, the inner side is run all the same. If
- * the inner side is empty, the outer side is not asked for a row. Neither change must be noticed, and to run the
- * inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because of the
- * keys. The planner has compared its cost already.)
+ * May the inner side of the join be run before the outer side is asked for its first row? If PostgreSQL might ask the
+ * outer side first, the new order changes two things. If the outer side is empty, the inner side is run all the same.
+ * If the inner side is empty, the outer side is not asked for a row. The query must not notice either change, and to
+ * run the inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because
+ * of the keys. The planner has compared its cost already, so its cost is not tested here.)
  */
 static bool
 may_run_inner_first(HashJoin *join, FinishedStatement *finished)

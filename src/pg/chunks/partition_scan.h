@@ -1,8 +1,12 @@
 /*
  * partition_scan.h: the node PartitionScan. One such node stands in a plan for a whole partitioned table, without a
- * sub-plan for any partition. When the node is executed, it asks the bf indexes of the partitions that pruning leaves.
- * Then it plans and reads only the partitions that may hold rows which match. README.md in this folder draws the flow
- * and proves that no row can be lost.
+ * sub-plan for any partition. When the node is executed, it asks the bf indexes of the partitions that pruning leaves,
+ * one partition after the other. It plans and reads only the partitions that may hold rows which match. README.md in
+ * this folder draws the flow and proves that no row can be lost.
+ *
+ * If the indexes are not asked about a condition of the query, the node may stand on the outer side of a hash join and
+ * wait for the *keys* of the join. These are the values that the rows of the inner side have in one of the join's
+ * clauses. The node JoinKeys collects the keys (join_skip.h), and the indexes are asked about them.
  *
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
@@ -40,7 +44,7 @@ extern int	partition_scan_fewest;
 
 /*
  * In the CustomScan, scanrelid is the partitioned table. custom_scan_tlist has the table's columns that the query
- * uses. These are the positions in custom_exprs, and below them those in custom_private:
+ * uses. The first of these two enums has the positions in custom_exprs, the second one those in custom_private.
  */
 enum PartitionScanExprs
 {
@@ -60,31 +64,35 @@ enum PartitionScanExprs
 
 enum PartitionScanPrivate
 {
-	PARTITION_SCAN_COLUMNS,		/* of custom_scan_tlist: a list of column numbers; 0 is the whole row */
+	PARTITION_SCAN_COLUMNS,		/* a list: the number of each column in custom_scan_tlist; 0 is the whole row */
 	/*
-	 * Three integers: the number of the first range table entry for a partition with rows; how many such entries
-	 * there are, one after the other; and how many entries for partitioned tables stand before them.
+	 * Three integers that tell where the partitions' entries in the range table are: the number of the first entry
+	 * for a leaf partition; how many such entries there are, one after the other; and how many entries for partitioned
+	 * tables come directly before them.
 	 */
 	PARTITION_SCAN_ENTRIES,
-	/* a list with the statement's query if WHERE CURRENT OF may look for this scan; otherwise empty */
+	/* a list with the statement's query if WHERE CURRENT OF would look at this node; otherwise empty */
 	PARTITION_SCAN_QUERY,
 	/*
-	 * For each hash join that gives keys, two integers: the parameter of its JoinKeys, and the number of the set in
-	 * this JoinKeys. Empty for a node that does not wait for keys.
+	 * For each hash join that gives keys, two integers: the parameter of its JoinKeys (join_keys.h), and the number of
+	 * the set in this JoinKeys. Empty for a node that does not wait for keys.
 	 */
 	PARTITION_SCAN_KEYS,
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
-/* The partitions that are read by the node's paths for one RelOptInfo. */
+/*
+ * The partitions that pruning leaves when the planner makes the node's paths for one RelOptInfo. The *parent* is the
+ * partitioned table that the query names.
+ */
 typedef struct PartitionScanParts
 {
-	List	   *tables;			/* OIDs of partitioned tables below the parent */
-	List	   *leaves;			/* OIDs of the partitions that have rows */
+	List	   *tables;			/* OIDs of the partitioned tables below the parent that are left */
+	List	   *leaves;			/* OIDs of the leaf partitions that are left */
 	List	   *pruning;		/* as PARTITION_SCAN_PRUNING, with Vars of the table */
 	List	   *ruled_out;		/* OIDs of what was pruned; a partitioned table stands for its partitions */
-	double		tuples;			/* how many rows are in `leaves` */
-	RelOptInfo *rel;			/* the parent's relation */
+	double		tuples;			/* how many rows `leaves` are estimated to have */
+	RelOptInfo *rel;			/* the parent's RelOptInfo */
 	bool		may_take_keys;	/* a hash join may give its keys to this relation */
 	const char *why_no_keys;	/* why the join clause that was rejected last gives no keys; NULL: none was rejected */
 	CustomScan *node;			/* the node in the finished plan; NULL if none of the paths is in it */
@@ -103,7 +111,7 @@ typedef struct PartitionScanTable
 /* Is called when the library is loaded, after chunk_skip_init(). */
 extern void partition_scan_init(void);
 
-/* Returns the table of an entry that the planner was told not to expand; NULL for any other entry. */
+/* Returns the table of an entry that is marked (partition_scan_statement.c); NULL for any other entry. */
 extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 
 /*
@@ -113,8 +121,8 @@ extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 extern void partition_scan_refuse(const PartitionScanTable *table, const char *why);
 
 /*
- * Has the user the privilege to read this column? (A statement in which rows may be hidden from the user does not get
- * the node.)
+ * Has the user the privilege to read this column? Row-level security is not looked at: a statement in which rows may
+ * be hidden from the user does not get the node.
  */
 extern bool partition_scan_may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column);
 
@@ -127,30 +135,32 @@ extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmaps
 /* partition_scan_parts.c */
 
 /*
- * Returns how many partitions with rows (leaf partitions) the table has, at all levels, or a number of at least
- * `enough` if there are so many. Locks none of them: pruning may rule them out, and then the query must not wait for
- * them.
+ * Returns how many leaf partitions the table has, at all levels. If there are at least `enough`, the result may be any
+ * number from `enough` on. Locks no partition: pruning may rule a partition out, and then the query must not wait for
+ * it.
  */
 extern int	partition_scan_count(Relation parent, int enough);
 
 /*
- * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Locks those that are left, and adds
- * them to *parts. Returns NULL, or why the table does not get the node.
+ * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Locks the partitions that are left,
+ * and adds them to *parts. Returns NULL, or the reason why the table does not get the node.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
 
 /*
- * Returns the value on the right side of a comparison. `number` is the comparison's place in the list, from 0.
- * Returns a NULL pointer if the value is not known yet; then partitions are pruned without it.
+ * A function that partition_scan_ruled_out() calls for the value on the right side of a comparison. `number` is the
+ * comparison's place in the list `comparisons`, from 0. The function returns a NULL pointer if the value is not known
+ * yet; then partitions are pruned without this comparison.
  */
 typedef Const *(*PartitionScanValue) (void *argument, int number);
 
 /*
- * Returns the OIDs, sorted, of the partitions with rows that PostgreSQL's pruning rules out by these comparisons on
- * the parent (as in PARTITION_SCAN_PRUNING; their Vars have varno 1). To be called while a query is executed. `tables`
- * are the partitioned tables below the parent that the plan has, sorted by OID; no other is opened. Takes only those
- * values that PostgreSQL's pruning would evaluate: none for partitions of a table that is ruled out itself.
+ * Returns the OIDs, sorted, of the leaf partitions that PostgreSQL's pruning rules out by these comparisons on the
+ * parent. The comparisons are as in PARTITION_SCAN_PRUNING; their Vars have varno 1. To be called while a query is
+ * executed. `tables` are the partitioned tables below the parent that the plan has, sorted by OID; no others are
+ * opened. Calls value_of() only for values that PostgreSQL's pruning would evaluate. So it does not call value_of() to
+ * prune the partitions of a table that is ruled out itself.
  */
 extern List *partition_scan_ruled_out(Relation parent, const List *tables, List *comparisons,
 									  PartitionScanValue value_of, void *argument);
@@ -174,9 +184,10 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
 /* partition_scan_estimate.c */
 
 /*
- * Estimates the sizes of the relation and of *parts. Looks at the pg_class rows of up to 16 partitions that are read,
- * and of up to 16 that are ruled out. Looks also at the number of rows that the last ANALYZE of the parent has
- * counted. Sets the columns' widths from the statistics of all partitions.
+ * Estimates the sizes of the relation and of *parts. Takes the sizes of up to 16 partitions that are left, and of up
+ * to 16 that are ruled out, from pg_class. If there are more partitions of either sort, also looks at the number of
+ * rows that the last ANALYZE of the parent has counted. Sets the columns' widths from the statistics of all
+ * partitions.
  *
  * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
  * all partitions. rel->rows is estimated from rel->tuples with all conditions, also with those that have ruled
@@ -186,9 +197,10 @@ extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid pare
 
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
- * number if this is not known. The column is on the left side. Sets *known to whether the value is known, there is an
- * active snapshot, and the user may read the column. If so, up to 64 partitions are asked about the value. REQUIRES:
- * the size of the relation is set.
+ * number if no estimate is possible. The column is on the left side of the comparison. Sets *known to true if the value
+ * is known, there is an active snapshot, and the user may read the column. Then asks up to 64 partitions about the
+ * value. Otherwise, or if they cannot be asked, estimates the number from statistics. REQUIRES: the size of the
+ * relation is set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
@@ -203,7 +215,7 @@ typedef struct PartitionScanExpectation
 
 /*
  * Sets *expectation to what `keys` different keys leave, by the comparison column = ANY (keys). Returns false if there
- * are no statistics about the column.
+ * are no statistics about the column, or if PostgreSQL does not estimate the operator as an equality.
  */
 extern bool partition_scan_expect_keys(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									   Expr *comparison, double keys, PartitionScanExpectation *expectation);
@@ -239,8 +251,8 @@ extern bool partition_scan_has_index(Relation parent);
 /* partition_scan_paths.c */
 
 /*
- * Adds the node's paths for a table that was not expanded, and sets `inh` again in its entry. From then on the planner
- * uses the extended statistics of all partitions together.
+ * Adds the node's paths for a table that was not expanded. Does nothing for any other table. Sets `inh` in the table's
+ * entry to true again; so from then on the planner uses the extended statistics of all partitions together.
  */
 extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
@@ -254,8 +266,8 @@ typedef struct PartitionScanChoice
 	 */
 	Expr	   *comparison;
 	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */
-	double		read;			/* how many partitions are read */
-	double		looked_at;		/* in how many other partitions a few pages are looked at (chunk_look.h) */
+	double		read;			/* how many partitions are expected to be read */
+	double		looked_at;		/* in how many other partitions a few pages are looked at in vain (chunk_look.h) */
 	double		rows;			/* how many rows the path returns; negative: as many as the planner estimates */
 } PartitionScanChoice;
 
@@ -271,23 +283,26 @@ extern CustomPath *partition_scan_make_path(PlannerInfo *root, RelOptInfo *rel, 
 
 /*
  * May a hash join by one of these conditions give its keys to the table? If so, notes this in *parts. If not, sets
- * *why to the reason. But *why is left alone if JoinSkip is off, if indexes can answer none of the conditions, or if
- * the table itself has a condition that is volatile or has a sub-plan. REQUIRES: the table has no condition of its
- * own that indexes are asked about.
+ * *why to the reason, with three exceptions. *why is left alone
+ * - if JoinSkip is off,
+ * - if indexes can answer none of the conditions, or
+ * - if the table itself has a condition that is volatile or has a sub-plan.
+ * REQUIRES: the table has no condition of its own that indexes are asked about.
  */
 extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table,
 										 PartitionScanParts *parts, const List *conditions, const char **why);
 
 /*
  * Adds a path to a join of two relations: a hash join whose outer side is a PartitionScan that takes the join's keys.
- * Does nothing if the outer relation may not take them. Called for each join (the type is set_join_pathlist_hook_type).
+ * Does nothing if the outer relation may not take keys. Called for each join (the type is that of
+ * set_join_pathlist_hook).
  */
 extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 										 JoinType type, JoinPathExtraData *extra);
 
 /*
  * Does a node of a finished plan wait for the keys of a hash join by this clause? `column` is the left side of the
- * clause, translated to the node's own tuples.
+ * clause, with the columns of the node's table (custom_scan_tlist) in place of those of the join's outer side.
  */
 extern bool partition_scan_waits_for(const CustomScan *node, const Node *column, const OpExpr *clause);
 

@@ -1,6 +1,6 @@
 /*
- * partition_scan_estimate.c: what the planner has to know of a table that it does not expand, and how many of its
- * partitions a PartitionScan is expected to read.
+ * partition_scan_estimate.c: estimates the size of a table that the planner does not expand into its partitions, and
+ * how many of these partitions a PartitionScan will read.
  */
 #include "chunks/partition_scan.h"
 
@@ -48,7 +48,7 @@ sample(List *oids, int i, int samples)
 
 /* -------------------------------------------------------------------------- size */
 
-/* Returns the width of a column by the statistics of all partitions, or 0 if there are none. */
+/* Returns the width of a column by the statistics of all partitions together; 0 if there are no such statistics. */
 static int32
 width_of_column(Oid parent, AttrNumber column)
 {
@@ -69,14 +69,14 @@ typedef struct PartitionsSize
 {
 	double		rows;
 	double		pages;
-	bool		known;			/* at least one partition was analyzed or vacuumed, or there are none */
+	bool		known;			/* at least one partition was analyzed or vacuumed, or there is no partition */
 } PartitionsSize;
 
 static PartitionsSize size_of_partitions(List *partitions);
 
 /*
- * Estimates the size of one partition. A partitioned table that was never analyzed itself is taken to be as large as
- * its partitions together. These are not locked.
+ * Estimates the size of one partition, without a lock. A partitioned table that was never analyzed itself is taken to
+ * be as large as its partitions together.
  */
 static PartitionsSize
 size_of_partition(Oid partition)
@@ -102,9 +102,10 @@ size_of_partition(Oid partition)
 }
 
 /*
- * Estimates the size of partitions from a sample. Those that were never analyzed are taken to be as large as the
- * others. The largest one of the sample stands for itself alone, since it may be larger than all others together. (If
- * only one is known, it stands for all.)
+ * Estimates the size of some partitions together, from a sample of them. Partitions that are not in the sample, or
+ * that were never analyzed or vacuumed, are taken to have the mean size of the others. The largest partition of the
+ * sample does not count for this mean, since it may be larger than all others together. (If the size of only one
+ * partition is known, all are taken to have this size.)
  */
 static PartitionsSize
 size_of_partitions(List *partitions)
@@ -164,8 +165,8 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 
 	/*
 	 * The sample may have missed large partitions. ANALYZE has counted the rows of all partitions, but maybe long
-	 * ago, and with partitions that are gone. The larger number is taken, because an estimate that is too low does
-	 * more harm than one that is too high.
+	 * ago, and with partitions that are gone. The larger of the two numbers is taken, because an estimate that is too
+	 * low does more harm than one that is too high.
 	 */
 	rel->tuples = sum;
 	if (list_length(parts->leaves) > SIZES_LOOKED_UP || list_length(parts->ruled_out) > SIZES_LOOKED_UP)
@@ -270,8 +271,9 @@ share_left(const RelOptInfo *rel, const PartitionScanParts *parts)
 }
 
 /*
- * Returns how many rows are expected to satisfy the comparison, in the partitions that are left to read, if the value
- * is not known yet. Returns a negative number if there are no statistics.
+ * Returns how many rows in the partitions that are left to read are expected to satisfy the comparison. The value need
+ * not be known: it is taken to be as frequent as an average value. Returns a negative number if there are no
+ * statistics.
  */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison)
@@ -352,8 +354,8 @@ distinct_in_partition(Oid partition, const char *column)
  * whole table has.
  *
  * If the different values of each partition are counted and added up, a value counts once for each partition that has
- * it. So the result is this sum, divided by `distinct`. The sum is extrapolated from a sample of the partitions. If
- * none of them has statistics, the result is the number of all partitions.
+ * it. So the result is this sum, divided by `distinct`. The sum is extrapolated from a sample of the partitions that
+ * are left. If no partition of the sample has statistics, the result is the number of all partitions that are left.
  */
 static double
 partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, AttrNumber column, double distinct)
@@ -377,8 +379,9 @@ partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, A
 }
 
 /*
- * Estimates what it costs to ask an index of this partition about `keys` keys, and how often the index says maybe in
- * vain. Returns false if the partition has no index that can answer, or if the index is damaged.
+ * Sets *expected to what a search for `keys` keys in an index of this partition is expected to read, and to the share
+ * of the index's ranges that say maybe in vain. Returns false if the partition has no index that can answer, or if the
+ * index is damaged.
  */
 static bool
 expect_of_partition(const RangeTblEntry *rte, const RelOptInfo *rel, Oid oid, Expr *comparison, double keys,

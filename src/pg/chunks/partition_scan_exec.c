@@ -1,10 +1,10 @@
 /*
  * partition_scan_exec.c: executes the node PartitionScan.
  *
- * The argument of the comparison is evaluated when the first row is wanted. It is evaluated again only if a parameter
- * of the argument or of the pruning has changed. Until then the node keeps its ChunkScan over rescans, and does not
- * ask again about partitions that were left alone. If the node waits for the keys of a hash join, it looks for them
- * before the first row of each scan.
+ * The argument is the right side of the comparison that indexes are asked about. It is evaluated when the first row is
+ * wanted, and again only if a parameter has changed on which the argument or the pruning depends. As long as no such
+ * parameter changes, the node keeps its ChunkScan over rescans, and does not ask again about partitions that were left
+ * alone. If the node waits for the keys of a hash join, it looks for them before the first row of each scan.
  */
 #include "chunks/partition_scan.h"
 
@@ -47,20 +47,20 @@ typedef struct PartitionScanState
 	ChunkConditions conditions; /* the other conditions, tested in the partitions */
 	Oid			user;			/* the owner of the view through which the table is read; InvalidOid: there is none */
 	List	   *tables;			/* the partitioned tables below the parent that the plan has, sorted by OID */
-	int			count;			/* how many partitions the plan has */
+	int			count;			/* how many leaf partitions the plan has */
 	Oid		   *partitions;
 	int			left_count;		/* how many partitions prune_early() has left */
 	Oid		   *left;
-	int64		pruned;			/* how many partitions all scans together have pruned */
+	int64		pruned;			/* partitions that were pruned, added up over all scans */
 
-	MemoryContext context;		/* of the scan */
+	MemoryContext context;		/* in which the scan lives */
 	bool		begun;			/* there is a scan */
 	bool		decided;		/* the keys for the scan that is running were chosen */
 	const JoinKeySet *set;		/* the set of keys that indexes are asked about; NULL: none */
 	uint64		collection;		/* JoinKeys.collection when the set was chosen */
 	ChunkScan	scan;
 	ChunkReader reader;
-	ChunkCounts counts;			/* of earlier scans */
+	ChunkCounts counts;			/* of the scans that have ended */
 } PartitionScanState;
 
 static Node *partition_scan_create(CustomScan *plan);
@@ -184,7 +184,7 @@ comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 	return comparison;
 }
 
-/* Values of the conditions that prune partitions. They are evaluated when they are first needed. */
+/* Values of the conditions that prune partitions. Each is evaluated when it is first needed. */
 typedef struct PruningValues
 {
 	PartitionScanState *state;
@@ -210,8 +210,9 @@ value_for_pruning(void *argument, int number)
 }
 
 /*
- * Puts those of the partitions that pruning leaves into left[], and returns how many these are. REQUIRES: the memory
- * context is the scan's; unless `early` is true, the parameters in the pruning conditions have their values.
+ * Prunes partitions[], which has `of` elements. Puts the partitions that are left into left[], and returns their
+ * number. If `early` is true, prunes only by values that are the same in all scans. REQUIRES: the memory context is
+ * the scan's; unless `early` is true, the parameters in the pruning conditions have their values.
  */
 static int
 partitions_left(PartitionScanState *state, bool early, const Oid *partitions, int of, Oid *left)
@@ -237,8 +238,8 @@ partitions_left(PartitionScanState *state, bool early, const Oid *partitions, in
 }
 
 /*
- * Prunes by the values that are the same in all scans, when the execution begins, as PostgreSQL does. The partitions
- * that this rules out are not in use by the query: the own session may drop them.
+ * When the execution begins, prunes by the values that are the same in all scans, as PostgreSQL does. The partitions
+ * that are ruled out here are not in use by the query: the session that runs the query may drop them.
  */
 static void
 prune_early(PartitionScanState *state)
@@ -329,7 +330,7 @@ find_value(PartitionScanState *state)
 	return state->set != NULL ? array_of_keys(state, state->set) : NULL;
 }
 
-/* Prunes, finds the comparison's value unless no partition is left, and begins a scan. */
+/* Prunes by the values of this scan. Finds the comparison's value unless no partition is left. Begins a ChunkScan. */
 static void
 begin_scan(PartitionScanState *state)
 {
@@ -380,7 +381,7 @@ end_scan(PartitionScanState *state)
 
 /* ------------------------------------------------------------------ keys of a join */
 
-/* Returns what the JoinKeys with this parameter has collected; NULL if it stands aside. */
+/* Returns what the JoinKeys with this parameter has collected; NULL if this JoinKeys only passes rows on. */
 static JoinKeys *
 collected(const PartitionScanState *state, int parameter)
 {
@@ -389,7 +390,7 @@ collected(const PartitionScanState *state, int parameter)
 
 /*
  * Chooses the set of keys for the scan that begins: the smallest one that is complete and was not given up. If the
- * ChunkScan that was kept has other keys, ends it.
+ * node has kept a ChunkScan that was begun with other keys, ends this ChunkScan.
  */
 static void
 choose_keys(PartitionScanState *state)

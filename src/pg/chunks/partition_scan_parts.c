@@ -41,10 +41,10 @@ typedef struct Finding
 	Bitmapset  *prunable;		/* positions of the clauses that can prune once their values are known */
 	PartitionScanValue value_of;	/* an argument of partition_scan_ruled_out(); NULL in partition_scan_find() */
 	void	   *argument;		/* for value_of */
-	const List *in_plan;		/* the partitioned tables that the plan has; from partition_scan_ruled_out() */
+	const List *in_plan;		/* the partitioned tables that the plan has; only in partition_scan_ruled_out() */
 	/*
 	 * OIDs of the partitions that are pruned. In partition_scan_find() a partitioned table that is pruned stands for
-	 * its partitions. In partition_scan_ruled_out() there are only partitions with rows.
+	 * its partitions. In partition_scan_ruled_out() there are only leaf partitions.
 	 */
 	List	   *ruled_out;
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
@@ -98,8 +98,8 @@ has_params(Node *node, void *nothing)
 
 /*
  * Returns the clauses by which the table's partitions can be pruned, with their values. Clauses whose value is not
- * known yet are left out. If a column of the partition key has no value, or only NULL, PostgreSQL evaluates no value
- * of the later columns of the key. So the clauses on the later columns are left out, too.
+ * known yet are left out. If no value is known for a column of the partition key, or only NULL, PostgreSQL does not
+ * evaluate the values for the later columns of the key. So the clauses on the later columns are left out, too.
  */
 static List *
 clauses_with_values(const Finding *finding, Relation table, const List *clauses)
@@ -129,10 +129,10 @@ clauses_with_values(const Finding *finding, Relation table, const List *clauses)
 }
 
 /*
- * Returns the clauses (expressions) by which the table's partitions are pruned. In partition_scan_ruled_out() these
- * are clauses_with_values(). In partition_scan_find() these are the clauses that use the partition key, without those
- * that are volatile or have sub-plans. In partition_scan_find() this also notes which clauses can prune once their
- * values are known.
+ * Returns the clauses (expressions) by which the table's partitions are pruned. In partition_scan_ruled_out() the
+ * result is that of clauses_with_values(). In partition_scan_find() the result is the clauses that use the partition
+ * key, without those that are volatile or have sub-plans; and finding->prunable gets the clauses that can prune once
+ * their values are known.
  */
 static List *
 clauses_on_key(Finding *finding, Relation table, const List *clauses)
@@ -181,7 +181,7 @@ prune(Finding *finding, Relation table, List *clauses)
 
 /* ---------------------------------------------------------------------- finding */
 
-/* Returns the clauses with the column numbers of the table `to` in place of those of the table `from`. */
+/* Turns clauses on the table `from` into clauses on the table `to`, in which a column may have another number. */
 static List *
 translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 {
@@ -194,8 +194,8 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 }
 
 /*
- * Adds the partitions of a partitioned table, which is open and locked. If the table is ruled out, so are all of its
- * partitions.
+ * Adds the partitions of a partitioned table to finding->parts, or to finding->ruled_out if they are pruned. If
+ * `is_ruled_out` is true, the table itself is pruned, and so are all of its partitions. REQUIRES: the table is locked.
  */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
@@ -217,7 +217,10 @@ add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_ou
 		Relation	partition;
 		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
 
-		/* A table that was pruned when the plan was made, or attached since, is not locked. It is passed over. */
+		/*
+		 * A partitioned table that was pruned when the plan was made, or was attached since then, is not locked. So it
+		 * is passed over.
+		 */
 		if (is_searched && finding->value_of != NULL && !chunk_oids_contain(finding->in_plan, oid))
 			continue;
 		if (rule_out && !is_searched)
@@ -256,8 +259,8 @@ has_same_partitions(Finding *finding, Oid oid)
 }
 
 /*
- * Notes the clauses that can prune partitions when the query is executed, if the value of at least one is not known
- * yet.
+ * Notes the clauses that can prune partitions when the query is executed. Notes none of them if the values of all are
+ * known already: the planner has pruned by these values.
  */
 static void
 note_pruning(const Finding *finding, const List *clauses)

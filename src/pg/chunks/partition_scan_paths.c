@@ -1,10 +1,11 @@
 /*
  * partition_scan_paths.c: decides whether a table gets the node PartitionScan, and makes its paths.
  *
- * A condition on the table alone gives a path that stands by itself. If there is none, conditions of joins give paths
- * for the inner side of a nested loop, and for the outer side of a hash join (partition_scan_keys.c). Beside such
- * paths there must be one that needs no other table: it reads all partitions. If the planner chooses the path that
- * reads all partitions, the statement is planned again without the node, since an ordinary plan reads them faster.
+ * If indexes can answer a condition on the table alone, this condition gives a path that needs no other table.
+ * Otherwise conditions of joins give paths for the inner side of a nested loop, and for the outer side of a hash join
+ * (partition_scan_keys.c). But the planner wants at least one path that needs no other table. So there is one that
+ * reads all partitions. If the planner chooses this path, the statement is planned again without the node, since an
+ * ordinary plan reads all partitions faster.
  */
 #include "chunks/partition_scan.h"
 
@@ -19,9 +20,10 @@
 #include "parser/parsetree.h"
 
 /*
- * The costs of a question about one value, and of each further value in the question; of a look at the few pages that
- * an index has named in vain; and of planning and running the query of a partition that is read. Measured: a question
- * takes 0.6 µs, a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted as 20 µs.
+ * The cost of a question to an index about one value; of each further value in the question; of a look at the few
+ * pages that an index has named in vain; and of planning and running the query of a partition that is read. Measured:
+ * a question takes 0.6 µs, a look 50 µs, a query 200 µs. A page that is read in sequence (seq_page_cost, 1) is counted
+ * as 20 µs.
  */
 #define QUESTION_COST (20 * cpu_operator_cost)
 #define QUESTION_COST_PER_KEY (2 * cpu_operator_cost)
@@ -29,8 +31,8 @@
 #define QUERY_COST (4000 * cpu_operator_cost)
 
 /*
- * If more than this share of the partitions is expected to be read, a condition gets no path. PostgreSQL takes about
- * 30 µs to plan a partition; the node takes 200 µs to plan and run the query of one.
+ * A condition gets no path if more than this share of the partitions is expected to be read. In an ordinary plan
+ * PostgreSQL takes about 30 µs to plan a partition. The node takes 200 µs to plan and run the query of a partition.
  */
 #define MOST_READ (1.0 / 16)
 
@@ -47,7 +49,7 @@ has_system_columns(const Bitmapset *columns)
 	return false;
 }
 
-/* Returns what keeps the node from being used for this relation, or NULL. */
+/* Returns a reason why this relation cannot get the node, or NULL if there is none. */
 static const char *
 find_obstacle(RelOptInfo *rel)
 {
@@ -185,7 +187,7 @@ add_node_path(PlannerInfo *root, RelOptInfo *rel, PartitionScanTable *table, Par
 	add_path(rel, (Path *) partition_scan_make_path(root, rel, table, parts, choice, outer));
 }
 
-/* Is this member of an equivalence class the column? (The type is ec_matches_callback_type.) */
+/* Is this member of an equivalence class the column with the number *column? (The type is ec_matches_callback_type.) */
 static bool
 is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *column)
 {
@@ -221,8 +223,8 @@ conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Some of these conditions are comparisons whose values come from other tables. Returns the different sets of these
- * other tables: a list of Relids.
+ * Some of these conditions compare a column with a value that comes from other tables. Returns the sets of other
+ * tables that such values come from, each set once: a list of Relids.
  */
 static List *
 sets_of_outer_tables(RelOptInfo *rel, const List *conditions)
@@ -282,9 +284,9 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (table == NULL)
 		return;
-	/* Conditions that contradict each other: the relation stays empty. */
+	/* If conditions contradict each other, the relation stays empty, as the planner has made it. */
 	is_empty = relation_excluded_by_constraints(root, rel, rte);
-	rte->inh = true;			/* this entry was seen */
+	rte->inh = true;			/* this entry was seen: all_were_seen() in partition_scan_statement.c */
 	if (is_empty)
 		return;
 	why = find_obstacle(rel);
@@ -304,7 +306,7 @@ partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	rel->pathlist = NIL;
 	why = "no condition that a bf index answers";
 	choice = choose_condition(root, rel, rte->relid, parts, rel->baserestrictinfo, &why);
-	/* Without a condition this path reads all partitions: a relation must have a path that needs no parameters. */
+	/* Without a condition this path reads all partitions. It is needed: see the head of this file. */
 	add_node_path(root, rel, table, parts, &choice, NULL);
 	if (choice.condition == NULL && !add_paths_of_joins(root, rel, table, parts, &why))
 		partition_scan_refuse(table, why);

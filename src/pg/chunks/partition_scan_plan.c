@@ -11,9 +11,9 @@
 #include "chunks/chunk_scan_node.h"
 
 /*
- * Can the condition be tested in the partitions' queries? It must not have sub-plans, because these belong to this
- * plan. It must not use the whole row, or a system column other than tableoid. And it must not be volatile, because
- * it could be evaluated more often or less often there.
+ * Can the condition be tested in the partitions' queries, instead of by the node? It must not have sub-plans, because
+ * they belong to the plan that the node is in. It must not use the whole row, or a system column other than tableoid.
+ * And it must not be volatile, because a partition's query could evaluate it more often or less often.
  */
 static bool
 is_tested_in_partitions(Node *clause, Index relid)
@@ -65,8 +65,8 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 			others = lappend(others, condition->clause);
 	}
 	/*
-	 * Later the planner may give the node another target list, of any columns that the nodes above need. So
-	 * custom_scan_tlist has the columns of reltarget too.
+	 * Later the planner may give the node another target list, with any of the columns that the nodes above need. All
+	 * of these are in reltarget. So custom_scan_tlist has the columns of reltarget too.
 	 */
 	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);

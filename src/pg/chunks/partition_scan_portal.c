@@ -2,11 +2,11 @@
  * partition_scan_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
- * (search_plan_tree() in execCurrent.c). A PartitionScan is not the scan of one partition. Cursors of SQL and
- * PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. Other portals have plans like any other
- * query: those that a client opens by the protocol, or a function by SPI_cursor_open(). If WHERE CURRENT OF would
- * look at the node in such a plan, the node keeps the query. When the execution of the portal begins, the query is
- * planned again, as that of a cursor would be.
+ * (search_plan_tree() in execCurrent.c). It would not find this scan, because a PartitionScan is not the scan of one
+ * partition. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. Portals that
+ * a client opens by the protocol, or a function by SPI_cursor_open(), are planned like any other query. If WHERE
+ * CURRENT OF would look at the node in such a plan, the node keeps the query. When the execution of the portal begins,
+ * the query is planned again, as that of a cursor would be.
  */
 #include "chunks/partition_scan.h"
 

@@ -2,10 +2,10 @@
  * partition_scan_prune.c: decides which conditions can prune partitions when a PartitionScan is executed, because they
  * compare the partition key with a value.
  *
- * To prune by a condition, its value must be evaluated, and this may fail: day < 1 / $1. PostgreSQL's own pruning
- * evaluates only values that it can use. No others may be evaluated here, since an ordinary plan would not raise
- * their errors. (Of the values that PostgreSQL can use, a few are left out here. Partitions are pruned less often
- * then.)
+ * To prune by a condition, its value must be evaluated, and this may raise an error: day < 1 / $1. PostgreSQL's own
+ * pruning evaluates only values that it can use. No other values may be evaluated here, since an ordinary plan would
+ * not raise their errors. (A few conditions that PostgreSQL can use are not used here: for example, those on a later
+ * column of a range key after <= on an earlier one. Then fewer partitions are pruned.)
  */
 #include "chunks/partition_scan.h"
 
@@ -58,8 +58,8 @@ is_key_column(const KeyColumn *column, const Node *side)
 }
 
 /*
- * Can PostgreSQL prune by this clause on a column of the partition key? Sets *is_equality. (PostgreSQL's own test is
- * match_clause_to_partition_key().)
+ * Is this a clause on this column of the partition key, by which PostgreSQL can prune? If so, sets *is_equality.
+ * (PostgreSQL's own test is match_clause_to_partition_key().)
  */
 static bool
 can_prune(const KeyColumn *column, Expr *clause, bool *is_equality)
@@ -115,8 +115,9 @@ partition_scan_prunable(Relation table, Index relid, const List *clauses)
 			has_other |= !is_equality;
 		}
 		/*
-		 * Hash partitions can be pruned only with an equality for each column of the key. For range partitions a
-		 * column is of use only if all columns before it have equalities, and no other comparisons.
+		 * For hash partitions each column of the key must have an equality. (For PostgreSQL, IS NULL would do too.) For
+		 * range partitions a column is used only if all columns before it have equalities, and no other comparisons.
+		 * (PostgreSQL would also use it after <= and >=.)
 		 */
 		if (key->strategy == PARTITION_STRATEGY_HASH && !has_equality)
 			return NIL;

@@ -66,8 +66,8 @@ partition_scan_comparison(Expr *clause, Index relid)
 
 /*
  * Returns a bf index of this relation that can answer the comparison, and sets *column to the index's column. Returns
- * InvalidOid if there is none. The left side of the comparison is a column of the relation. The right side may have
- * columns of other tables, so a parameter takes its place here, unless it is a constant.
+ * InvalidOid if there is no such index. The left side of the comparison is a column of the relation. The right side
+ * may have columns of other tables. So a parameter takes its place here, unless the right side is a constant.
  */
 static Oid
 find_index(Relation relation, Index relid, Expr *comparison, AttrNumber *column)

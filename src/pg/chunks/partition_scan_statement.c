@@ -2,10 +2,11 @@
  * partition_scan_statement.c: decides which tables of a statement may get the node PartitionScan, and finishes its
  * plan.
  *
- * The planner expands a partitioned table unless `inh` is false in its range table entry, as it is for ONLY. So
- * before the planner is called, `inh` is set to false for each table that may get the node, and the entry is marked.
- * The planner makes an empty relation of such a table, and partition_scan_paths.c gives it the node's path. Only that
- * file can tell whether the node can and should be used. The statement is planned again from a copy, without marks,
+ * The planner expands a partitioned table into its partitions unless `inh` is false in its range table entry, as it is
+ * for ONLY. So before the planner is called, `inh` is set to false for each table that may get the node, and the entry
+ * is marked. The planner then takes the table for empty, and calls the hook in which partition_scan_paths.c adds the
+ * node's path. Only there is it known whether the node can and should be used. The statement is planned again from a
+ * copy, without marks,
  * - if a marked table cannot or should not get the node;
  * - if the planner never asks for the paths of a marked entry, since the plan would lose all rows of this table;
  * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.
@@ -77,9 +78,9 @@ static Planning *planning = NULL;
 /* ------------------------------------------------------------------------ marks */
 
 /*
- * A mark is put into `ctename`, which is not used in an entry for a table. The mark ends with the number of the table
- * in planning->tables. The planner may copy a marked entry: a CTE is put into each place that refers to it. The
- * copies have the mark, too, and `inh` says of each entry whether its paths were asked for.
+ * A mark is put into `ctename`, which PostgreSQL does not use in an entry for a table. The mark ends with the number of
+ * the table in planning->tables. The planner may copy a marked entry: it puts a CTE into each place that refers to the
+ * CTE. The copies have the mark, too. In each entry `inh` becomes true when the planner asks for its paths.
  */
 #define MARK "streambloom partition scan "
 
@@ -208,14 +209,14 @@ obstacle_of_table(const RangeTblEntry *rte)
 
 /*
  * Adds the entries of partitioned tables that may get the node to the list `found`, and returns the list. Looks at a
- * query and at its subqueries in FROM and WITH. `has_conditions`: an outer query has conditions, which the planner may
- * move into this one.
+ * query and at its subqueries in FROM and WITH. `has_conditions` says that an outer query has conditions, which the
+ * planner may move into this query.
  *
- * Left out are
- * - tables of a query that has no condition, if no outer query has one either;
- * - members of set operations, because the planner may turn them into children of a relation;
- * - recursive queries in WITH;
- * - subqueries in expressions, because workers could not run them if they had the node.
+ * Tables are left out if they are in
+ * - a query that has no condition, if no outer query has one either;
+ * - a member of a set operation, because the planner may turn it into a child of a relation;
+ * - a recursive query in WITH;
+ * - a subquery in an expression, because parallel workers could not run the subquery if it had the node.
  */
 static List *
 candidates(Query *query, bool has_conditions, List *found)
@@ -274,8 +275,8 @@ mark(List *entries)
 /* --------------------------------------------------------------------- finishing */
 
 /*
- * Makes an entry of the range table for a partition. It exists for the lock that is taken when the plan is used
- * again. The lock does not depend on the kind of the relation, so `relkind` says "table" for foreign tables too.
+ * Makes an entry of the range table for a partition. When the plan is used again, PostgreSQL locks the partition
+ * because of this entry. Only the OID matters for the lock, so `relkind` says "table" for foreign tables too.
  */
 static RangeTblEntry *
 make_entry(Oid partition, char relkind, Alias *name)
@@ -291,8 +292,9 @@ make_entry(Oid partition, char relkind, Alias *name)
 }
 
 /*
- * Puts entries for the partitions of a path into the finished statement, and notes in the path's node where they are.
- * The entries are locked in their order: partitioned tables come first, as when the statement was planned.
+ * Puts entries for the partitions of a node into the finished statement, and notes in the node where they are.
+ * PostgreSQL will lock the partitions in the order of the entries. So the partitioned tables come first, as when the
+ * statement was planned.
  */
 static void
 add_entries(PlannedStmt *statement, const PartitionScanParts *parts)
@@ -339,8 +341,8 @@ finish(PlannedStmt *statement)
 
 /*
  * Did the planner ask for the paths of all marked entries that are in the plan? All tables of the query are in the
- * range table of the statement, because PostgreSQL checks privileges by it. Only the tables of a CTE that no query
- * refers to are not there: such a CTE is not planned.
+ * range table of the statement, because PostgreSQL checks privileges by this range table. Only the tables of a CTE
+ * that no query refers to are not there: PostgreSQL does not plan such a CTE.
  */
 static bool
 all_were_seen(const PlannedStmt *statement)
@@ -403,7 +405,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 	/*
 	 * A function that is evaluated during planning may plan another statement, and may catch an error of that
-	 * planning. So `planning` is put back in any case.
+	 * planning. So `planning` gets its earlier value again in any case.
 	 */
 	planning = partition_scan_use != PARTITION_SCAN_OFF && parse->commandType == CMD_SELECT ? &mine : NULL;
 	PG_TRY();
@@ -467,8 +469,8 @@ partition_scan_may_read(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column
 }
 
 /*
- * Gives the planner the statistics of all partitions together. Otherwise it would take those of the parent's own
- * rows, because `inh` is false; but a partitioned table has no rows of its own.
+ * Gives the planner the statistics of all partitions together. Otherwise, because `inh` is false, the planner would
+ * look for statistics of the parent's own rows. There are none, since a partitioned table has no rows of its own.
  */
 static bool
 give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, VariableStatData *variable)

@@ -1,11 +1,11 @@
 /*
- * partitions_in_use.c: refuses commands of the own session that would change partitions of a running query, although
+ * partitions_in_use.c: refuses commands that would change partitions of a running query of the same session, although
  * the query does not have these partitions open (see partitions_in_use.h).
  *
- * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the own session has
- * the table open (CheckTableNotInUse()). No lock would keep a session from its own tables. An Append has all its
- * partitions open. A PartitionScan has a partition open only while the node reads the partition, and a ChunkSkip
- * opens none that it leaves out. Two hooks make up for this:
+ * PostgreSQL refuses TRUNCATE, DROP TABLE, ALTER TABLE, CLUSTER and CREATE INDEX if a query of the same session has
+ * the table open (CheckTableNotInUse()). Locks cannot prevent such a command, because a session does not wait for its
+ * own locks. An Append has all its partitions open. A PartitionScan has a partition open only while the node reads the
+ * partition, and a ChunkSkip does not open the partitions that it leaves out. Two hooks make up for this:
  *
  * - ProcessUtility_hook opens the partitions that ALTER TABLE, CLUSTER or CREATE INDEX may reach, as long as the
  *   command runs. So PostgreSQL itself decides, and refuses what it would refuse if an Append had them open. (A table
@@ -32,8 +32,8 @@
 typedef struct PartitionsInUse
 {
 	dlist_node	node;
-	bool		listed;			/* in all_in_use */
-	ResourceOwner owner;		/* which holds the tables that the execution has open */
+	bool		listed;			/* it is in all_in_use */
+	ResourceOwner owner;		/* when it is released, PostgreSQL closes the tables of the execution */
 	MemoryContextCallback end;
 	const Oid  *partitions;
 	int			count;
@@ -52,7 +52,7 @@ remove_from_list(PartitionsInUse *in_use)
 	in_use->listed = false;
 }
 
-/* Is called when the memory of the execution is freed: at its end, or after an error. */
+/* Is called when the memory of the execution is freed: when the execution ends, or after an error. */
 static void
 end(void *in_use)
 {
@@ -140,8 +140,8 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 	else if (access == OAT_DROP)
 		require_not_in_use(object, "DROP TABLE");
 	/*
-	 * The change of a table is `internal` if the table was rewritten (but not if ALTER TABLE has also moved it to
-	 * another tablespace).
+	 * PostgreSQL says that the change of a table is internal if the table was rewritten. (It does not say so if ALTER
+	 * TABLE has also moved the table to another tablespace. There run_command() has the command refused.)
 	 */
 	else if (access == OAT_POST_ALTER && ((ObjectAccessPostAlter *) argument)->is_internal)
 		require_not_in_use(object, "rewrite");
@@ -175,7 +175,7 @@ table_of(const Node *command)
 	}
 }
 
-/* Opens those of the table and its partitions that are in use by nodes, and returns the Relations. */
+/* Opens the table and its partitions, as far as they are in use by nodes that run. Returns the Relations. */
 static List *
 open_partitions(const RangeVar *table)
 {
@@ -196,7 +196,7 @@ run_command(PlannedStmt *statement, const char *query_string, bool read_only_tre
 			ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
 			QueryCompletion *completion)
 {
-	/* After an error the end of the transaction or subtransaction closes the partitions. */
+	/* If the command raises an error, PostgreSQL closes the partitions when the transaction or subtransaction ends. */
 	List	   *opened = dlist_is_empty(&all_in_use) ? NIL : open_partitions(table_of(statement->utilityStmt));
 	ListCell   *cell;
 
