@@ -6,7 +6,7 @@
 
 #include "advisor/model.h"
 
-/* What is expected of an index with a certain false-positive rate. */
+/* What is expected of a bf index with a certain false-positive rate. */
 typedef struct Figures
 {
 	double		bytes;
@@ -15,7 +15,7 @@ typedef struct Figures
 	double		pages_frequent; /* pages that a look-up of the most frequent value reads */
 } Figures;
 
-/* The models of an index on a table or on a sampled partition, one for each rate. */
+/* Two models of a bf index on a table or on a sampled partition: one for each false-positive rate. */
 typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */
@@ -23,7 +23,10 @@ typedef struct PartModels
 	double		pages;			/* how many pages each page of the partition stands for (Weight in advise.c) */
 } PartModels;
 
-/* What is known of a column, summed up over the partitions that were sampled. */
+/*
+ * What is known of a column, summed up over the partitions that were sampled. They also stand for the partitions that
+ * were not sampled.
+ */
 typedef struct Advice
 {
 	double		heap_pages;
@@ -44,7 +47,7 @@ typedef struct Advice
 	bool		gin_possible;
 } Advice;
 
-/* Returns whether the index with the lower rate is the better one. */
+/* Returns whether an index with the lower rate pays, and is better than one with the default rate. */
 extern bool bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice);
 
 /*

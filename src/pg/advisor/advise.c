@@ -1,14 +1,14 @@
 /*
- * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, estimated from a sample of
- * its pages.
+ * advise.c: the SQL function bf_index_advise(). It estimates from a sample of a table's pages how many bytes indexes on
+ * the table's columns would take, and how many pages look-ups in them would read.
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and
- * where its values occur. If the operator class has keys inside values, the keys are the items, and "value" means a
- * key below. From the sample model.c computes:
+ * where the column's values occur. If the operator class has keys inside values (such as the elements of an array),
+ * the keys are the items, and "value" means a key in this file. From the sample model.c computes:
  *
- * - the bytes of a bf index on this column alone. Its groups are computed from the ranges as build.c makes them, by
- *   the same functions for the sizes. If all of the table was read, the bytes differ from those of a real index only
- *   because a real index has the items of deleted rows, too;
+ * - the bytes of a bf index on this column alone. The index's groups are computed from the ranges as build.c makes
+ *   groups, by the same functions for the sizes. If all of the table was read, the bytes differ from those of a real
+ *   index only because a real index has the items of deleted rows, too;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
@@ -72,8 +72,8 @@ report_missing(Oid table)
 }
 
 /*
- * Raises an error if this is no table that can be sampled, if the user may not read any column of it, or if row-level
- * security hides rows from the user. Called before the table is locked, and again when it is.
+ * Raises an error if this is no table that can be sampled, if the user may read none of its columns, or if row-level
+ * security hides rows from the user. Called before the table is locked, and again when the table is locked.
  */
 static void
 check_table(Oid table)
@@ -179,12 +179,12 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 /* ------------------------------------------------------------------ the advice */
 
 /*
- * This rate is proposed instead of the default one if it halves the pages that a look-up reads in vain, and the index
- * still pays.
+ * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
+ * half as many pages, and the index still pays.
  */
 #define LOWER_RATE 0.0001
 
-/* For ranges_of_rare_value(). */
+/* The values of a sample, for ranges_of_rare_value(). */
 typedef struct Ranking
 {
 	uint32	   *ranges;			/* in how many ranges of the sample each value is */
@@ -209,20 +209,21 @@ compare_ranges(const void *a, const void *b)
 }
 
 /*
- * If the estimated share of units that have a rare value is smaller than this, the value is taken to be only in the
- * ranges of the sample. A small share does not show that the value is in other ranges, too. Values that come again
- * only in neighboring ranges, such as block numbers in the log of a disk, also give a small share.
+ * ranges_of_rare_value() estimates which share of a table's units have a rare value. If this share is smaller than
+ * LEAST_SHARE, the value is taken to be only in the ranges of the sample: a small share does not show that the value
+ * is in other ranges, too. Values that come again only in neighboring ranges, such as block numbers in the log of a
+ * disk, also give a small share.
  */
 #define LEAST_SHARE 0.1
 
 /*
- * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Here the
- * rare values are that tenth of all values which are in the fewest ranges of the sample. `units` is the number of
- * units of the sample. The table has `times` as many pages as the sample.
+ * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Of all values
+ * of the sample, the tenth that are in the fewest ranges count as rare here. `units` is the number of units (groups of
+ * SAMPLE_UNIT pages) of the sample. The table has `times` pages for each page of the sample.
  *
- * A value that is in one range of the sample may be in other ranges of the table. Their number is estimated from the
- * values in two units of the sample. If each of n units has a value with the probability p, the numbers of values in
- * two units and in one unit are as p (n - 1) / 2 to 1 - p.
+ * A value that is in one range of the sample may be in other ranges of the table, too. The number of these ranges is
+ * estimated from how many values are in one unit of the sample, and how many in two. If each of n units has a value
+ * with the probability p, the number of values in two units is to the number in one unit as p (n - 1) / 2 is to 1 - p.
  */
 static double
 ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)
@@ -254,15 +255,16 @@ ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double 
 
 /*
  * A sampled partition also stands for partitions that are not sampled. Figures that grow with the rows of a partition
- * are multiplied by `pages`. Figures that even the smallest partition has are multiplied by `partitions`.
+ * are multiplied by `pages`. Figures that are the same in a small partition and in a large one are multiplied by
+ * `partitions`.
  */
 typedef struct Weight
 {
-	double		partitions;		/* number of partitions that it stands for, itself included */
-	double		pages;			/* pages that it stands for, for each of its own pages */
+	double		partitions;		/* how many partitions the sampled one stands for, itself included */
+	double		pages;			/* how many pages each page of the sampled partition stands for */
 } Weight;
 
-/* An index of any kind has this many pages at least, if its table is not empty: the meta page and another one. */
+/* An index of any kind has at least this many pages if its table is not empty: the meta page and another page. */
 #define LEAST_PAGES 2
 
 /*
@@ -277,7 +279,9 @@ weighted_bytes(double bytes, const Weight *weight)
 	return least * weight->partitions + (bytes - least) * weight->pages;
 }
 
-/* Adds the figures of an index on a partition. */
+/*
+ * Adds the figures of a bf index on a partition. `frequent` is the number of ranges that hold the most frequent value.
+ */
 static void
 add_figures(const BfModel *model, double frequent, const Weight *weight, Figures *figures)
 {
@@ -306,7 +310,10 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	frequent = bf_index_most_frequent(column)->ranges;
-	/* A value that is in at most two ranges of the sample may be in no others. So its ranges are not scaled up. */
+	/*
+	 * The number of ranges is scaled up from the sample to the table. But a value that is in only one or two ranges of
+	 * the sample may be in no other range of the table.
+	 */
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
 	advice->heap_pages += sample->heap_blocks * weight->pages;
@@ -316,8 +323,8 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	advice->items += column->items * scale * weight->pages;
 	advice->distinct += distinct;
 	/*
-	 * If the sample ended inside a page, `scale` counts a part of this page, but stats.pages counts the whole page.
-	 * So the product may be too large, and is limited: no value is on more pages than the table has.
+	 * If the sample ended inside a page, `scale` counts only a part of this page, but stats.pages counts the whole
+	 * page. So their product may be too large. It is limited, because no value is on more pages than the table has.
 	 */
 	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
 		weight->pages;
@@ -325,8 +332,9 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	add_figures(&lower, frequent, weight, &advice->bf_lower);
 	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
 	/*
-	 * With another rate, an index would choose ranges of another length. So the options give the length, but not for
-	 * a partition, since the same length may not suit all partitions.
+	 * With another rate than the default one, CREATE INDEX would choose another length of ranges than the one that was
+	 * sampled. So the options give this length. But they do not give it if a partition was sampled, because one length
+	 * may not suit all partitions.
 	 */
 	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
 		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
@@ -348,10 +356,10 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 }
 
 /*
- * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with none. The
- * last range may be short, which matters in an index with one level, since it has few ranges. There the result is the
- * extra cost of a value that all ranges hold, multiplied by the share of ranges that hold the value that is looked
- * up.
+ * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with a value that
+ * no range holds. An index with one level has few ranges, and its last range may be short. So there the result is
+ * computed in proportion: the extra pages for a value that all ranges hold, multiplied by the share of the ranges that
+ * hold this value.
  */
 static double
 extra_of(const BfModel *model, double holding)
@@ -364,8 +372,8 @@ extra_of(const BfModel *model, double holding)
 }
 
 /*
- * Sets rare_extra of both indexes, for rare values that are in `ranges` ranges of the table. Each partition is taken
- * to have as large a share of these ranges as it has of the pages.
+ * Sets rare_extra of the figures for both rates, for rare values that are in `ranges` ranges of the table. Each
+ * partition is taken to have as large a share of these ranges as it has of the table's pages.
  */
 static void
 set_rare_extra(double ranges, Advice *advice)
@@ -387,7 +395,7 @@ in_tenths(double estimate)
 	return rint(estimate * 10) / 10;
 }
 
-/* Returns the name of a bf index on the column that already does what is advised; NULL if there is none. */
+/* Returns the name of a bf index on the column that does what the advised index would do; NULL if there is none. */
 static const char *
 index_of_column(Relation table, const SampleColumn *column)
 {
@@ -568,8 +576,9 @@ toast_blocks_of(Relation heap)
 }
 
 /*
- * Marks partitions that are so large that no other partition can stand for them: those with at least as many pages as
- * a sampled partition stands for on average. Returns the number of marked partitions.
+ * Marks the largest partitions, at most MOST_LARGE_PARTITIONS, so that each of them stands for itself alone. Marks only
+ * those with at least as many pages as a sampled partition stands for on average. Returns the number of marked
+ * partitions. `pages` is the number of pages of all partitions.
  */
 static int
 mark_large_leaves(Leaf *leaves, int count, double pages)
@@ -661,8 +670,8 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 			for (int c = 0; c < sample->column_count; c++)
 				sample->columns[c].attnum = numbers[c];
 			/*
-			 * Each partition may use an equal share of the bytes that earlier partitions have left. If nothing is
-			 * left, its sample ends with the first row that has an out-of-line value.
+			 * The bytes that earlier partitions have left are shared equally among this partition and those that come
+			 * next. If nothing is left, the partition's sample ends with the first row that has an out-of-line value.
 			 */
 			sample->most_fetched = sample->bytes_fetched +
 				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));

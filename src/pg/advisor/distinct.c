@@ -1,5 +1,6 @@
 /*
- * distinct.c: estimates how many distinct values a table has from those in a sample. For bf_index_advise() (advise.c).
+ * distinct.c: estimates how many distinct values a table has from the distinct values of a sample. For
+ * bf_index_advise() (advise.c).
  */
 #include "advisor/distinct.h"
 
@@ -8,8 +9,8 @@
 /*
  * Estimates the number of distinct values in a table from a sample. `share` is the share of the table that was
  * sampled. The sample has `values` distinct values, of which `in_one_unit` are in one unit only. `units` is the sum,
- * over all these values, of the number of units that a value is in. (Haas and Stokes 1998, estimator Duj1, but with
- * units instead of rows: so it does no harm if the rows of a value lie together.)
+ * over all `values` values, of the number of units that each is in. (This is estimator Duj1 of Haas and Stokes 1998,
+ * but with units instead of rows. So it does no harm if the rows of a value lie next to each other.)
  */
 static double
 jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)
@@ -30,7 +31,7 @@ bf_index_distinct_values(const ValueStats *stats, double contiguous, double page
 	double		rest = heap_blocks - contiguous;
 	double		read = pages_read - contiguous;
 
-	/* The sample ended early, and has only pages from the beginning: these have to stand for the whole table. */
+	/* The sample ended early, and has only pages from the beginning of the table. They stand for the whole table. */
 	if (rest > 0 && read == 0)
 		return bf_index_distinct_in_share(stats, pages_read / heap_blocks);
 	return ldexp(stats->values - stats->new +

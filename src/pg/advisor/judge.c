@@ -15,7 +15,7 @@
 /* A table of fewer pages than this is read as quickly without an index. */
 #define SMALL_TABLE 128
 
-/* An index pays if a look-up of a rare value reads at most this share of the table. */
+/* An index pays only if a look-up of a rare value reads at most this share of the table's pages. */
 #define WORTH 0.25
 
 /* Adds a remark to the advice. */
@@ -25,7 +25,10 @@ with_remark(const char *advice, const char *remark)
 	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
 }
 
-/* A range with more than this many times the items of the average range makes the filters of its group too large. */
+/*
+ * If the fullest range has more than this many times the items of the average range, uneven ranges are named as the
+ * reason why an index is too large: all filters of a group are as large as its fullest range needs.
+ */
 #define UNEVEN 2
 
 static const char *
@@ -53,7 +56,10 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 		appendStringInfo(&text, "the table (%s)", size_text(table));
 		and = " and ";
 	}
-	/* For a text, the GIN figure is that of its trigrams, which are not the items of bf. So it is not compared. */
+	/*
+	 * For a column of texts, gin_bytes is the size of an index on trigrams. They are not the items of the bf index. So
+	 * the two sizes are not compared.
+	 */
 	if (column->items_are_keys && advice->gin_possible && figures->bytes > advice->gin_bytes)
 	{
 		appendStringInfo(&text, "%sa GIN index (%s)", and, size_text(advice->gin_bytes));
@@ -80,8 +86,8 @@ bool
 bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice)
 {
 	/*
-	 * If items are keys, a query looks for several keys on average, and each of them rules ranges out. The default
-	 * rate of these operator classes allows for that.
+	 * If items are keys, no lower rate is proposed. A query looks for several keys on average, and each of them rules
+	 * ranges out. The default rate of such an operator class was chosen with this in mind.
 	 */
 	return !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
 		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages &&

@@ -29,7 +29,7 @@ bf_index_unevenness(const SampleColumn *column)
 	return sum == 0 ? 1 : most;
 }
 
-/* Returns the items of ranges with what their filters need at this rate: items per line, and hashes per item. */
+/* Returns a BfCounts with these numbers of items of ranges, and with the load and number of hashes for this rate. */
 static BfCounts
 counts_at(double rate, const double *items)
 {
@@ -48,7 +48,7 @@ pages_of_group(double items, double rate, uint32 ranges)
 	return bf_index_lines_for(&counts, 1, ranges) / BF_POSITIONS(ranges);
 }
 
-/* Returns the pages of a group of `ranges` ranges, of which `count` were sampled. */
+/* Returns the pages of a group of `ranges` ranges, of which `count` were sampled: these are in known[]. */
 static double
 pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ranges)
 {
@@ -63,8 +63,8 @@ pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ran
 
 /*
  * Adds groups of level 0 for these ranges to the model, as build.c would make them. The table may end inside the last
- * range: share_of_last is the share of this range's pages that exist. The share matters if the last range is alone in
- * its group.
+ * range: share_of_last is the share of this range's pages that exist. This share is used only if the last range is
+ * alone in its group. Otherwise the other ranges tell how large the group's filters are.
  */
 static void
 add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
@@ -98,8 +98,9 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 }
 
 /*
- * Estimates the number of distinct values in the first `pages` pages of the table. It lies between the number in the
- * pages that were read and the number in the whole table, and is taken to grow by a power law (Heaps 1978).
+ * Estimates the number of distinct values in the first `pages` pages of the table. For some lengths the sample has
+ * counted them (items_from_start). From the longest of these lengths on, the number is taken to grow by a power law
+ * (Heaps 1978) to `distinct`, which is the number in the whole table.
  */
 static double
 distinct_from_start(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -127,14 +128,15 @@ distinct_from_start(const SampleColumn *column, const Sample *sample, double dis
 				return known * pow(pages / lengths[level], Min(power, 1));
 			}
 		}
-	/* If the number is known for no level, it is taken to be in proportion to the pages. */
+	/* If the number is known for no length, it is taken to be in proportion to the pages. */
 	return distinct * pages / Max(sample->heap_blocks, 1);
 }
 
 /*
  * Estimates the number of distinct values in `pages` pages anywhere in the table. The beginning of the table may be
- * unlike the rest. But if the table is cut into parts of this length, they have on average at least as many values as
- * if each value were in only one part.
+ * unlike the rest, so the number there is only one estimate. The other one is a lower bound: if the table is cut into
+ * parts of this length, a part has the fewest values on average if each value is in only one part. The larger estimate
+ * is taken.
  */
 static double
 distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
@@ -252,7 +254,11 @@ typedef struct BtreeModel
 	double		rows;
 	double		keys;			/* the sum over the values of the size of a tuple with one row */
 	double		values;
-	double		single_bytes;	/* as `bytes`, but of new values in only one unit, and not scaled up to the table */
+	/*
+	 * Values that are in only one unit (sample.h), and not in the beginning of the table, do not count in `bytes`,
+	 * `tuples` and `rows`. They count in the next four, and are not scaled up to the table.
+	 */
+	double		single_bytes;
 	double		single_tuples;
 	double		single_values;
 	double		single_rows;
@@ -294,7 +300,10 @@ add_value(const KeptValue *value, void *argument)
 	}
 	else
 	{
-		/* A value that is in several units is in the rest of the table, too. So its rows are scaled up. */
+		/*
+		 * A value that is in several units is taken to be in the rest of the table, too. So its rows are scaled up from
+		 * the sample to the table.
+		 */
 		double		rows = value->units == 1 ? value->rows : value->rows * model->scale;
 
 		model->rows += rows;
@@ -325,9 +334,8 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 	if (model.single_values > 0)
 	{
 		/*
-		 * The values that are in only one unit (sample.h), and not in the beginning of the table, stand for all values
-		 * of the table that the other values of the sample do not account for. The table has `more` times as many such
-		 * values as the sample, with as many rows each.
+		 * The single values (see BtreeModel) stand for all values of the table except the other values of the sample.
+		 * So the table has `more` times as many single values as the sample, with as many rows each.
 		 */
 		double		more = Max(1,
 							   (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
@@ -337,12 +345,15 @@ bf_index_model_btree(const Sample *sample, const SampleColumn *column, double di
 		model.rows += model.single_rows * kept * more;
 	}
 	/*
-	 * The few values with very many rows may be missing among those kept. So rows that the kept values do not account
-	 * for are added.
+	 * The few values with very many rows may not be among those that were kept. Then the rows of the kept values are
+	 * fewer than those of the table. The bytes of the missing rows are added.
 	 */
 	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
 	tuple = model.bytes / Max(Max(model.tuples, distinct), 1);	/* a value has at least one tuple */
-	/* A page is full when less than a tenth of it is free. It also holds its high key, which is one more tuple. */
+	/*
+	 * CREATE INDEX begins a new page when less than a tenth of the page is free. A page also has a high key, which is
+	 * one more tuple.
+	 */
 	leaves = ceil(model.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - (key + sizeof(ItemIdData)) + tuple / 2));
 	pages = leaves;
 	while (leaves > 1)

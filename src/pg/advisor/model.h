@@ -1,6 +1,6 @@
 /*
- * model.h: what a bf index on a sampled column would take and read, and the bytes of a B-tree (both in model.c); the
- * bytes of a GIN index (model_gin.c).
+ * model.h: computes how many bytes an index on a sampled column would take: a bf index and a B-tree (model.c), and a
+ * GIN index (model_gin.c). For a bf index, also computes how many pages a look-up would read.
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_MODEL_H
 #define STREAMBLOOM_PG_ADVISOR_MODEL_H
@@ -9,12 +9,12 @@
 
 /*
  * Returns the number of items of the fullest range that was read, divided by the mean of all ranges that were read; 1
- * if there are no items. Ranges that are far above the others (sizes.h) are not taken for the fullest one. This number
- * matters because all filters of a group are about as large as its fullest range needs.
+ * if there are no items. Ranges that are far above the others (bf_index_most_items() in sizes.h) do not count as the
+ * fullest one. The result matters because all filters of a group are about as large as the group's fullest range needs.
  */
 extern double bf_index_unevenness(const SampleColumn *column);
 
-/* A model of a bf index on one column. */
+/* A model of a bf index on one column. Its levels, ranges and groups are those of index/layout.h. */
 typedef struct BfModel
 {
 	int			levels;
@@ -27,8 +27,8 @@ typedef struct BfModel
 } BfModel;
 
 /*
- * Fills in the model of an index on the column with this rate. `distinct` is the number of distinct values in the
- * table.
+ * Fills in the model of a bf index on the column with this false-positive rate. `distinct` is the number of distinct
+ * values in the table.
  */
 extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct,
 						   BfModel *model);

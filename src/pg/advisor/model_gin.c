@@ -2,10 +2,11 @@
  * model_gin.c: computes the bytes of a GIN index from a sample of the keys (sample_keys.c). For bf_index_advise()
  * (advise.c).
  *
- * A GIN index is a B-tree of keys (the entry tree). If a key has few rows, they are in its own tuple, as a compressed
- * list. If it has more, they are in a tree of their own (a posting tree), whose leaves are segments of such lists.
- * CREATE INDEX gathers rows until maintenance_work_mem is full. Then it enters what it has gathered, key by key in
- * ascending order. See gininsert.c, ginentrypage.c and gindatapage.c of PostgreSQL.
+ * A GIN index is a B-tree of keys (the entry tree). If a key has few rows, the key's tuple has the numbers of these
+ * rows, as a compressed list. If a key has more rows, their numbers are in a tree of their own (a posting tree). A leaf
+ * page of this tree consists of segments, and each segment is such a list. CREATE INDEX gathers rows until
+ * maintenance_work_mem is full. Then it enters what it has gathered, key by key in ascending order. See gininsert.c,
+ * ginentrypage.c and gindatapage.c of PostgreSQL.
  */
 #include "base/compat.h"
 
@@ -38,7 +39,7 @@
 
 typedef struct GinModel
 {
-	double		scale;
+	double		scale;			/* rows of the table for each row whose keys were looked at */
 	double		bytes;			/* of tuples in the leaves of the entry tree, with their line pointers */
 	double		tuples;
 	double		keys;			/* the sum of the sizes of tuples without rows */
@@ -102,14 +103,20 @@ add_key(const CountedKey *key, void *argument)
 	double		bytes_of_row = key->rows > 1 ? key->bytes / (key->rows - 1.0) : 2;
 	double		rows = key->rows;
 
-	/* A key that is in several units is in the rest of the table, too. So its rows are scaled up. */
+	/*
+	 * A key that is in several units is taken to be in the rest of the table, too. So its rows are scaled up from the
+	 * sample to the table.
+	 */
 	if (!key->in_one_unit)
 		rows *= sums->known.scale;
 	add_keys(key->single ? &sums->single : &sums->known, key->weight, key->size, rows, (rows - 1) * bytes_of_row,
 			 bytes_of_row);
 }
 
-/* Returns how full the pages of the entry tree are at the end, if memory becomes full `times` times. */
+/*
+ * Returns how full the pages of the entry tree are at the end, if memory becomes full `times` times. `tuple` is the
+ * mean size of a tuple.
+ */
 static double
 entry_fill(double times, double tuple)
 {
@@ -139,7 +146,7 @@ bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeySt
 	bf_index_visit_keys(column, add_key, &sums);
 	if (sums.single.tuples > 0)
 	{
-		/* The keys in sums.single stand for all keys of the table that those in sums.known do not account for. */
+		/* The keys in sums.single stand for all keys of the table except those in sums.known. */
 		double		more = Max(1, (keys->distinct - model->tuples) / sums.single.tuples);
 
 		model->bytes += sums.single.bytes * more;

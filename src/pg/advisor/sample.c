@@ -1,13 +1,13 @@
 /*
  * sample.c: reads some pages of a table. Counts how many different values its columns have in ranges of pages, and how
- * these values are spread. For bf_index_advise() (advise.c).
+ * these values are spread. For bf_index_advise() (advise.c). sample.h explains the words.
  *
  * If the table has more pages than may be read, the sample has two halves. The first half is the beginning of the
  * table, which tells the sizes of the upper levels of an index. The second half is units of SAMPLE_UNIT pages at
- * random places, evenly over the rest.
+ * random places, evenly over the rest of the table.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
- * values; of partitions, twice as many.
+ * values. If several partitions are sampled, twice as many values are kept.
  */
 #include "advisor/sample.h"
 
@@ -109,14 +109,15 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
 	/*
-	 * A class for keys is recognized by its functions. The strategy numbers of its operators do not tell: such a
-	 * class has GIN's numbers, in which && of arrays has the number that = has in other classes.
+	 * bf_index_sample_key_column() recognizes an operator class with keys inside values by the functions of the class.
+	 * The strategy numbers of the operators do not tell: such a class has GIN's numbers, in which && of arrays has the
+	 * number that = has in other classes.
 	 */
 	if (bf_index_sample_key_column(column, attribute, opclass, context))
 		return;
 	/*
-	 * CREATE INDEX accepts the operator class of text for citext, too. But = of citext is another operator, and does
-	 * not use such an index.
+	 * CREATE INDEX accepts the operator class of text for a column of citext, too. But = of citext is another operator
+	 * than = of text, and does not use such an index. So such a column is refused here.
 	 */
 	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
 	{
@@ -161,8 +162,9 @@ pass_to_range(const Sample *sample, SampleColumn *column, uint32 next)
 }
 
 /*
- * The set holds the items of some pages. Returns how many distinct items `times` as many pages would have. The number
- * is taken to grow by a power law (Heaps 1978): in proportion to the pages if all items are different.
+ * column->set holds the distinct items of some pages. Returns how many distinct items `times` as many pages would have.
+ * The number is taken to grow by a power law (Heaps 1978): in proportion to the pages if all items are different, and
+ * more slowly if items repeat.
  */
 static double
 items_in_more(const SampleColumn *column, double times)
@@ -174,7 +176,7 @@ items_in_more(const SampleColumn *column, double times)
 
 /*
  * Ends a range of which only the pages before `end` were read, since the sample ends there. If no whole range was
- * read, this part is scaled up to a whole one. Otherwise it is left out.
+ * read, this part of a range is scaled up to a whole range. Otherwise the part is left out.
  */
 static void
 end_part_of_range(const Sample *sample, SampleColumn *column, double end)
@@ -193,7 +195,7 @@ end_part_of_range(const Sample *sample, SampleColumn *column, double end)
 	empty_set(sample, column);
 }
 
-/* Notes the number of distinct values in the first range of each level, if that range ends before this page. */
+/* Notes the number of distinct values in the first range of each level above 0, if the range ends before this page. */
 static void
 note_levels(SampleColumn *column, BlockNumber page)
 {
@@ -221,7 +223,7 @@ typedef struct RowItems
 {
 	Datum		value;
 	bool		isnull;
-	bool		has_keys;		/* keys were looked for */
+	bool		has_keys;		/* keys were looked for, even if none could be extracted */
 	uint32		key_count;
 	KeyOfRow   *keys;			/* the keys; NULL: none were looked for, or they could not be extracted */
 } RowItems;
@@ -240,16 +242,16 @@ read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool wit
 }
 
 /*
- * Sets *hash to the hash of the next item of a row, and increments *next. Returns false if there is no further item.
- * If the column's items are keys, the items of a row are the keys that are not NULL. Otherwise the only item is the
- * value. If the value is NULL, the only item is NULL in both cases.
+ * Sets *hash to the hash of the next item of a row, and moves *next on (0 at first). Returns false if there is no
+ * further item. If the column's items are keys, the items of a row are the keys that are not NULL. Otherwise the only
+ * item is the value. If the value is NULL, the only item is NULL in both cases.
  */
 static inline bool
 next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
 {
 	if (!column->items_are_keys || row->isnull)
 	{
-		/* hashing fetches a value that is stored out of line */
+		/* There is one item. To hash it, item_hash() fetches a value that is stored out of line. */
 		if ((*next)++ > 0)
 			return false;
 		*hash = row->isnull ? BF_NULL_HASH : item_hash(column->hasher, row->value);
@@ -288,7 +290,7 @@ begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
 	table_rescan_tidrange(scan, &from, &to);
 }
 
-/* Returns which share of a page has been read once this row of the page was read. */
+/* Returns the share of a page that has been read if the row in the slot is the last row of the page that was read. */
 static double
 share_of_page_read(TupleTableSlot *slot)
 {
@@ -444,22 +446,26 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
-		/* A part of the pages tells enough, if their out-of-line values are long. */
+		/* If the out-of-line values are long, a part of the pages must do. lines_collected() scales the number up. */
 		if (sample->bytes_fetched - fetched_before >= most)
 		{
 			pages = ItemPointerGetBlockNumber(&slot->tts_tid) + share_of_page_read(slot) - first;
 			break;
 		}
 	}
-	/* These pages will be read again for the sample, and then their bytes are counted. */
+	/*
+	 * These bytes count for the limit most_for_lengths, not for most_fetched. If the sample reads some of these pages
+	 * too, their bytes are fetched again, and count then.
+	 */
 	sample->fetched_for_lengths += sample->bytes_fetched - fetched_before;
 	sample->bytes_fetched = fetched_before;
 	return pages;
 }
 
 /*
- * Returns how many lines of a filter the items of a range of `length` pages fill. The table has `whole` pages of the
- * range, of which `pages` were read. The number of their items is scaled up to `length` pages.
+ * Returns how many lines of a filter the items of a range of `length` pages fill. The table may end inside the range:
+ * it has `whole` pages of the range. `pages` of these were read, and their items are in column->set. The number of
+ * items is scaled up to `length` pages.
  */
 static double
 lines_collected(const Sample *sample, SampleColumn *column, double pages, BlockNumber whole, BlockNumber length)
@@ -546,8 +552,8 @@ choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot 
 	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1 && any_needs_length(sample, true); length /= 2)
 	{
 		/*
-		 * A range longer than the table is not full: its number of lines is in proportion to its length. If no more
-		 * bytes may be fetched, lines are computed in this way for any length.
+		 * The first length is always read. A shorter one is not read if it is still longer than the table, or if no
+		 * more bytes may be fetched: then half the length is taken to fill half the lines.
 		 */
 		if (length == SAMPLE_UNIT / 2 || (length <= sample->heap_blocks && bytes_for_lengths(sample) > 0))
 			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true,

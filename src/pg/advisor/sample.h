@@ -1,6 +1,11 @@
 /*
  * sample.h: what bf_index_advise() (advise.c) learns about a table from some of its pages (sample.c, sample_values.c,
  * sample_keys.c).
+ *
+ * The *beginning* of a table is its first pages, all of which the sample has. The other pages of the sample are chosen
+ * at random. An *item* is what a bf index would hash: a value of the column, or a key inside a value, such as an
+ * element of an array. A *range* is consecutive pages whose items would share a filter (index/layout.h). A value or
+ * key is *kept* if it is counted for itself; if there are many, only some are kept, and stand for the others.
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_SAMPLE_H
 #define STREAMBLOOM_PG_ADVISOR_SAMPLE_H
@@ -12,8 +17,8 @@
 #include "index/sizes.h"
 
 /*
- * Pages are read in units of this many pages. Each unit begins at a multiple of this number. The longest ranges that
- * an index chooses have this length too.
+ * Pages are read in units of this many pages. Each unit begins at a multiple of this number. No range is longer if its
+ * length is chosen by CREATE INDEX. So a unit has whole ranges.
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 
@@ -62,7 +67,8 @@ struct kept_hash;
 typedef struct FrequentValue
 {
 	uint64		hash;
-	uint32		lead;			/* its rows minus all other rows of the slot, since it took the slot */
+	/* All numbers count from the row on with which the value took the slot. */
+	uint32		lead;			/* the rows of the value minus all other rows of the slot */
 	uint32		rows;
 	uint32		ranges;
 	uint32		last_range;
@@ -74,8 +80,9 @@ typedef struct FrequentValue
 typedef struct SampleKeys SampleKeys;
 
 /*
- * A key of a value. If is_null is set, it is not a key of the operator class: it stands for a NULL (as value or as
- * key), or for a value without keys. GIN has entries for all of these; bf has an item only for a value that is NULL.
+ * A key of a row's value. If is_null is true, the struct has no key, but stands for one of three things: the value is
+ * NULL, the value has no keys, or one of its keys is NULL. A GIN index has entries for all three. A bf index has an
+ * item only if the value is NULL.
  */
 typedef struct KeyOfRow
 {
@@ -113,7 +120,7 @@ typedef struct SampleColumn
 	FrequentValue frequent[FREQUENT_SLOTS];
 	/* number of distinct values in the first range of each level; 0: not known */
 	double		items_from_start[BF_INDEX_MAX_LEVELS];
-	bool		too_wide;		/* some value is too wide for a B-tree */
+	bool		too_wide;		/* some value, also in an earlier partition, is too wide for a B-tree */
 
 	/* of all partitions together: */
 	struct kept_hash *all_kept; /* as `kept`; NULL: only one table is sampled */
@@ -127,16 +134,16 @@ typedef struct Sample
 	bool		is_partition;
 	int			column_count;
 	SampleColumn *columns;
-	uint64		most_kept;		/* most values kept for a column */
+	uint64		most_kept;		/* the most values, and the most keys, that are kept for a column */
 	BlockNumber heap_blocks;
 	BlockNumber toast_blocks;	/* pages of the table's out-of-line values */
-	/* Pages that were read. If the sample ended inside a page, a part of that page counts. */
-	double		contiguous;		/* from the beginning of the table on */
-	double		pages_read;
+	/* Numbers of pages that were read. If the sample ended inside a page, a part of that page counts. */
+	double		contiguous;		/* pages of the beginning of the table */
+	double		pages_read;		/* all pages */
 	double		rows;
 	uint32		units;			/* units read, in all partitions together */
 	uint64		bytes_fetched;	/* bytes of out-of-line values read, in all partitions together */
-	/* units of a table or partition are read as long as bytes_fetched is less than this */
+	/* the sample of this table or partition ends with the row with which bytes_fetched reaches this number */
 	uint64		most_fetched;
 	/* bytes of out-of-line values that were read to choose the length of ranges of this table, and their limit */
 	uint64		fetched_for_lengths;
@@ -156,7 +163,10 @@ bf_index_times_read(const Sample *sample)
  */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
-/* Reads at most `most` pages of a table, with the snapshot of the query. Fills in *sample and its columns. */
+/*
+ * Samples a table, with the snapshot of the query. Fills in *sample and its columns. Reads at most `most` pages, or two
+ * units if `most` is less. (Pages that are read to choose the length of ranges do not count.)
+ */
 extern void bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most);
 
 /* Releases all that bf_index_sample_table() has allocated, except what is known of all partitions together. */
@@ -187,7 +197,7 @@ typedef struct Place
 
 /*
  * Counts a row of the value with this hash. If the column's items are keys, the hash is that of a key inside the
- * row's value. Otherwise the size of the value in an index is found from `attribute`, `value` and `isnull`.
+ * row's value. Otherwise `attribute`, `value` and `isnull` are used to find the size of the value's tuple in a B-tree.
  */
 extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
 								 Form_pg_attribute attribute, Datum value, bool isnull);
@@ -195,10 +205,10 @@ extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uin
 /* Estimates the number of distinct values in the pages read so far. */
 extern double bf_index_distinct_so_far(const SampleColumn *column);
 
-/* Adds up the values that were kept of this table; of all partitions together if `all` is true. */
+/* Sets *stats from the values that were kept of this table, or of all partitions together if `all` is true. */
 extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats);
 
-/* Calls visit() for each value of this table that was kept; of all partitions together if `all` is true. */
+/* Calls visit() for each value that was kept of this table, or of all partitions together if `all` is true. */
 extern void bf_index_visit_values(const SampleColumn *column, bool all,
 								  void (*visit) (const KeptValue *value, void *argument), void *argument);
 
@@ -208,9 +218,9 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 /* ----------------------------------------------- keys inside values (sample_keys.c) */
 
 /*
- * If the operator class has keys inside values, prepares the column for them, or refuses the column after an error,
- * and returns true. Otherwise returns false, but prepares the column for trigrams if there is a GIN operator class
- * for these.
+ * Returns whether the operator class has keys inside values. If so, prepares the column for these keys; if that raises
+ * an error, refuses the column (and returns true). If not, but there is a GIN operator class for trigrams of this
+ * column, prepares the column for trigrams.
  */
 extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass,
 									   MemoryContext context);
@@ -222,14 +232,14 @@ extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, Bloc
 extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
 
 /*
- * Extracts the keys of a value, each one once; they are in the current memory context. For a NULL, and for a value
- * without keys, there is one KeyOfRow, with is_null set. Returns NULL and sets *count to 0 in two cases: the value is
- * too long; or the functions of the operator class raise an error. After such an error a column whose items are keys
- * is refused.
+ * Returns the different keys of a value, in the current memory context, and sets *count to their number. For a NULL,
+ * and for a value without keys, there is one KeyOfRow, with is_null set. Returns NULL and sets *count to 0 if the value
+ * is too long, or if the functions of the operator class raise an error. After such an error a column whose items are
+ * keys is refused, and of any other column no GIN index is possible.
  */
 extern KeyOfRow *bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count);
 
-/* Counts the keys of a row for a GIN index. `page` counts from the first page of the unit. */
+/* Counts the keys of a row for a GIN index. `page` is the number of the row's page in the unit, from 0. */
 extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *keys, uint32 count,
 								BlockNumber page,
 								OffsetNumber offset, bool at_beginning);
@@ -247,7 +257,7 @@ typedef struct CountedKey
 	uint32		rows;
 	double		bytes;			/* bytes of its rows in a posting list, without the first row */
 	uint16		size;			/* size of its tuple, see bf_index_key_size() */
-	bool		single;			/* it is in only one unit, and not in the beginning of the table */
+	bool		single;			/* it is in only one unit, and is not known to be in the beginning of the table */
 	bool		in_one_unit;
 } CountedKey;
 

@@ -6,8 +6,8 @@
  * A column takes bounded memory: about sample->most_kept keys at most, as with values (sample_values.c). When there
  * are more, half of them are dropped: those whose hashes end with too few zero bits. But the few keys with many rows
  * take most of a GIN index, so these are kept whatever their hashes are. Each key that is kept stands for 2^z keys,
- * so that the sums are right. z is the number of zero bits that hashes must have. For a key with many rows, it is the
- * number at the time when the key was found to have many.
+ * so that the sums are right. Here z is the number of zero bits that the hash of a key must end with at the end of the
+ * sample. For a key with many rows, z is that number at the time when the key was found to have many rows.
  */
 #include "base/compat.h"
 
@@ -91,9 +91,9 @@ struct SampleKeys
 	double		postings;		/* the sum of all rows' numbers of keys */
 	uint32		every;			/* one of `every` units is looked at */
 	uint32		first_unit;
-	double		pages;			/* pages that were looked at; see Sample */
+	double		pages;			/* pages that were looked at; a part of a page may count, as in Sample */
 	double		contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
-	bool		too_wide;		/* some key is too wide for a GIN index */
+	bool		too_wide;		/* some key, also in an earlier partition, is too wide for a GIN index */
 };
 
 /* ------------------------------------------------------------------- operator classes */
@@ -194,8 +194,9 @@ make_class(void *argument)
 }
 
 /*
- * Returns whether an error means that no index can be made. Other errors mean that the query was canceled, that memory
- * or another resource is exhausted, or that the system or its data are broken.
+ * Returns whether an error means that no index can be made on the column. Then it is an answer for the user. All other
+ * errors are raised: the query was canceled, memory or another resource is exhausted, or the system or its data are
+ * broken.
  */
 static bool
 is_answer(int sqlerrcode)
@@ -340,8 +341,8 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 			return NULL;
 		}
 		/*
-		 * Functions of other extensions can raise errors, and CREATE INDEX would fail with these. But the errors must
-		 * not end the advice on other columns.
+		 * The functions of the operator class may belong to another extension, and may raise errors. CREATE INDEX would
+		 * fail with such an error. But the error must not end the advice on other columns.
 		 */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)
@@ -378,7 +379,10 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 
 /* ---------------------------------------------------------------------- counting */
 
-/* Drops half of the keys that do not have many rows. */
+/*
+ * Drops half of the keys that do not have many rows. A key has many rows if it has at least 4 / most_kept of all
+ * postings. So at most most_kept / 4 keys do.
+ */
 static void
 halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 {
@@ -421,7 +425,7 @@ place_of_row(BlockNumber page, OffsetNumber offset)
 	return (uint64) page << 11 | offset;
 }
 
-/* Returns the bytes that GIN takes for a difference: it puts 7 bits into each byte. */
+/* Returns the bytes that GIN takes for the difference of two rows' numbers: GIN puts 7 bits into each byte. */
 static inline int
 bytes_of_difference(uint64 difference)
 {
@@ -442,8 +446,8 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 {
 	SampleKeys *keys = column->keys;
 	/*
-	 * The pages that were looked at are counted as if they were neighbors. So the distances from one row of a key to
-	 * the next are about those in the whole table.
+	 * The number of the row's page is counted as if the table had only the pages that were looked at. With the page's
+	 * number in the table, the differences between rows of a key would be too large: the rows between are not known.
 	 */
 	const uint64 place = place_of_row((BlockNumber) keys->pages + page, offset);
 

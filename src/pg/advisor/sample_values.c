@@ -5,7 +5,7 @@
  *
  * A column takes bounded memory: at most sample->most_kept values of the table or partition that is sampled, and as
  * many of all partitions together. When there are more, about half of them are dropped: those whose hashes end with
- * too few zeros.
+ * too few zero bits.
  */
 #include "base/compat.h"
 
@@ -33,7 +33,10 @@
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A page of a B-tree must have room for three tuples (BTMaxItemSize, a macro that differs between versions). */
+/*
+ * The most bytes of a tuple in a B-tree: a page must have room for three tuples. (This is BTMaxItemSize, a macro that
+ * differs between versions of PostgreSQL.)
+ */
 #define MOST_BYTES_OF_KEY 2704
 
 /* No compression method compresses better than this: lz4 reaches a factor of 255, pglz of 91. */
@@ -54,7 +57,10 @@ bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 	{
 		struct varlena *data = (struct varlena *) DatumGetPointer(value);
 
-		/* Reading a long value again and compressing it takes seconds, and the compression cannot be canceled. */
+		/*
+		 * If no compression could make the value short enough, its bytes are not read: to read a long value again and
+		 * to compress it takes seconds, and the compression cannot be canceled.
+		 */
 		if (VARATT_IS_EXTERNAL(data) && toast_datum_size(value) / BEST_COMPRESSION > MOST_BYTES_OF_KEY)
 			return 0;
 		if (VARATT_IS_EXTERNAL(data))
@@ -132,7 +138,10 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->rows++;
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
-	/* A range lies in one unit. The numbers of ranges begin at 0 in each partition, but the numbers of units go on. */
+	/*
+	 * Two rows are in the same range if their ranges have the same number and lie in the same unit. The number of the
+	 * range alone would not do: it counts from 0 in each partition, while the number of the unit goes on.
+	 */
 	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;
 	value->last_unit = place->unit;
@@ -141,8 +150,9 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 }
 
 /*
- * Lets a value compete with the other values of its slot. A value that has more than half of the slot's rows is in
- * the slot at the end (Boyer and Moore 1991).
+ * Counts a row of a value in the value's slot. One value at a time has the slot. Its own rows raise `lead`, and rows
+ * of other values lower `lead`; at 0 the value of the next row takes the slot. So a value with more than half of the
+ * slot's rows has the slot at the end (Boyer and Moore 1991).
  */
 static void
 count_frequent(SampleColumn *column, uint64 hash, uint32 range)
@@ -228,7 +238,10 @@ void
 bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 {
 	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
-	/* If all values are in one unit, because the sample ended there, then rows are counted in place of units. */
+	/*
+	 * If the sample of this table has only one unit, each value is in one unit. Then the number of a value's rows is
+	 * used in place of its number of units.
+	 */
 	const bool	by_rows = table == column->kept && are_in_one_unit(column);
 	kept_iterator iterator;
 	KeptValue  *value;
