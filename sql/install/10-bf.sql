@@ -81,9 +81,10 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- items
 
--- Two types for items. An item may be of any type, so the functions below take "any". The operators @> and <@ take
--- anyelement, because f @> ANY (array) needs an operator whose argument has an array type, and "any" has none. For
--- both pseudo-types the parser refuses a parameter without a type, such as the $1 of f @> $1 that drivers send.
+-- Two types for items, bf_untyped_item and bf_text_item. An item may be of any type, so the functions below take "any".
+-- The operators @> and <@ take anyelement instead, because f @> ANY (array) needs an operator whose argument has an
+-- array type, and "any" has none. For both pseudo-types the parser refuses a parameter without a type, such as the $1
+-- of f @> $1 that drivers send.
 
 -- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored
 -- as text. When a function with such an argument runs, it reads the text as the type of the filter's items; so it is

@@ -80,8 +80,8 @@ COMMENT ON OPERATOR CLASS abf_ops USING hash IS 'compares whole filters, as = do
 COMMENT ON OPERATOR FAMILY abf_ops USING hash IS 'compares whole filters, as = does';
 
 
--- making and adding. If the filter has a window of time, the functions that add read the clock: an item later than a
--- limit is an error.
+-- making and adding. If the filter has a window of time, the functions that add read the clock, so they are STABLE: an
+-- item later than not_after is an error, and the default of not_after depends on the clock.
 
 CREATE FUNCTION abf_empty(items bigint DEFAULT 100000, fpr double precision DEFAULT 0.01, within interval DEFAULT NULL,
 		hashes integer DEFAULT NULL, generations integer DEFAULT NULL) RETURNS abf

@@ -178,8 +178,9 @@ COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many of the filter''s cells have 
 CREATE FUNCTION ibf_sketch(filter ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter as a line of text: number of items, share of zero cells now and where it is stable, current false-positive rate, and how many cells have which value';
 
--- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in the call
--- PostgreSQL sorts every argument with every row, so the parameters are a small value and not an empty filter.
+-- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in
+-- the call PostgreSQL writes all arguments of each row into the sort. So the parameters are a small value, and not an
+-- empty filter.
 
 CREATE TYPE ibf_parameters AS (bytes bigint, fpr double precision, scheme text, low double precision, high double precision,
 	threshold double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);

@@ -1,8 +1,8 @@
 -- The view bf_indexes over the bf indexes of the tables that one may read (docs/operations.md). PostgreSQL's functions
 -- and most of its types are written with their schema, so that CREATE EXTENSION does not take others of the same name.
--- (Names in a view are looked up only then, not when it is read.) A constant of type regproc holds the OID of the
--- function, so it is right in whatever schema the extension is, and is printed with this schema if the reader's
--- search_path lacks it.
+-- (PostgreSQL looks up the names in a view when the view is created, and not when it is read.) A constant of type
+-- regproc holds the OID of the function, so it is right in whatever schema the extension is. It is printed with this
+-- schema if the reader's search_path lacks the schema.
 
 CREATE FUNCTION bf_index_overview(
 	index regclass,

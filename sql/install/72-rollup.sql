@@ -7,9 +7,10 @@
 -- objects. Functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was
 -- created, so the function can run with its caller's search_path.
 
--- PUBLIC has no rights on this table. With the right to UPDATE or DELETE, LOCK TABLE would stop all roll-ups, and
--- SELECT FOR UPDATE that of somebody else. And last_error may hold values of rows. So the owners of roll-ups write
--- their rows through the view tbf_rollup, and all others read them through the view tbf_rollups.
+-- PUBLIC has no rights on this table. A role with the right to UPDATE or DELETE could stop all roll-ups with LOCK
+-- TABLE, or those of others with SELECT FOR UPDATE. And a role that may SELECT could read last_error, which may hold
+-- values of rows. So the owners of roll-ups write their definitions through the view tbf_rollup, and all others read
+-- them through the view tbf_rollups.
 CREATE TABLE tbf_rollup_definitions (
 	rollup regclass PRIMARY KEY,
 	source regclass NOT NULL,
@@ -52,16 +53,16 @@ COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first with this error';
 
--- If a roll-up is dropped by DROP TABLE, its row stays. pg_dump leaves such rows out.
+-- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
--- The table belongs to a superuser, even if a role that is none has created the extension. This role can dump the
+-- The table belongs to a superuser, even if the role that has created the extension is none. That role can dump the
 -- table with its database, and restore it.
 DO $$ BEGIN
 	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
 END $$;
 
--- LOCK TABLE asks for the right to UPDATE or DELETE the whole relation. So PUBLIC may update the columns of this view
--- only one by one, and may not delete from it: tbf_rollup_dropped serves for that. (A version that adds a column to the
+-- LOCK TABLE needs the right to UPDATE or DELETE on the whole relation. So PUBLIC has the right to UPDATE only column
+-- by column, and no right to DELETE: the view tbf_rollup_dropped deletes instead. (A version that adds a column to the
 -- table has to make this view and its rights anew in its upgrade.)
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
@@ -71,9 +72,10 @@ DO $$ BEGIN
 END $$;
 COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
 
--- INSERT of a roll-up into this view deletes its definition, and those of roll-ups that DROP TABLE has dropped, except
--- those that another transaction has deleted already: nobody has to wait for it. The rule deletes with the rights of its
--- owner, and tbf_rollup_guard() looks at those of the current user.
+-- INSERT of a roll-up into this view deletes its definition, and the definitions of roll-ups that DROP TABLE has
+-- dropped. Of the dropped ones it skips those that another transaction is deleting, so it does not wait for that
+-- transaction. The rule deletes with the rights of its owner; the trigger tbf_rollup_guard() checks those of the
+-- current user.
 CREATE VIEW tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
 CREATE RULE forget AS ON INSERT TO tbf_rollup_dropped DO INSTEAD
 	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup
@@ -107,8 +109,8 @@ BEGIN
 		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'It is 0 or more, and less than the first tier is kept.';
 	END IF;
-	-- Comparisons take a month for thirty days, so a time whose fields differ in sign may be longer than any that a
-	-- timestamp can be moved by.
+	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may
+	-- pass the checks above, and still be longer than any that a timestamp can be moved by.
 	IF (SELECT bool_or(least(extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i)) < 0) FROM unnest(keep || lateness) i) THEN
 		RAISE EXCEPTION 'times of a roll-up cannot go back: keep is %, lateness %', keep, quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give intervals without a negative field, such as 23 hours instead of 1 day -1 hours.';
@@ -121,8 +123,8 @@ BEGIN
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
-	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh comes here, so the list of
-	-- abbreviations is not read for UTC.)
+	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh calls this function. To
+	-- save time, it does not read the list of abbreviations for UTC, the default.)
 	IF zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
 		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
@@ -133,9 +135,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
--- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have
--- these rights may write the definition. tiers, group_columns and zone cannot be changed: they say in which bucket
--- and group a hit was counted, and a refresh would not find it in another one.
+-- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have these
+-- rights may write the definition. tiers, group_columns and zone cannot be changed: they say in which bucket and group
+-- a hit was counted, and with other values a refresh would look for the hit in another one.
 CREATE FUNCTION tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -158,8 +160,8 @@ BEGIN
 		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
 	END IF;
-	-- Otherwise a dump would hold the number of a source that was dropped, and another table may have this number
-	-- where the dump is restored.
+	-- A source that was dropped has no name any more, so a dump would hold its OID, and where the dump is restored
+	-- another table may have this OID. So it becomes 0, which is written as "-".
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
@@ -181,8 +183,8 @@ END $$;
 COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
 
--- What a question needs of the definition of a roll-up. Raises an error if the current user may not read the roll-up,
--- or if rollup is null, has no definition, or is a table that was dropped.
+-- What a question (74-rollup-ask.sql) needs of the definition of a roll-up. Raises an error if the current user may not
+-- read the roll-up, or if rollup is null, has no definition, or is a table that was dropped.
 CREATE FUNCTION tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -198,8 +200,8 @@ END $$;
 COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
 
 -- The definition of a roll-up, for functions that change it. Raises an error unless the current user has the rights of
--- its owner. With runs, the function runs the expressions of the definition, and the current user must be the owner
--- itself: so what the owner has written never runs with the rights of another role.
+-- its owner. runs: the caller will run the expressions of the definition. Then the current user must be the owner
+-- itself, so that what the owner has written never runs with the rights of another role.
 CREATE FUNCTION tbf_rollup_own_definition(rollup regclass, runs boolean DEFAULT true) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	definition record;
@@ -227,10 +229,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
 
--- The time at - span, or -infinity if that is before 4712 BC, as roll-ups count no hits from before 4712 BC. From a
--- hit are calculated the start of its bucket, the time a day before this start, and local times in any zone. They
--- must not be before November 4714 BC, where PostgreSQL's timestamps begin. Days and months of the span are those of UTC,
--- whatever zone the session has.
+-- The time at - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the
+-- time of a hit they calculate the start of its bucket, a time 24 hours before this start, and local times in any zone.
+-- None of these may be before November 4714 BC, where PostgreSQL's timestamps begin.) Days and months of the span are
+-- those of UTC, whatever zone the session has.
 CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
@@ -256,9 +258,9 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for one that does not exist. A length that only limits the values is left out, and so is the
--- precision of numeric (1000 stands for all): so a change of it is none. The scale of numeric stays, because values are
--- rounded to it.
+-- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of
+-- numeric only limit the values, so a change of them does not matter: the length is left out, and the precision is
+-- always written as 1000. The scale of numeric stays, because values are rounded to it.
 CREATE FUNCTION tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -267,8 +269,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
 
--- The first of the two times that are midnight, if clocks are put back over it. midnight: the second one, or the only
--- one. It is the first one if the clock showed midnight earlier, by as much as it was put back in the day before.
+-- If clocks are put back over midnight, they show midnight twice. Returns the first of the two times. midnight: the
+-- second one, or the only one. If clocks were put back in the 24 hours before it, the first one is earlier by as much
+-- as they were put back, provided that they showed midnight or later at that time.
 CREATE FUNCTION tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END
@@ -289,9 +292,9 @@ COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'im
 -- The start of the bucket to which the time at belongs. Days, and longer buckets, begin at midnight in the zone. If
 -- clocks are put back over midnight, they begin at the first of the two midnights; if clocks are put forward over
 -- midnight, at the first moment of the day. (date_trunc() takes the second midnight, so it can return a time that is
--- later than its argument.) The function is called for each row of a log, so it looks first whether clocks were put
--- back in the 24 hours before this time, or before the midnight. Then 24 hours before, they showed a time less than 24
--- hours earlier.
+-- later than its argument.) The function is called for each row of a log, so it first looks whether clocks were put
+-- back in the 24 hours before the time at, or before its midnight: if so, the local time has advanced by less than 24
+-- hours in them.
 CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit NOT IN ('minute', 'hour') AND (at AT TIME ZONE zone < (at - interval '24 hours') AT TIME ZONE zone + interval '24 hours'
@@ -389,8 +392,8 @@ BEGIN
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
-	-- tbf_agg() raises an error if the type cannot be that of an item. It does so for a null item, too, so the query
-	-- reads no rows.
+	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so the query
+	-- reads no rows of the source.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
 		extension, type.nspname, type.typname, item, source);
 	EXECUTE format('CREATE TABLE %s (
@@ -404,9 +407,9 @@ BEGIN
 	-- one of the TOAST table and one of its index.
 	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
-	-- A bucket and its groups may have several rows, so there is no key. Without this, PostgreSQL would refuse to
-	-- change the rows of a roll-up that is published (for example FOR ALL TABLES). It adds to the WAL only if
-	-- wal_level is logical.
+	-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA
+	-- IDENTITY FULL, PostgreSQL would refuse to change the rows of a roll-up that is published (for example FOR ALL
+	-- TABLES). It adds to the WAL only if wal_level is logical.
 	EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
 	EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
@@ -422,7 +425,8 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
 		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
-	-- Removes definitions of roll-ups that DROP TABLE has dropped, also of one whose OID the new table has got again.
+	-- Removes definitions of roll-ups that DROP TABLE has dropped, even if the new table has got the OID of one of
+	-- them.
 	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s.tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;

@@ -8,8 +8,8 @@
 -- The planner does not know how many groups a bucket has, and estimates a few rows for each CTE. So it would choose
 -- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
 -- joins cost about the same for few groups. So tbf_rollup_step() and tbf_rollup_fold() set enable_nestloop off. They
--- set jit off, too: up to PostgreSQL 17, a nested loop that the planner cannot avoid then adds so much to the cost of
--- the plan that each step would be JIT-compiled. tbf_rollup_step() sets enable_sort off: with an estimate of a few
+-- set jit off, too: up to PostgreSQL 17, if the planner cannot avoid a nested loop, enable_nestloop = off adds so much
+-- to its cost that each step would be JIT-compiled. tbf_rollup_step() sets enable_sort off: with an estimate of a few
 -- rows the planner would sort all hits of some hours by their items, which takes twice as long as hashing them.
 
 CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -56,7 +56,8 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
-	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row).
+	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row), so for a view sorts are on
+	-- again.
 	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
 	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end before lo are
 	-- left out.
@@ -105,7 +106,7 @@ BEGIN
 			SELECT b.*, i.layout = 'exact' AS exact
 			FROM (SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, sum(hot_rest) AS rest, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups) b, %2$s.tbf_info(b.f) i
 		), filter AS MATERIALIZED (
-			-- of buckets whose merged filter has counters
+			-- the single filters of the buckets whose merged filter has counters
 			SELECT s.tier, s.starts, s.groups, s.f, i.layout = 'exact' AS exact FROM bucket b JOIN stored s USING (tier, starts, groups), %2$s.tbf_info(s.f) i WHERE NOT b.exact
 		), hit AS (
 			SELECT %3$s AS at, (%4$s
@@ -114,7 +115,7 @@ BEGIN
 			FROM %7$s WHERE (%8$s
 				) AND %9$s
 		), item AS MATERIALIZED (
-			-- It groups by the groups as they are stored, because values that are equal, such as '1 day' and
+			-- The query groups by the groups as they are stored, because values that are equal, such as '1 day' and
 			-- '24 hours', may be written differently. old: hits that may be counted already.
 			SELECT * FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item, %10$s AS groups, %14$s AS n, %13$s AS old, min(at) AS oldest, max(at) AS newest
 				FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3%20$s) s
@@ -122,7 +123,7 @@ BEGIN
 			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			-- certain: the hits that exact filters have, where others have counters; fresh: new hits
+			-- certain: hits that the exact filters of a bucket have, if others have counters; fresh: new hits
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
 				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
 				FROM item i LEFT JOIN bucket b USING (tier, starts, groups) WHERE b.exact IS NOT FALSE
@@ -134,9 +135,9 @@ BEGIN
 		), span AS MATERIALIZED (
 			SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(old, before)) AS covered, sum(fresh) AS new, max(newest) AS newest, sum(n - fresh) AS counted FROM compared GROUP BY tier, starts, groups
 		), verdict AS MATERIALIZED (
-			-- whole: the new row gets all hits of the bucket, and replaces its rows. So it is if there are no rows
-			-- yet; or if the bucket is to be closed, its counts are exact, and the source has all hits that they
-			-- count. Otherwise the new row gets the new hits only.
+			-- whole: the new row gets all hits of the bucket, and replaces its rows. This is so if there are no rows
+			-- yet. It is also so if the bucket is to be closed, its counts are exact, and the source still has all hits
+			-- that they count. Otherwise the new row gets the new hits only.
 			SELECT tier, starts, groups, ends, closing, c.exact, b.rows IS NULL OR closing AND c.exact AND covered >= b.hits AS whole, b.hits AS of_bucket, b.rest AS rest_of_bucket
 			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing FROM span) c
 				LEFT JOIN bucket b USING (tier, starts, groups)
@@ -145,14 +146,15 @@ BEGIN
 			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.starts >= $1 AND r.starts < $2 AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
 			RETURNING r.hits
 		),
-		-- A filter with counters may count an item too high, so that a new hit of it seems to be counted already. Then
-		-- the row of the filter stands for the hit. So its newest hit must not be older than that, its hits include
-		-- it, and the bounds of its list leave room for it. If a bucket and groups have several such rows, the first
-		-- one gets the hits and the room.
+		-- A filter with counters may count an item too high, so that a new hit of the item seems to be counted already.
+		-- No new row has such a hit: the row with the filter stands for it. So the newest time of this row must not be
+		-- before the hit, its hits must include the hit, and the bounds of its list must leave room for it. If a bucket
+		-- and groups have several such rows, the first one gets the hits and the room.
 		rough AS MATERIALIZED (
 			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
 		), room AS MATERIALIZED (
-			-- of each item, the hits that these rows stand for, beyond what their lists have room for
+			-- over and rest: by how much the lists' room is too small for the hits of an item that these rows stand for
+			-- (the worst listed item, and the worst other item)
 			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
 			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
 				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
@@ -171,13 +173,13 @@ BEGIN
 			SELECT c.*, v.ends, v.closing, v.whole, v.of_bucket, v.rest_of_bucket, CASE WHEN v.whole THEN n ELSE fresh END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR fresh > 0
 		), ranked AS MATERIALIZED (
-			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. Its list
-			-- is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5 times
-			-- the mean number of hits. Of these it lists only items that have more hits than every item beyond them.
-			-- Items longer than 1,000 bytes are not listed. A few late hits are a piece without a list: less than a
-			-- thousandth of the hits of a bucket that is over, that is, some bucket of this step has newer hits. Each
-			-- such piece makes the bounds wider, by the most hits that an item has in it; together they may do so by a
-			-- twentieth of the hits of the bucket.
+			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. The list of
+			-- a piece is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5
+			-- times the mean number of hits. Of these it has only items with more hits than every item that is left
+			-- out. Items longer than 1,000 bytes are not listed. A piece has no list at all if its bucket is over (some
+			-- bucket of this step has newer hits) and it has less than a thousandth of the bucket's hits. Without a
+			-- list, the bounds of the bucket's answers become wider by the most hits that an item has in the piece.
+			-- Before that comes to a twentieth of the bucket's hits, pieces have lists again.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
 				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
@@ -195,8 +197,8 @@ BEGIN
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
 				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
-			-- The largest row first: it begins a page, and the rows of late hits go there too. So fewer pages that a
-			-- checkpoint has written are changed again, and put into the WAL as a whole.
+			-- The largest row first: as a rule it begins a page, and the rows of late hits go there too. So fewer older
+			-- pages are changed, each of which goes into the WAL as a whole at its first change after a checkpoint.
 			ORDER BY hits DESC
 			RETURNING hits
 		)
@@ -206,15 +208,16 @@ BEGIN
 		groups, tier_of, start_of,
 		CASE WHEN def.weight IS NULL THEN 'count(*) FILTER (WHERE at <= (SELECT newest FROM latest))::double precision' ELSE 'coalesce(sum(ceil(w * 4096) / 4096) FILTER (WHERE at <= (SELECT newest FROM latest)), 0)' END,
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
-		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So it is added in parts of at
-		-- most 2^32.
+		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So the sum is added in parts of
+		-- at most 2^32.
 		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
 		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END,
 		-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to
 		-- this one, or an error is raised.
 		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
 			WHERE a.attrelid = rollup AND a.attname = 'hot'),
-		-- The items may have another collation than those in the lists, which have that of the column.
+		-- The lists have the collation of the column hot. The items of the source may have another one, so it has to be
+		-- named.
 		(SELECT format(' COLLATE %I.%I', c.collnamespace::regnamespace, c.collname) FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation WHERE a.attrelid = rollup AND a.attname = 'hot'),
 		CASE WHEN cardinality(def.group_columns) > 0 THEN ', 4' END)
 		INTO counted USING lo, hi, closing, def.top;
@@ -222,10 +225,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- The pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with at most
--- an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups these are the
--- pieces with the fewest items, as many as one exact filter can hold (65,536 items), if there are two or more. A filter
--- with counters may count too high, and then late hits would seem to be counted already. number: how many they are.
+-- Returns the pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with
+-- at most an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups, the
+-- function returns the pieces with the fewest items, as many as one exact filter can hold (65,536 items), if there are
+-- two or more. It stops there because a filter with counters may count too high, and then late hits would seem to be
+-- counted already. number: how many pieces of this bucket and groups are returned.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -254,7 +258,8 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format($sql$
 		WITH gone AS (
-			-- Where clocks are put back by half an hour, the next bucket starts before this one ends.
+			-- Where clocks are put back by half an hour, the next bucket starts before this one ends, so starts = lo is
+			-- asked.
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
 				AND CASE WHEN $6 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
 					ELSE $1 <> $4 OR starts = $2 AND groups IN (SELECT o.groups FROM %1$s o WHERE o.tier = $1 AND o.starts = $2 AND NOT o.closed) END
@@ -267,14 +272,15 @@ BEGIN
 			SELECT g.starts, g.groups, g.hits, g.f, g.hot, g.hot_hits, g.hot_over, g.hot_rest, i.layout = 'exact' AS exact, i.cardinality, row_number() OVER () AS number
 			FROM gone g, %2$s.tbf_info(g.f) i
 		), candidate AS MATERIALIZED (
-			-- The lists that have the item. Items are grouped and not compared by an operator, which is in a schema of
-			-- its own if the type is in one.
+			-- Each item of the lists, with the rows that list it and its hits there. Items are grouped, and not
+			-- compared by an operator, because the operator is in a schema of its own if the type is in one.
 			SELECT row_number() OVER () AS id, c.*
 			FROM (SELECT o.groups, u.item, array_agg(o.number) AS numbers, array_agg(u.hits) AS hits FROM old o, unnest(o.hot, o.hot_hits) u(item, hits) GROUP BY o.groups, u.item) c
 		), counted AS MATERIALIZED (
 			SELECT c.id, c.groups, c.item, k.exact, %2$s.tbf_count(k.f, c.item) AS merged FROM candidate c JOIN known k USING (groups)
 		), part AS MATERIALIZED (
-			-- Here the counts are taken, because joins and sorts would copy a whole filter for each item.
+			-- The counts are taken here, before the joins and sorts below, which would copy a whole filter for each
+			-- item.
 			SELECT c.id, c.groups, c.item, c.merged, o.number, o.starts, o.exact, %2$s.tbf_count(o.f, c.item) AS n, o.hot_over, o.hot_rest
 			FROM counted c JOIN old o USING (groups) WHERE NOT c.exact
 		), listed AS MATERIALIZED (
@@ -283,9 +289,9 @@ BEGIN
 			SELECT groups, item, merged AS low, merged AS high FROM counted WHERE exact
 			UNION ALL
 			-- If the merged filter has counters, its count may be too high. The old rows give a lower bound, and
-			-- perhaps a closer upper bound: in each bucket the sum of the counts, or that of the bounds of the lists.
-			-- (Of several rows with counters, the list of the first one has room for what the others stand for. So
-			-- the lesser of the two in each row might be too low.)
+			-- perhaps a closer upper bound: in each bucket the lesser of two sums, that of the counts and that of the
+			-- bounds of the lists. (The lesser of the two in each row might be too low: if a bucket has several rows
+			-- with counters, only the list of the first one has room for the hits that the others stand for.)
 			SELECT groups, c.item, sum(low), least(sum(least(counts, bounds)), min(merged))
 			FROM (SELECT groups, id, min(merged) AS merged, sum(n) AS counts, sum(CASE WHEN exact THEN n ELSE coalesce(hits, 0) END) AS low,
 					sum(CASE WHEN exact THEN n ELSE coalesce(hits + hot_over, hot_rest) END) AS bounds
@@ -299,9 +305,10 @@ BEGIN
 				coalesce(max(high - low) FILTER (WHERE place <= $5), 0) AS hot_over, coalesce(max(high) FILTER (WHERE place > $5), 0) AS rest
 			FROM ranked GROUP BY groups
 		),
-		-- The most hits of an item that is in no list: of a row with counters its hot_rest. Exact filters tell it
-		-- themselves. If the merged filter has counters, the exact ones among the old rows are merged in heaps of less than
-		-- 65,536 items, so that their filters are exact; those of more than 32,768 items are heaps of their own.
+		-- The most hits of an item that is in no list. For a row with counters it is hot_rest; an exact filter tells it
+		-- itself. If the merged filter has counters, the exact ones among the old rows are merged in heaps of less than
+		-- 65,536 items, so that the filter of each heap is exact. An exact filter of more than 32,768 items is a heap
+		-- of its own.
 		heap AS (
 			SELECT groups, sum(hot_rest) AS rest, %2$s.tbf_merge_agg(f) AS f
 			FROM (SELECT o.groups, o.f, o.hot_rest, CASE WHEN o.exact AND o.cardinality <= 32768
@@ -396,8 +403,8 @@ BEGIN
 		END IF;
 		EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 		IF ordinary AND empty THEN
-			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being
-			-- folded. So folded is set first.
+			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being folded
+			-- from one tier to the next. So folded is set first.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
 					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
@@ -462,11 +469,11 @@ BEGIN
 	-- these pages again, and a full image of them would be written to the WAL each time.
 	IF ordinary THEN
 		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
-		-- is read. Filters of 64 kB and more are not counted: rows that are gathered already, or that have so many
-		-- items that few of them fit into one exact filter.
-		-- In the last tenth of the current bucket it takes twice as many pieces. So a log that is refreshed each minute
-		-- is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Both delete rows
-		-- from the same pages, and there is less often a checkpoint between them.
+		-- is read. Filters of 64 kB and more are not counted: their rows are gathered already, or have so many items
+		-- that few of them fit into one exact filter.
+		-- In the last tenth of the current bucket, gathering takes twice as many pieces. So a log that is refreshed
+		-- each minute is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Closing
+		-- and gathering delete rows from the same pages, and so there is less often a checkpoint between the two.
 		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
@@ -494,8 +501,9 @@ BEGIN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-			-- A tier is never folded further than the one before it. Intervals are compared with months of 30 days, so
-			-- keep may rise from tier to tier, and the times before the goal may not.
+			-- A tier is never folded further than the one before it. PostgreSQL compares intervals as if each month had
+			-- 30 days. So keep may rise from tier to tier, while the times that lie so long before the goal do not
+			-- fall.
 			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
@@ -512,8 +520,8 @@ BEGIN
 			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
 			RETURN;
 		END LOOP;
-		-- If no row is open, none will be that starts before the bucket of the newest hit, unless it is counted late:
-		-- then open_from is set back.
+		-- open_from becomes the start of the first open row. If no row is open, it becomes the start of the bucket of
+		-- the newest hit; a step that counts earlier hits sets it back.
 		EXECUTE bucket_start INTO target USING goal, def.tiers[1], def.zone;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = greatest(open_from, $3)
 			WHERE r.rollup = $1 AND ((counted_to >= $2) IS NOT TRUE OR open_from < $3)', extension) USING rollup, goal, coalesce(first, target);

@@ -31,7 +31,7 @@ BEGIN
 	ELSIF from_time > to_time AND isfinite(from_time) AND isfinite(to_time) THEN
 		RAISE EXCEPTION 'the time from % to % is none', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'from_time must not be later than to_time.';
 	END IF;
-	-- @> would also find an array that has these elements and others.
+	-- The values are compared by =, because @> would also find an array that has these elements and others.
 	SELECT coalesce(string_agg(format('AND groups -> %L = %L', key, value), ' '), '') INTO wanted FROM jsonb_each(only_groups);
 	IF from_time IS NOT NULL THEN
 		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %1$s
@@ -106,9 +106,9 @@ CREATE AGGREGATE tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precisi
 COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
 
 -- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
--- written; the functions by which a type is read and printed are a superuser's. So if the type is not PostgreSQL's own,
--- items become text, and text an item, by these functions. (A domain has none of its own: its CHECK is run.)
--- expression: an SQL expression of an item, or of a text.
+-- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
+-- items become text, and text becomes an item, by these functions and not by a cast. (A domain has none of its own, so
+-- text is cast to it, which runs its CHECK.) expression: an SQL expression of an item, or of a text.
 CREATE FUNCTION tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
@@ -136,7 +136,7 @@ BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
 	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
 	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
-	-- largest hits_to of all others, and the first 10 k by hits_to with the next one.
+	-- largest hits_to of all others, and the first 10 k + 1 by hits_to.
 	-- numbered: The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
@@ -321,7 +321,7 @@ BEGIN
 		)
 		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
 		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, rollup, extension,
-			-- a filter with counters may count an item too high, and its list does not
+			-- a filter with counters may count an item too high, so its lower bound is what its list says
 			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
