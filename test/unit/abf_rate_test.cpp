@@ -1,6 +1,6 @@
 /*
- * abf_rate_test.cpp: the false positives of the age-partitioned Bloom filter: the recursion, the choice of k and l, and
- * the rates and sizes that come of them.
+ * abf_rate_test.cpp: the false positives of the age-partitioned Bloom filter: the recursion that gives their rate, the
+ * choice of k (the hashes of an item) and l (the generations of a window), and the rates and sizes that come of these.
  */
 #include "abf_support.h"
 
@@ -47,8 +47,8 @@ TEST(AbfFormula, TheRecursionIsTheSumOverAllOutcomes)
 }
 
 /*
- * The paper's table names a rate for each pair of k and l. It takes the fill of slice i as (i + 1) / 2k, up to 1/2.
- * The function must give about the same rates.
+ * The table of Shtul, Baquero, Almeida 2020 names a rate for each pair of k and l. It takes the fill of slice i as
+ * (i + 1) / 2k, up to 1/2. For these fills sb_abf_rate() must give about the same rates.
  */
 TEST(AbfFormula, ThePapersPairsHaveThePapersRates)
 {
@@ -148,7 +148,10 @@ TEST(AbfRate, BitsAnItemAreThoseOfTheFormula)
 	}
 }
 
-/* A generation has whole microseconds: 9 generations of a window of 10 have 2 each, and so the items of 18. */
+/*
+ * The length of a generation is rounded up to whole microseconds. So 9 generations of a window of 10 us have 2 us each,
+ * and the filter must have room for the items of 18 us.
+ */
 TEST(AbfRate, GenerationsOfFewMicrosecondsHaveRoomForTheirItems)
 {
 	for (double fpr : {0.1, 0.001})

@@ -42,8 +42,8 @@ struct Case
 };
 
 /*
- * Cases on both sides of each limit: 7 hashes fill the first set; a set that is as large as the filter becomes lines;
- * a filter that sizes itself gets lines at 5/8 of 2^20 hashes.
+ * Cases on both sides of each limit. 7 hashes fill the first set of hashes. A set becomes lines when it is as large as
+ * the lines of the filter; in a filter that sizes itself, when it has 5/8 of 2^20 hashes.
  */
 const Case cases[] = {
 	{1, 0, SB_BF_OWNS_SET},			  {1, 1, SB_BF_OWNS_SET},
@@ -298,8 +298,8 @@ TEST(BfBuilder, TravelsAndIsUnited)
 }
 
 /*
- * PostgreSQL calls none of these functions for a state that has just arrived. An earlier version would have lost all
- * items in them.
+ * Functions that PostgreSQL never calls for a builder that has just arrived from another process. An earlier version of
+ * them would have lost all items of such a builder.
  */
 TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 {

@@ -17,7 +17,9 @@ using Set = std::set<uint64_t>;
 
 const sb_bf like = Bf(1, 6).parameters;
 
-/* The smallest hash that is not 0 in the exact form: its 48 bits are the highest of the 64. */
+/*
+ * The exact form keeps the highest 48 bits of a hash. `one` is the smallest hash with such a bit, `last` the largest.
+ */
 constexpr uint64_t one = UINT64_C(1) << (64 - SB_KEPT_HASH_BITS);
 constexpr uint64_t last = SB_KEPT_HASH_MASK;
 
@@ -32,7 +34,7 @@ Bf filter_of(const Set &set)
 }
 
 /*
- * A set of `count` hashes. With 48 digits they are spread as real hashes are; with fewer digits, or close to the
+ * A set of `count` hashes. With 48 binary digits they are spread as real hashes are; with fewer digits, or close to the
  * largest hash, they crowd.
  */
 Set random_set(Random &random, size_t count, int digits = SB_KEPT_HASH_BITS, uint64_t from = 0)
@@ -386,7 +388,10 @@ TEST(BfExact, BecomesLinesWithRoomForFourTimesItsItems)
 	}
 }
 
-/* Only the bits of its items are set, whatever number of lines the other filter has. */
+/*
+ * When an exact filter is united with lines, only the bits of its items are set, whatever number of lines the other
+ * filter has.
+ */
 TEST(BfExact, IsAddedToLinesItemByItem)
 {
 	Random random(9);
@@ -414,8 +419,8 @@ TEST(BfExact, IsAddedToLinesItemByItem)
 }
 
 /*
- * A list with more items than the lines have room for: the lines are widened until the rate is kept. No item is
- * missed, in any order of the filters.
+ * The exact filter has more items than the lines of the other one have room for. Then the lines are widened until the
+ * rate is kept. No item is missed, in any order of the filters.
  */
 TEST(BfExact, WidensLinesThatItWouldFill)
 {

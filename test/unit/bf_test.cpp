@@ -444,7 +444,8 @@ TEST(BfMeasure, EstimatesAfterAWideningUnion)
 	for (int halvings = 1; halvings <= 3; halvings++)
 	{
 		/*
-		 * small has the items that it is made for; large has few enough that both can be counted at the size of small
+		 * small has the items that it is made for. The items of both are counted in lines folded to the size of small,
+		 * so large has only as many items as can be counted at that size
 		 */
 		uint32_t lines = 512;
 		Bf small(lines, 7);
@@ -512,7 +513,10 @@ TEST(BfMeasure, RoomIsWhatTheRateAllows)
 	EXPECT_EQ(sb_bf_room(&list.parameters), SB_BF_EXACT_ITEMS);
 }
 
-/* A sample of the lines gives about the true rate. Near the bound it may say "above" or "not above". */
+/*
+ * A sample of the lines gives about the true rate. If the bound is near the rate, the sample may be above the bound or
+ * not; so this test asks only for bounds further away.
+ */
 TEST(BfMeasure, ASampleIsNearTheRate)
 {
 	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 9, 16})

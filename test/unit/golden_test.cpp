@@ -3,9 +3,9 @@
  * to read, and makes the same bytes.
  *
  * golden/make_golden.py wrote the golden files. It is a second implementation that shares no code with the core. The
- * files are never written again: a test that fails on them has found a change of format. (Those of bf and of tbf were
- * written anew before the first release, when a hash in them got 48 bits. So a list of hashes takes five bytes per item
- * and can become lines of any size, and an item of an exact tbf takes five bytes instead of seven.)
+ * files are never written again: a test that fails on them has found a change of format. (There was one exception,
+ * before the first release, when the hashes in stored values got 48 bits: since then a list of hashes takes five
+ * bytes per item and can become lines of any size, and an item of an exact tbf takes five bytes instead of seven.)
  */
 #include "golden.h"
 #include "tbf_support.h"

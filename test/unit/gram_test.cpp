@@ -288,13 +288,13 @@ TEST(Gram, APatternThatSaysNothingRequiresNothing)
 		  "\\d+",	  "wget|",	   "[",			 "(wget",	  "wget)",		"a**",		"\\x41bcdef",
 		  "(\\w)\\1", "(?n)^wget", "(?x) w get", "***:(?q)w", "x{300}wget", "wget\\",	"*wget"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
-	/* without folding, no other case of a letter is known */
-	/* What raises an error */
+	/* each of these patterns raises an error in PostgreSQL; each of the next ones is similar, and valid */
 	for (const char *pattern : {"wget{3,1}", "wget[z-a]", "wget[^9-0]", "wget[[:foo:]]", "wget[[:alphabet:]]", "wget)"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
 	for (const char *pattern :
 		 {"wget{1,3}", "wget{3,}", "wget[a-z]", "wget[^0-9]", "wget[[:word:]]", "wget[z-]", "wget[-a]"})
 		EXPECT_TRUE(Query(SB_GRAM_REGEX, pattern).requires_something()) << pattern;
+	/* without folding, no other case of a letter is known */
 	const sb_gram_form exact = {4, false, SB_GRAM_UTF8};
 	EXPECT_FALSE(Query(SB_GRAM_LIKE_ANY_CASE, "%wget%", exact).requires_something());
 	EXPECT_FALSE(Query(SB_GRAM_REGEX_ANY_CASE, "wget", exact).requires_something());
@@ -452,7 +452,7 @@ TEST(Gram, EachOfManyAlternativesKeepsGrams)
 			EXPECT_FALSE(of_sets.can_match(grams_of("x" + words[0] + " x" + words[1]))) << count;
 			EXPECT_LE(of_sets.gram_count(), 15000);
 		}
-	/* Of very many alternatives not each one can keep grams: nothing is required, at no great cost. */
+	/* If there are very many alternatives, not each one can keep a gram: nothing is required, at no great cost. */
 	std::string pattern = "0000";
 	for (size_t i = 1; i < 100000; i++)
 		pattern.append("|").append(std::to_string(1000 + i));

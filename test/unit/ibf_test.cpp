@@ -1,7 +1,7 @@
 /*
- * ibf_test.cpp: the Importance-aware Bloom filter. It tests which values importances become, which cells
- * value-weighted eviction chooses, and which filter errs how often. False positives: BF more than SBF more than 2C
- * more than MC. False negatives: in the opposite order.
+ * ibf_test.cpp: the Importance-aware Bloom filter. It tests which values importances become, which cells value-weighted
+ * eviction chooses, and which filter errs how often: the plain Bloom filter has the most false positives, then come the
+ * sbf, the scheme two_class and the scheme multi_class. The order of false negatives is the opposite one.
  */
 #include "stable_support.h"
 

@@ -1,6 +1,6 @@
 /*
  * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c). They depend on counts of
- * items alone.
+ * items alone. src/pg/index/README.md explains the words: range, level, group, position.
  */
 #include "index/sizes.h"
 
@@ -86,7 +86,7 @@ TEST(Sizes, RangesFarAboveTheOthersDoNotCount)
 		else
 			EXPECT_GT(lines_for(items, 0.001, 125), 2 * without) << far_above;
 	}
-	/* at least one range may be full; but of two ranges, neither is far above the other */
+	/* however few ranges there are, one may be far above the others; but of two ranges, neither counts as that */
 	EXPECT_EQ(bf_index_most_full(8), 1u);
 	EXPECT_EQ(lines_for({700, 1e6, 700}, 0.001, 8), lines_for({700, 700, 700}, 0.001, 8));
 	EXPECT_GT(lines_for({700, 1e6}, 0.001, 8), 2 * lines_for({700, 700}, 0.001, 8));

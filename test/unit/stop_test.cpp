@@ -14,7 +14,7 @@ using namespace streambloom;
 
 namespace {
 
-/* How often the core has asked; it is told "stop" from question number questions_until_stop on. */
+/* How often the core has asked. The answer is "stop" from question number questions_until_stop on. */
 uint64_t questions;
 uint64_t questions_until_stop;
 bool asked_after_stop;
@@ -140,9 +140,6 @@ TEST(Stop, Sets)
 	expect_stops("add set", count / 256, [&] { return add_set(&bf, lines.data(), &set); });
 }
 
-/*
- * Most of the time goes to sorting, not to the walk through the slots. Hashes that somebody has chosen begin alike.
- */
 TEST(Stop, SetsThatAreRemade)
 {
 	Random random(29);
@@ -164,6 +161,10 @@ TEST(Stop, SetsThatAreRemade)
 	sb_hash_set_release(&set, memory);
 }
 
+/*
+ * A sort walks through the slots and then sorts hashes that begin alike. Chosen hashes, as half of these, all begin
+ * alike. Then most of the time goes to sorting, so that has to ask too.
+ */
 TEST(Stop, SortsManyHashes)
 {
 	constexpr uint64_t count = UINT64_C(1) << 20;

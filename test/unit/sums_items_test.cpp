@@ -21,7 +21,7 @@ public:
 		builder->set.secret[1] = secret * UINT64_C(0xd6e8feb86659fd93);
 	}
 
-	/* The set of items, as the functions that store it want it. */
+	/* The set of items, sorted if it has a secret, as the functions that store sums require it. */
 	sb_hash_set set()
 	{
 		sb_hash_set sorted = builder->set;

@@ -72,7 +72,7 @@ TEST(Raise, NeverUndercounts)
 			}
 }
 
-/* The argument in tbf_sums.cpp rests on this. */
+/* The argument in tbf_sums_minimum.cpp that there is no undercount rests on this. */
 TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 {
 	Random random(2);

@@ -1,6 +1,6 @@
 /*
- * sums_test.cpp: exact sums, and what is stored of them. The promises of DESIGN section 6: no undercount; the same
- * bytes whatever the order of rows and the number of workers; an overcount of at most 0.1 % and a unit.
+ * sums_test.cpp: exact sums, and what is stored of them. The promises: no undercount; the same bytes whatever the order
+ * of rows and the number of workers; an overcount of at most 0.1 % and a unit.
  */
 #include "tbf_support.h"
 

@@ -445,7 +445,10 @@ TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 
 /* ----------------------------------------------------------------- the limits */
 
-/* A counter that uses all of its 32 bits, in as many rows as seven years have hours: there is room for these. */
+/*
+ * There is room for as many rows as seven years have hours (65,536 here), each with a counter that uses all of its 32
+ * bits.
+ */
 TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 {
 	for (double weight : {0.7, 0x1p-20, 1.0, 7.0})

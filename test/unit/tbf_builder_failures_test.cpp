@@ -10,7 +10,7 @@ using namespace test;
 
 namespace {
 
-/* The core's question whether to stop is answered with "stop" when this number of questions has come. */
+/* The core asks whether to stop. The answer is "stop" from this question on (1: the next one). */
 uint64_t questions_left;
 bool asked_after_stop;
 

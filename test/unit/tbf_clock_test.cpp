@@ -1,6 +1,6 @@
 /*
- * tbf_clock_test.cpp: times on the decaying scale. Every power of two is rounded up by a little; x itself is an exact
- * quotient.
+ * tbf_clock_test.cpp: times on the decaying scale. A time becomes x, a number of half-lives, which is an exact
+ * quotient. 2^x and its inverse are rounded up by a little.
  */
 #include "tbf_support.h"
 

@@ -86,7 +86,10 @@ TEST(TbfErrorBound, HoldsAndSaysNothingImpossible)
 		EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&with, over, 0)));
 }
 
-/* What decay has dropped is in every count. Only what is left of `over` is for the hits of other items. */
+/*
+ * `over` is how far a count may be above the true one. Every count has the slack, which is what decay has dropped. So
+ * only what `over` has beyond the slack is for the hits of other items.
+ */
 TEST(TbfErrorBound, LeavesRoomForTheSlack)
 {
 	Stream stream(407, 1500, 2048, hour);

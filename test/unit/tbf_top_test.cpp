@@ -170,7 +170,7 @@ TEST(TbfTop, MergesDifferentLimitsByTheSmaller)
 	for (const Hit &hit : second)
 		large.add(tbf, hit);
 	List one(large);
-	one.list.limit = 10; /* as the PostgreSQL side does it: items above the limit stay until the next purge */
+	one.list.limit = 10; /* the limit may be lowered under the number of items: these stay until the next purge */
 	one.add(small);
 	small.add(large);
 	EXPECT_TRUE(holds(tbf, one, first + second, 190 * hour));
