@@ -4,7 +4,7 @@
  * value that the core writes can be read again; a union loses no bit that is alive; after the clock has moved on far
  * enough, no bit is left.
  *
- * Input: a hash, a time, then the value.
+ * Input: a hash, a number that gives a time, then the value.
  */
 #include "abf/abf.hpp"
 #include "fuzz_support.h"
@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(lookup.found == contains(abf, slices, asked, sb_abf_generation(&abf, at)));
 	}
 
-	/* adding: each item is found until a window after its time, unless it came later than that itself */
+	/* adding: each item is found until a window after its time, unless it was already older when it came */
 	const sb_abf before = abf;
 	const Copy slices_before = slices;
 	if (abf.kind.code == SB_KIND_NONE)

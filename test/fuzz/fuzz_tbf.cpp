@@ -404,8 +404,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(no_less(once.count(item, then), filter.count(item, then)));
 
 	/*
-	 * with minimum increase the order of hits matters; without it hits are added to all cells of an item, so it is
-	 * switched off
+	 * with minimum increase the order of hits matters, so it is switched off here: then each hit is added to all cells
+	 * of its item
 	 */
 	for (sb_tbf *parameters : {&tbf, &filter.tbf, &once.tbf})
 		parameters->flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);

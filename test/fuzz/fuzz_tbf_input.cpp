@@ -63,7 +63,7 @@ static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
 {
 	const uint64_t how_many[] = {random() % 3, 30 + random() % 5, 62 + random() % 5, random() % 200, random() % 1500};
 	const int digits = random() % 8 == 0 ? static_cast<int>(1 + random() % SB_KEPT_HASH_BITS) :
-										   SB_KEPT_HASH_BITS; /* hashes of few digits share a bucket */
+										   SB_KEPT_HASH_BITS; /* hashes of few digits share a block */
 	std::vector<exact_item> items(how_many[random() % 16 == 0 ? 4 : random() % 4]);
 	for (exact_item &item : items)
 		item = {(random() >> (64 - digits)) << (64 - SB_KEPT_HASH_BITS), 1 + (random() >> (2 + random() % 62))};
