@@ -119,7 +119,7 @@ my %half_lives = (
 	'none' => 0,
 );
 
-# What is counted with each half-life. Of an hour the log has 900, and hosts are enough for it.
+# What is counted with each half-life. The log lasts 900 half-lives of an hour, and hosts are enough for these.
 my %items = $long ? ('1 hour' => ['host'], map { $_ => ['url', 'host'] } 'none', '6 hours', '7 days', '60 days')
 	: ('none' => ['url'], '1 hour' => ['host'], '6 hours' => ['url'], '7 days' => ['url', 'host'], '60 days' => ['host']);
 
@@ -142,7 +142,7 @@ foreach my $half_life (sort keys %half_lives)
 	ask_at($half_life, 'four months later', '2016-07-28 18:59:20 UTC') if $half_life ne '1 hour';
 	ask_at($half_life, 'two days later', '2016-03-30 20:11:12.131415 UTC') if $half_life eq '1 hour';
 	ask_at($half_life, 'three days before the newest hit', '2016-03-25 18:59:20 UTC');
-	# counts at a time more than a thousand half-lives before the filter's are refused
+	# counts at a time more than a thousand half-lives before the filter's base are refused
 	ask_at($half_life, 'long before the newest hit', $half_life eq '1 hour' ? '2016-03-15 UTC' : "$oldest UTC");
 }
 foreach my $half_life (sort keys %half_lives)

@@ -5,7 +5,8 @@
 #
 #   STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
 #
-# There are few shared buffers, so pages get to disk at any time. Commits do not flush, so the end of the WAL is lost.
+# There are few shared buffers, so pages get to disk at any time. In about half of the rounds commits do not flush, so
+# the end of the WAL is lost.
 use strict;
 use warnings;
 

@@ -19,8 +19,8 @@ my $seconds = $ENV{STREAMBLOOM_SECONDS} // 15;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
 my $db = StreambloomTap->new('022');
 
-# The pages are half full, but fillfactor says that they may be filled up, so nobody prunes them: dead rows stay where
-# they are.
+# The pages are 40 % full, and the fillfactor says afterwards that they may be filled up. PostgreSQL prunes only pages
+# that are nearly full, so dead rows stay where they are.
 $db->sql(<<'SQL');
 CREATE TABLE old (id int PRIMARY KEY, a bigint, n int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
 INSERT INTO old SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
@@ -31,8 +31,8 @@ CREATE INDEX aborted_a ON aborted USING bf (a) WITH (pages_per_range = 1);
 INSERT INTO aborted SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 500) i;
 SELECT bf_summarize_new_values('aborted_a');
 SQL
-# The replication slot keeps the dead rows of catalogs, and only these. If they were pruned, the standby would not
-# replay this before its old snapshots end.
+# The replication slot keeps the dead rows of catalogs, and only these. If the primary pruned rows of catalogs, the
+# standby would not replay that before its old snapshots end.
 $db->sql("SELECT pg_create_logical_replication_slot('catalogs', 'pgoutput')");
 my $port = OwnCluster::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 

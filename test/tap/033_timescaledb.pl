@@ -108,7 +108,7 @@ like($db->sql("SELECT advice FROM bf_index_advise('$chunk', '{uid}')"), qr/the t
 like($db->sql("SELECT advice FROM bf_index_advise('hyper', '{uid}')"), qr/ask for one of its children/, 'a hypertable has no rows of its own');
 
 # A filter with the hits of each bucket, and the merge of all of them: as a view that is refreshed, and as a continuous
-# aggregate. The latter belongs to the part of TimescaleDB that has another licence.
+# aggregate. Continuous aggregates belong to the part of TimescaleDB that has another licence.
 my $buckets = "SELECT time_bucket(interval '1 day', at) AS day, tbf_agg(uid, at, interval '7 days', 1, 20000, 0.01) AS f FROM hyper GROUP BY 1";
 my $merged = "SELECT count(*) FROM generate_series(0, 14399, 480) v, (SELECT tbf_merge_agg(f) AS f FROM %s) m WHERE tbf_count(f, v::bigint, '2024-02-02 UTC') > 0";
 

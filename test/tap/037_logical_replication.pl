@@ -35,8 +35,8 @@ sub content
 	return $db->sql("SELECT string_agg(concat_ws(':', id, md5(b::bytea), md5(s::bytea), md5(i::bytea), md5(t::bytea)), ' ' ORDER BY id, b) FROM $table");
 }
 
-# Waits until the subscriber has applied all that was written so far, and compares the tables. Returns false if the
-# worker fails.
+# Waits until the subscriber has applied all that was written so far, or its worker has raised an error, and then
+# compares the tables.
 sub arrives
 {
 	my ($what) = @_;

@@ -366,7 +366,7 @@ SELECT "my filters".tbf_rollup_create('logs.remains', 'logs.dropped', 'url', 'at
 DROP TABLE logs.dropped;
 RESET ROLE;
 SQL
-	# The number of a dropped source might be that of another table where the dump is restored.
+	# The OID of a dropped source might be that of another table where the dump is restored.
 	isnt($source->sqlstate('SET ROLE streambloom_039; CALL "my filters".tbf_rollup_refresh(\'logs.remains\')'), '00000', 'the refresh of a roll-up whose source was dropped fails');
 	my ($code, undef, $err) = StreambloomTap::run_program('', StreambloomTap::client_program('pg_dump'), '-Fc', '-f', "$scratch/rollups.dump", $source->name);
 	is($code, 0, 'pg_dump') or diag($err);

@@ -104,7 +104,8 @@ foreach my $name (sort keys %index)
 	unlike($err, qr/made the filters/, 'one level: no worker makes filters above it') or diag($err);
 }
 
-# Files of their filters are below temp_file_limit: with short lines and long rows they take more room than the items.
+# The files in which workers keep filters obey temp_file_limit, too. Here each page has one row, so that the filters
+# take more room than the items.
 $db->sql("CREATE TABLE wide (id bigint, filler text) WITH (parallel_workers = 4); ALTER TABLE wide ALTER filler SET STORAGE PLAIN; INSERT INTO wide SELECT i, repeat('x', 5000) FROM generate_series(1, 3200) i");
 {
 	my $rebuild = "DROP INDEX IF EXISTS wide_id; CREATE INDEX wide_id ON wide USING bf (id) WITH (pages_per_range = 1); CHECKPOINT; SELECT content('wide_id')";

@@ -20,7 +20,7 @@ my $golden = StreambloomTap::read_file("$FindBin::Bin/golden/index.txt");
 my $page = 8192;
 
 # All rows have the same size, so that they lie on the same pages everywhere. There are NULLs and keys among the items,
-# two levels, and two stretches.
+# two levels, and two stretches in the directory (src/pg/index/README.md explains the words).
 $db->sql(<<'SQL');
 CREATE TABLE t (a integer, b text, c text[]);
 INSERT INTO t SELECT i, CASE WHEN i % 10 > 0 THEN 'item ' || i % 50 END, ARRAY['x' || i % 7, 'y'] FROM generate_series(1, 600) i;

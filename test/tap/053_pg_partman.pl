@@ -52,8 +52,8 @@ sub answers
 }
 answers('with a default partition', '3|114062');
 
-# A roll-up counts the rows of past days, not those of the future, which are in the default partition. Then these leave
-# that partition, and the retention drops the first days.
+# A roll-up counts the rows of past days, not those of the future, which are in the default partition. Then the rows of
+# the future leave the default partition, and the retention drops the first days.
 $db->sql("SELECT tbf_rollup_create('heat', 'log', 'url', 'at'); CALL tbf_rollup_refresh('heat');");
 my $counted = $db->sql('SELECT sum(hits) FROM heat');
 cmp_ok($counted, '>', 10000, 'the roll-up has counted what is past');
