@@ -160,7 +160,7 @@ my @calls = (
 );
 foreach my $role (qw(none reader writer keeper))
 {
-	# before PostgreSQL 17 the server's own VACUUM, ANALYZE and REINDEX run expressions under the caller's search_path
+	# Before PostgreSQL 17 there is no right MAINTAIN, so keeper would have no rights, like the role none.
 	my @told;
 	foreach my $call (@calls)
 	{
@@ -466,7 +466,8 @@ foreach my $relation (qw(app.secret app.barrier))
 		push @differ, "EXPLAIN ($how) of $name ($setting):\n$hidden\nbeside:\n$none" if $hidden ne $none || $hidden !~ /Scan/;
 	}
 	is(join("\n", @differ[0 .. ($#differ > 1 ? 1 : $#differ)]), '', "$relation: EXPLAIN does not tell whether a hidden value exists");
-	# Where = is leakproof the index is used below the policy, and so partitions could be skipped by hidden rows.
+	# ChunkSkip must have been in some plans. If = is leakproof, PostgreSQL uses the index before it applies the policy,
+	# so hidden rows could decide which partitions are skipped.
 	cmp_ok($seen_skip, '>=', 4, "$relation: and ChunkSkip was in plans that were compared");
 }
 # Without hidden rows EXPLAIN does differ: the test can see what it looks for.

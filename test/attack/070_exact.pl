@@ -92,7 +92,7 @@ BEGIN
 		SELECT history, format('item %s counts otherwise in another storage', item) FROM slot, truth
 		WHERE s = of_slot AND item % CASE WHEN info.bytes < 30000 THEN 7 WHEN info.bytes < 1000000 THEN 499 ELSE 9973 END = 0 AND (tbf_count(f, item, at(asked)) <> tbf_count(compressed, item, at(asked)) OR tbf_count(f, item, at(asked)) <> tbf_count(inline, item, at(asked))) LIMIT 3;
 		CONTINUE WHEN info.layout <> 'exact' OR i > 1 OR NOT tight;
-		-- at i = 1 nothing is scaled up, so a count must not be too high either
+		-- at the first of the times (i = 1) nothing is scaled up, so a count must not be too high either
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s, which is more than %s and %s', asked, item, c, exact, t.slop + row.err) FROM slot, truth t, tbf_count(f, item, at(asked)) c
 		WHERE s = of_slot AND c > exact * (1 + 1e-9) + t.slop + row.err LIMIT 3;

@@ -81,7 +81,7 @@ sub together
 
 # ------------------------------------------------------------- the table m
 
-# The type of m's column: one that has many values.
+# Returns the statements that make m. Its column v gets a type that has many values.
 sub marked
 {
 	my ($schema) = @_;

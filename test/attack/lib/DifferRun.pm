@@ -4,7 +4,7 @@
 #   my $run = DifferRun->new(database => 'name', name => '010');
 #   my ($state, $message) = $run->act($session, 'a word for the counts', 'some SQL');   # class XX: a failure
 #   $run->compare($session, @questions);                                              # see below
-#   $run->failed; $run->counts
+#   $run->failures; $run->counts
 #
 # A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. differ(), a function in the database, asks it
 # twice: once with the settings, and once with those of $off, which leave the planner nothing but sequential scans.
@@ -134,8 +134,8 @@ BEGIN
 		RETURN format('%s = %s %s', number, CASE WHEN mine.answer LIKE 'ERROR%' THEN left(mine.answer, 11) ELSE split_part(mine.answer, ' ', 1) END, mine.seen);
 	ELSIF before AND first IS DISTINCT FROM plain.answer OR mine.answer ~ '^ERROR 40' OR plain.answer ~ '^ERROR 40' THEN
 		RETURN format('%s ? %s', number, left(mine.answer, 11));
-	-- A partition is being detached CONCURRENTLY. New plans leave it out, but a kept plan that an older snapshot has
-	-- made meanwhile does not, without the extension as well: its rows come as long as the plan is kept.
+	-- A partition is being detached CONCURRENTLY. New plans leave it out. A kept plan that was made under an older
+	-- snapshot does not, with the extension or without: the partition's rows come as long as the plan is kept.
 	ELSIF on_query LIKE 'EXECUTE%' AND mine.answer ~ '^[0-9]' AND plain.answer ~ '^[0-9]' AND split_part(mine.answer, ' ', 1)::bigint > split_part(plain.answer, ' ', 1)::bigint
 			AND EXISTS (SELECT FROM pg_inherits WHERE inhdetachpending) THEN
 		RETURN format('%s ? kept while detached', number);
