@@ -1,6 +1,9 @@
--- 72-rollup.sql: the table of definitions, and the functions that make and drop a roll-up (docs/rollups.md). A roll-up is a
--- table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day, in a
--- filter of type tbf, and a list of the hottest items.
+-- 72-rollup.sql: the table of definitions, and the functions that make and drop a roll-up (docs/rollups.md). A roll-up
+-- is a table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day,
+-- in a filter of type tbf, and a list of the hottest items. A group is one combination of values of the grouping
+-- columns; it has rows of its own. A bucket is closed when it is over and the lateness (a time for late hits) has
+-- passed; until then it is open. A tier has all buckets of one length; when they are old they are folded, that is,
+-- merged into longer buckets of the next tier.
 --
 -- Each function runs with the rights of its caller. Names in a PL/pgSQL body are looked up when the function runs. So
 -- these functions set search_path to pg_catalog, and write the schema of this extension before the names of its
@@ -55,7 +58,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first 
 
 -- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
--- The table belongs to a superuser, even if the role that has created the extension is none. That role can dump the
+-- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the
 -- table with its database, and restore it.
 DO $$ BEGIN
 	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
@@ -392,8 +395,8 @@ BEGIN
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
-	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so the query
-	-- reads no rows of the source.
+	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query
+	-- need not read any row of the source.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
 		extension, type.nspname, type.typname, item, source);
 	EXECUTE format('CREATE TABLE %s (

@@ -1,9 +1,10 @@
 -- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets (docs/rollups.md).
 --
--- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has,
--- and adds the difference. Hits that are later than all that the roll-up has of the step's buckets are new, whatever
--- the source has lost. One statement does all this, so it reads both tables in one snapshot. So a step may be repeated:
--- it counts no hit twice, and lowers no count.
+-- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has, and
+-- adds the difference. Hits that are later than all that the roll-up has of the step's buckets are new, even if the
+-- source has lost rows meanwhile. One statement does all this, so it reads both tables in one snapshot. So a step may
+-- be repeated: it counts no hit twice, and lowers no count. (72-rollup.sql explains the words tier, bucket, group,
+-- closed and folded.)
 --
 -- The planner does not know how many groups a bucket has, and estimates a few rows for each CTE. So it would choose
 -- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
@@ -153,8 +154,8 @@ BEGIN
 		rough AS MATERIALIZED (
 			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
 		), room AS MATERIALIZED (
-			-- over and rest: by how much the lists' room is too small for the hits of an item that these rows stand for
-			-- (the worst listed item, and the worst other item)
+			-- over and rest: by how much the lists have too little room for the hits of an item that these rows stand
+			-- for; over is the largest such number of a listed item, rest that of another item
 			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
 			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
 				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
@@ -225,11 +226,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Returns the pieces of open buckets that start at lo or later, and that are to become one row. A piece is a row with
--- at most an eighth of the hits of its bucket and groups, whose filter is exact. Of each bucket and groups, the
--- function returns the pieces with the fewest items, as many as one exact filter can hold (65,536 items), if there are
--- two or more. It stops there because a filter with counters may count too high, and then late hits would seem to be
--- counted already. number: how many pieces of this bucket and groups are returned.
+-- Returns the rows of open buckets, starting at lo or later, that are to become one row: only rows whose filter is
+-- exact, and which have at most an eighth of the hits of their bucket and group. Of each bucket and group, the function
+-- returns the rows with the fewest items, as many as one exact filter can hold (65,536 items), if there are two or
+-- more. It stops there because a filter with counters may count too high, and then late hits would seem to be counted
+-- already. number: how many rows of this bucket and group are returned.
 CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -245,10 +246,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
--- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to
--- hi. to_tier: the tier of the new rows, which is the next one or the same. If it is the same, only groups with a row
--- that is not closed are replaced. pieces: only the pieces of the open bucket that starts at lo are replaced. The new
--- rows have exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
+-- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to hi.
+-- to_tier: the tier of the new rows, which is the next one or the same. If it is the same, only groups with a row that
+-- is not closed are replaced. pieces: if true, only the rows that tbf_rollup_pieces() returns of the open bucket that
+-- starts at lo are replaced. The new rows have exactly the hits of the old ones. REQUIRES: the lock of
+-- tbf_rollup_step().
 CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE

@@ -142,7 +142,7 @@ TEST(BfBuilder, TakesHashesThatWereChosenToCrowd)
 	EXPECT_TRUE(same_bytes(builder.result().value(), expected_bf(plan, hashes).value()));
 }
 
-/* docs/layouts.md gives this figure. */
+/* docs/layouts.md gives the size that this test demands. */
 TEST(BfBuilder, IsSmallForFewItems)
 {
 	Memory memory;

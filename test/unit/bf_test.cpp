@@ -202,7 +202,10 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 		}
 }
 
-/* Otherwise two filters that were planned with the same rate for different numbers of items could not be united. */
+/*
+ * If the number of hashes depended on the number of items, two filters that were planned with the same rate for
+ * different numbers of items could not be united.
+ */
 TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 {
 	sb_bf first;
@@ -371,7 +374,10 @@ TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 					refused = items;
 				}
 			}
-			/* half of the items that are refused would fit, apart from rounding to nine digits or to a power of two */
+			/*
+			 * the largest filter that fits has more than half of the largest size: sizes are rounded, to nine digits or
+			 * to a power of two
+			 */
 			ASSERT_EQ(sb_bf_plan(fits, fpr, power, &bf), SB_OK);
 			EXPECT_GT(sb_bf_size(&bf), size_t{SB_MAX_BYTES / 2});
 		}

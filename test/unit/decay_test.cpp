@@ -270,7 +270,10 @@ TEST(DecayPolyexponential, IsNeverBelowTheFormulaAndHardlyAbove)
 	}
 }
 
-/* The parameter `bucket` exists for this: no hit in a row weighs more than the row. */
+/*
+ * If a row of a table has the hits of an hour or a day, the row gets one weight. The parameter `bucket`, the length of
+ * this time, exists so that no hit in the row weighs more than the row.
+ */
 TEST(DecayPolyexponential, OfARowIsTheLargestWeightOfItsHits)
 {
 	Random random(4);

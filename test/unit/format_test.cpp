@@ -408,7 +408,7 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 2; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1, t.payload = 4; })); /* a directory without blocks */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.top = SB_TBF_MAX_TOP + 1; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; }));						  /* nothing that could be extra */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; }));						  /* there is no list and no table */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags |= SB_TBF_RECURRING_MINIMUM; })); /* this filter decays */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 12; }));

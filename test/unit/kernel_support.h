@@ -1,5 +1,6 @@
 /*
- * kernel_support.h: runs a test with the variants of the kernels that this processor has.
+ * kernel_support.h: runs a test with the variants of the kernels that this processor has. A kernel is an inner loop
+ * that is compiled once for AVX2 and once for any processor (src/core/base/simd.hpp).
  */
 #ifndef STREAMBLOOM_TEST_KERNEL_SUPPORT_H
 #define STREAMBLOOM_TEST_KERNEL_SUPPORT_H

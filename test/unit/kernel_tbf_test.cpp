@@ -261,7 +261,10 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 
 TEST(Kernel, TakesBlocksApartWhateverTheirLevels)
 {
-	/* codes of all widths up to 32, ends of bit strings at all distances from the end of the value */
+	/*
+	 * codes of all widths that a level may have (up to 32 bits); ends of bit strings at all distances from the end of
+	 * the value
+	 */
 	for (int bits = 1; bits <= 40; bits++)
 		for (uint32_t nonzero : {1u, 2u, 3u, 5u, 63u, 64u, 65u, 4095u, 4096u})
 		{

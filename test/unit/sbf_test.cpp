@@ -235,7 +235,7 @@ TEST(StableFormulas, AreNaNOutOfRange)
 	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, nan)));
 	EXPECT_EQ(sb_stable_fitting_evictions(&chain, 0.01), std::ceil(sb_stable_evictions(0.01, 5, 7, 1000)));
 	chain = {64, 16, 10, 255, false, nullptr};
-	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* P > m would be needed */
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* more evictions than cells would be needed */
 	sb_stable_chain never = {1000, 5, 0, 7, false, nullptr};
 	EXPECT_EQ(sb_stable_zeros(&never), 0);
 	EXPECT_EQ(sb_stable_bound(&never), 1);

@@ -74,7 +74,7 @@ struct Stable
 		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
-	/* The input of the formulas for this filter, if importances are uniform. The shares live as long as this object. */
+	/* The input of the formulas for this filter, if importances are uniform. It points to shares_ in this object. */
 	sb_stable_chain chain()
 	{
 		shares_.resize(static_cast<size_t>(max()));

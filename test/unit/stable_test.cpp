@@ -213,7 +213,7 @@ TEST(StablePlan, RefusesWhatIsOutOfRange)
 				  SB_OUT_OF_RANGE);
 	for (int64_t evictions : {int64_t{-2}, int64_t{2667}, INT64_MAX})
 		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, choose, choose, evictions, 0, &out), SB_OUT_OF_RANGE);
-	EXPECT_EQ(sb_stable_plan(64, 1e-6, SB_STABLE, 0, 0, choose, 8, choose, 0, &out), SB_OUT_OF_RANGE); /* P > m */
+	EXPECT_EQ(sb_stable_plan(64, 1e-6, SB_STABLE, 0, 0, choose, 8, choose, 0, &out), SB_OUT_OF_RANGE); /* P > cells */
 	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
 	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_TWO_CLASS, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
 	for (double high : {nan, infinite, 1.0, 0.5})

@@ -41,8 +41,8 @@ public:
 };
 
 /*
- * Expects that the function `door` asks at least `least` times, and that it stops at the first question, at one in
- * the middle, and at the last one.
+ * Expects that `door`, a function of the core, asks at least `least` times whether to stop, and that it stops at the
+ * first question, at one in the middle, and at the last one.
  */
 void expect_stops(const char *name, uint64_t least, const std::function<sb_status()> &door)
 {
@@ -64,7 +64,7 @@ void expect_stops(const char *name, uint64_t least, const std::function<sb_statu
 	ASSERT_EQ(door(), SB_OK);
 }
 
-constexpr uint64_t megabytes = 4; /* each piece has one megabyte */
+constexpr uint64_t megabytes = 4; /* the size of the filters; they are worked on in pieces of one megabyte */
 
 } // namespace
 

@@ -90,8 +90,8 @@ TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 }
 
 /*
- * Many old hits of one item have filled cells that another item uses later. What is copied from their plane into a
- * newer one falls out in time.
+ * Many old hits of one item have filled cells that another item uses later. Hits of the second item raise its other
+ * cells to a copy of these old sums, in the old planes. When these planes fall out, no item may be undercounted.
  */
 TEST(Raise, NeverUndercountsWhatWasCopiedFromAnOlderPlane)
 {

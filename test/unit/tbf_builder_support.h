@@ -77,7 +77,7 @@ inline Bytes sent(sb_tbf_builder *builder)
 	Bytes result(static_cast<unsigned char *>(bytes) + in_front, size);
 	memory.memory.release(memory.memory.context, bytes);
 
-	/* the limit on the size counts all bytes */
+	/* the limit on the size is for all bytes, those in front included */
 	void *none;
 	size_t wanted;
 	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, size / 2, &none, &wanted), SB_TOO_LARGE);

@@ -227,7 +227,7 @@ TEST(TbfExact, KnowsTheLargestCountOfTheOthers)
 			exact.filter.unit_bits = static_cast<uint8_t>(unit_bits);
 			Items items;
 			ASSERT_EQ(read(exact.filter, exact.cells, &items), SB_OK);
-			/* the items with the largest counts are left out first, beside hashes that are not there */
+			/* leaves out the items with the largest counts; among the hashes to leave out are some that no item has */
 			std::sort(items.begin(), items.end(),
 					  [](const exact_item &a, const exact_item &b) { return a.units > b.units; });
 			for (size_t left_out : {size_t{0}, size_t{1}, count / 3, count})

@@ -60,7 +60,10 @@ std::vector<Hit> joined_hits(std::vector<Hit> a, const std::vector<Hit> &b)
 
 } // namespace
 
-/* The leader of tbf_agg does this first: it begins a state that is like one that has arrived. */
+/*
+ * The leader of a parallel tbf_agg has no state when the first one arrives from a worker. So it first begins an empty
+ * builder like the one that has arrived.
+ */
 TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 {
 	SmallLimits limits;

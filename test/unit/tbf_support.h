@@ -463,7 +463,10 @@ inline int64_t floor_quotient(int64_t a, int64_t b)
 	return quotient - (a % b != 0 && a < 0 ? 1 : 0);
 }
 
-/* 2^(x(from) - x(at)), computed as the definition says, with 64 bits of precision. */
+/*
+ * The factor by which a hit at `from` has decayed at `at`, with 64 bits of precision: 2^(x(from) - x(at)), where x(t)
+ * is the beginning of t's epoch as a number of half-lives.
+ */
 inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t at)
 {
 	if (half_life == 0)
