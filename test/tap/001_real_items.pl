@@ -1,7 +1,7 @@
 # bf on real items: 1.3 million disk block numbers, and the 25 thousand URLs of a blog's log. No item is ever missed,
 # whichever way the filter was built. The measured false-positive rate is the one that was asked for. The size is what
-# docs/bf.md promises. (w106 is a CloudPhysics trace, see SOURCES.md of the data. Every fourth of its block numbers is
-# taken; if STREAMBLOOM_SECONDS is above 60, all are.)
+# docs/bf.md promises. (The block numbers are the trace w106 of CloudPhysics, see SOURCES.md of the data. Every fourth
+# of them is taken; if STREAMBLOOM_SECONDS is above 60, all are.)
 use strict;
 use warnings;
 

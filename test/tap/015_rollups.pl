@@ -36,7 +36,7 @@ CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL);
 CREATE INDEX ON access_log (at);
 CREATE TABLE new_hits (at timestamptz NOT NULL, url text NOT NULL);
 
--- The recipe of README.md has its own table hourly.
+-- The recipe "one table" of docs/tbf.md has a table `hourly` of its own, which is in the schema one_table.
 CREATE PROCEDURE replay.search(recipe text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'one_table' THEN 'one_table, public' ELSE 'public' END, false);
@@ -71,7 +71,7 @@ CREATE PROCEDURE replay.ask(suffix text DEFAULT '') LANGUAGE plpgsql AS $$
 DECLARE
 	asked record;
 	of_hours text := 'SELECT *, date_trunc(''hour'', at, ''UTC'') AS hour FROM access_log';
-	-- the end of the row that a hit is read from: of its hour, or of its day if hours may have been deleted
+	-- the end of the hour or day whose row has the hit: of the day if the row of its hour may have been deleted
 	of_rows text := format('SELECT *, CASE WHEN hour < (SELECT max(day) - interval ''840 hours'' FROM public.daily) THEN date_trunc(''day'', at, ''UTC'') + interval ''24 hours''
 		ELSE hour + interval ''1 hour'' END AS until FROM (%s) o', of_hours);
 	age text := 'greatest(extract(epoch FROM now() - (hour + interval ''1 hour''))::float8, 0)';
@@ -159,7 +159,7 @@ BEGIN
 			INSERT INTO new_hits SELECT * FROM rows;
 			before := now();
 		END IF;
-		-- some runs are missed; some are repeated
+		-- some runs are left out, and some are made twice
 		FOR i IN 1 .. CASE WHEN batch % every = 0 THEN 1 WHEN batch % 11 IN (3, 4, 5) THEN 0 WHEN batch % 7 = 0 THEN 2 ELSE 1 END LOOP
 			CALL replay.run('hours');
 			CALL replay.run('new hits');
@@ -171,7 +171,7 @@ BEGIN
 			IF batch % 5 = 0 THEN
 				CALL replay.run('old hours');
 			END IF;
-			-- a day later at another hour, so that all hours are met
+			-- in the next day at another hour, so that in time every hour of the day is looked at
 			CALL replay.look((batch + batch / 24) % look = 0);
 		END LOOP;
 		IF batch % every = 0 THEN

@@ -36,7 +36,7 @@ subtest 'lines' => sub {
 	same_rows('questions to lines', 1, 1, 1, 1, 1);
 	like($db->sql($recipe{'many partitions'}), qr{\A[^\n]*GET /phpmyadmin/"\z}, 'chunk_scan() finds the row');
 	is($db->sql("SELECT string_agg(chunk::text, ' ') FROM chunk_scan_explain(NULL::log, 'line', '%phpmyadmin%', operator => '~~') WHERE is_read"), 'log_2026_11_22', '... and reads one partition');
-	# The page says what is fast and what is slow: a few hexadecimal digits by grams are slow.
+	# docs/searching.md says what is fast and what is slow: a search for a few hexadecimal digits by grams is slow.
 	my $read = sub {
 		my ($pages) = $db->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM log_2026_11_22 WHERE $_[0]") =~ /Heap Blocks: lossy=(\d+)/;
 		return ($pages // 0) / $db->sql("SELECT pg_relation_size('log_2026_11_22') / 8192");

@@ -1,6 +1,6 @@
-# Several sessions at once and the node ChunkSkip: rows that change while another session waits for them
-# (EvalPlanQual); dangerous structures of SERIALIZABLE transactions over partitions that nobody reads; snapshots that
-# are older than a row; partitions that come and go while a plan is kept.
+# Several sessions at once and the node ChunkSkip: rows that change while another session waits for them (EvalPlanQual);
+# SERIALIZABLE transactions that conflict over partitions which nobody reads; snapshots that are older than a row;
+# partitions that come and go while a plan is kept.
 use strict;
 use warnings;
 

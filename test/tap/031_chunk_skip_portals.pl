@@ -60,7 +60,7 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		# "always" means the node PartitionScan, with the same queries
+		# In the case "always" the node is PartitionScan, with the same queries.
 		$session->ask('SET streambloom.enable_chunk_skip = ' . ($enabled eq 'on' ? 'on' : 'off') . '; SET streambloom.enable_partition_scan = ' . ($enabled eq 'always' ? 'always' : 'off'));
 		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'off' ? 'f' : 't',
 			"$case: the node is there but for portals");
@@ -81,8 +81,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	}
 }
 
-# Which portals ask the indexes of partitions that they leave out. Answers from memory are not counted, so the
-# transactions are SERIALIZABLE: there nothing is remembered.
+# Which portals have the node is seen by how often the indexes of partitions are asked. A session remembers answers, and
+# these are not counted. So the transactions are SERIALIZABLE: in these nothing is remembered.
 {
 	$session->ask('SET streambloom.enable_chunk_skip = on; SET streambloom.enable_partition_scan = off; SET plan_cache_mode = force_custom_plan');
 	my $scans = sub {

@@ -1,5 +1,6 @@
-# The node ChunkScan: a million rows take no more memory than a few, and no temporary file; nor do many scans by one
-# node. It asks and reads no more partitions than LIMIT needs. A cancel in the middle leaves the session as it was.
+# The node ChunkScan: a million rows take no more memory than a few, and no temporary file; and many scans by one node
+# take no more than few. With LIMIT the node asks and reads no more partitions than it needs. A cancel in the middle
+# leaves the session as it was.
 use strict;
 use warnings;
 
@@ -39,8 +40,8 @@ is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 1) LIMIT 7000"), '102 ask
 is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 7) WHERE id > 100000 LIMIT 1"), '30 asked, 27 skipped, 3 read, 2 in vain',
 	'a condition leaves rows out');
 
-# There are more partitions than files can be open. Each scan but the first passes over most of them without opening
-# them.
+# There are more partitions than files may be open at once. Each scan but the first leaves most of them out without
+# opening them.
 $db->sql(<<'SQL');
 CREATE TABLE many (id int NOT NULL, uid int) PARTITION BY RANGE (id);
 SELECT format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', i, i, i + 1) FROM generate_series(0, current_setting('max_files_per_process')::int) i \gexec

@@ -78,7 +78,7 @@ END $$;
 CREATE TABLE result (n serial, log text, name text, what text, said float8, found float8);
 SQL
 
-# What is measured depends on the index, and not on the sample that the advice comes from.
+# What is measured depends on the index alone, so it is the same for both samples of the blocks.
 my (%found, %btree);
 foreach (['blog', 16384], ['example', 16384], ['blocks', 16384], ['blocks', 2000])
 {

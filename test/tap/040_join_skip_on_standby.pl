@@ -81,7 +81,8 @@ sub pages_skipped
 
 is($new->sql('SELECT pg_is_in_recovery()'), 't', 'this is the standby');
 compare('as they were copied');
-# There are 4 partitions of at least 45 pages. The keys 'h7', 'h8' and 'h251' are in two; the other two are skipped.
+# There are 4 partitions of at least 45 pages each. The keys 'h7', 'h8' and 'h251' are in two of them; the other two, at
+# least 90 pages, are skipped.
 cmp_ok(pages_skipped($_), '>=', 90, "$_ skips pages on the standby") foreach sort keys %joins;
 
 # A snapshot and a cursor that are older than all later changes.

@@ -84,8 +84,8 @@ foreach my $name (sort keys %index)
 	is(scalar keys %content, 1, "$name: the same bytes") or diag(explain(\%content));
 }
 
-# Workers make filters of the levels above too. If they begin late, the leader has made all; then the index is built
-# once more.
+# Workers make filters of the levels above level 0 too. If they begin late, the leader has made all of these filters;
+# then the index is built once more.
 {
 	my $rebuild = "DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops, words) WITH (pages_per_range = 1); CHECKPOINT; SELECT content('built')";
 	my $alone = $db->sql(workers(0) . $rebuild);
@@ -300,7 +300,7 @@ foreach my $case (
 	nothing_is_left('a build that waited');
 }
 
-# Workers that have read all of level 0 wait for the levels above, here for a leader that waits itself.
+# Workers that have finished level 0 wait for the levels above it, here for a leader that is waiting itself.
 $db->sql(<<"SQL");
 CREATE FUNCTION leader_gated(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS \$\$
 BEGIN
@@ -361,7 +361,7 @@ foreach my $case (
 	ok($states{57014} && $states{'57P01'}, 'some were canceled, and some lost a worker') or diag(explain(\%states));
 }
 
-# Memory is short: for the leader or for a worker, whichever needs it.
+# Memory is short, for the leader or for a worker: for the one that reads row 30000.
 $db->sql(q{CREATE FUNCTION large(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
 	IF $1 = 30000 THEN RAISE out_of_memory USING MESSAGE = ''out of memory'', DETAIL = ''Failed on request of size 42.''; END IF;
 	RETURN $1; END'});

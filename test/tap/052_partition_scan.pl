@@ -1,5 +1,6 @@
-# The node PartitionScan: on a hot standby, in statements that are prepared by the protocol, for many clients at once
-# while DDL runs, how much a session remembers of a thousand partitions, foreign partitions, and damaged indexes.
+# The node PartitionScan: on a hot standby; in statements that are prepared by the protocol; for many clients at once
+# while DDL runs; with foreign partitions; with damaged indexes. And how much a session remembers of a thousand
+# partitions.
 use strict;
 use warnings;
 

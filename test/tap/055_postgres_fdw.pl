@@ -78,7 +78,7 @@ is($other->sql('SELECT count(*) FROM day a JOIN day b ON b.day = a.day + 100 WHE
 $db->sql("UPDATE day SET uids = bf_add(uids, 123456::bigint) WHERE day < '2026-04-01'");
 is($other->sql("SELECT count(*) FROM day WHERE uids @> 123456"), 10, 'an UPDATE there');
 
-# Functions that say that they must be called on the other server must not do something else here.
+# A foreign table has no indexes and no pages here, so these calls are refused. They belong on the other server.
 foreach my $call ("CALL bf_summarize('log')", "SELECT * FROM bf_index_advise('log')")
 {
 	is($db->sqlstate($call), '42809', "$call of a foreign table is refused");

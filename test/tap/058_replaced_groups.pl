@@ -234,8 +234,8 @@ subtest 'a session that knows the old group' => sub {
 	is_right('known', 'with writers');
 };
 
-# A statement remembers which bits it has seen set. Meanwhile its group is replaced, and the new group is moved to the
-# pages of the old one.
+# A statement that writes remembers which bits it has seen set, so that it does not set them again. Meanwhile its group
+# is replaced, and the new group is moved to the pages of the old one.
 subtest 'a statement that goes on' => sub {
 	$db->sql("CALL make('slow')");
 	$db->sql(<<'SQL');
