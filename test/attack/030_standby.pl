@@ -55,15 +55,15 @@ sub standby_sql
 	return $db->sql($sql);
 }
 
-# On a standby a query fails if it reads an unlogged table, which only one of two plans may do. And a row that only an
-# old snapshot sees may have lost its out-of-line values: both plans fail then.
+# Errors that leave a comparison out. On a standby a query fails if it reads an unlogged table, which only one of two
+# plans may do. And a row that only an old snapshot sees may have lost its out-of-line values: both plans fail then.
 my $left_out = qr/ERROR (0A000 cannot access temporary or unlogged relations|XX001 missing chunk number \d+ for toast .* without: ERROR XX001 missing chunk number)/;
 
 # Old snapshots on the standby: all questions are asked in one of them. Some take locks at the beginning, some do not.
 sub standby_reader
 {
 	my ($run, $schema, $session, $go_on) = @_;
-	# If the session was ended, the last question was not read.
+	# If the server has ended the session, psql no longer reads, and to write to it is an error that Perl warns of.
 	no warnings 'io';
 
 	# 57P01 and 40001 are the errors of a conflict with recovery. A session that was ended is opened again.

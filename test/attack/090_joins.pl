@@ -3,10 +3,10 @@
 # takes the keys of a join (streambloom.enable_partition_scan).
 #
 # The joins are inner, outer, semi and anti joins, and stars. Their keys are of many types and collations, columns or
-# expressions, some NULL; the two sides of a join may have keys of different types. There are LATERAL, sub-plans,
-# recursion; hash tables of several batches; cursors that are older than changes, LIMIT, FOR UPDATE, statements that
-# write; row-level security; prepared statements with generic plans, and changes of tables and indexes between their
-# executions; SERIALIZABLE.
+# expressions, some NULL; the two sides of a join may have keys of different types. There are LATERAL, sub-plans and
+# recursion; hash tables of several batches; cursors that are older than changes; LIMIT, FOR UPDATE, and statements that
+# write; row-level security; prepared statements with generic plans, whose tables and indexes change between executions;
+# SERIALIZABLE.
 #
 # The test is short; for longer, in the environment of scripts/test:
 #

@@ -20,7 +20,7 @@ use StreambloomTap;
 use Test::More;
 
 # Megabytes that one call may take beyond the memory of a new session. The largest need: merging tbf filters of the
-# largest size takes 8 bytes for each of 2^27 counters (docs/limits.md), and the memory of the arguments.
+# largest size takes up to 8 bytes for each of 2^27 counters (docs/limits.md), and the memory of the arguments.
 my $memory = 1300;
 
 my $short = 24; # seconds; the calls that have begun then take some more

@@ -266,7 +266,7 @@ sub change
 	return "WITH d AS (UPDATE $name r SET k = 0 FROM ${name}_keys q WHERE $left = $right AND q.n < 9 RETURNING r.id, r.k) $digest";
 }
 
-# A cast that fails, unless a CASE has chosen its branch.
+# A query with a cast that fails for some rows, in a branch of a CASE that is not for these rows.
 sub guarded
 {
 	my ($relation) = @_;

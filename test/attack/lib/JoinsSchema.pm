@@ -138,7 +138,7 @@ sub make_dimensions
 		push @sql, $self->insert_dimension($self->{dimensions}[-1], $count) if $count;
 		push @sql, "ALTER TABLE $name ADD PRIMARY KEY (id)" if chance(0.3);
 	}
-	# A table of many keys. No fact has most of these keys, and searching them takes time.
+	# The table w has many keys, most of which no fact has. Searching for them takes time.
 	my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
 	push @sql, 'DROP TABLE IF EXISTS w CASCADE', "CREATE TABLE w (id int, x $x->[0], y $y->[0], z int, filler text)", 'INSERT INTO w SELECT i, ' . value($x, 'i') . ', ' . value($y, 'i') . ", i, '' FROM generate_series(0, 799) i";
 	return @sql;
