@@ -1,13 +1,16 @@
--- From its second row on, a statement that inserts rows keeps the meta page of a bf index pinned. The pin must be gone
--- when the statement has ended, whichever way it ended.
-CREATE EXTENSION IF NOT EXISTS pg_buffercache;
+-- From its second row on, an INSERT, UPDATE or MERGE keeps the meta page of a bf index pinned. The pin must be gone when
+-- the statement has ended, whichever way it ended.
 SET client_min_messages = warning;
+CREATE EXTENSION pg_buffercache;
 
-CREATE FUNCTION pins(index regclass) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+-- The sessions that have the meta page of the index pinned. The checkpointer may have it pinned for a moment.
+CREATE FUNCTION pins_now(index regclass) RETURNS bigint LANGUAGE sql VOLATILE AS $$
 SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache
 WHERE relfilenode = pg_relation_filenode(index) AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
 	AND relforknumber = 0 AND relblocknumber = 0
 $$;
+CREATE FUNCTION pins(index regclass) RETURNS bigint LANGUAGE sql VOLATILE AS
+	$$ SELECT least(pins_now(index), pins_now(index), pins_now(index)) $$;
 CREATE TABLE t (i int, pinned bigint);
 CREATE INDEX t_i ON t USING bf (i);
 CREATE FUNCTION fails_at(i int, wrong int) RETURNS int LANGUAGE plpgsql AS $$
@@ -71,6 +74,45 @@ $$;
 SELECT * FROM made_here ORDER BY i;
 SELECT pins('made_here_i');
 
+-- A table whose files are deleted because the (sub)transaction that made it fails, before the memory of the statement is
+-- freed that has failed. A function in a query has its memory in that of the transaction.
+CREATE FUNCTION makes_and_fails(temporary text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE %s TABLE never (i int)', temporary);
+	CREATE INDEX ON never USING bf (i);
+	INSERT INTO never SELECT fails_at(j, 3) FROM generate_series(1, 4) j;
+END
+$$;
+CREATE FUNCTION makes_and_goes_on(temporary text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM makes_and_fails(temporary);
+EXCEPTION WHEN raise_exception THEN
+	RETURN 'goes on';
+END
+$$;
+SELECT makes_and_fails('');
+SELECT makes_and_fails('TEMP');
+SELECT makes_and_goes_on(''), makes_and_goes_on('TEMP');
+DO $$ BEGIN PERFORM makes_and_goes_on(''); PERFORM makes_and_goes_on('TEMP'); END $$;
+BEGIN;
+SAVEPOINT a;
+SELECT makes_and_fails('');
+ROLLBACK TO a;
+SELECT makes_and_fails('TEMP');
+ROLLBACK TO a;
+COMMIT;
+
+-- UPDATE and MERGE
+CREATE TABLE changed (i int, pinned bigint) WITH (fillfactor = 10);
+CREATE INDEX changed_i ON changed USING bf (i);
+INSERT INTO changed SELECT i FROM generate_series(1, 4) i;
+UPDATE changed SET i = i + 10, pinned = pins('changed_i');
+SELECT * FROM changed ORDER BY i;
+MERGE INTO changed USING generate_series(13, 16) s (i) ON changed.i = s.i
+	WHEN MATCHED THEN UPDATE SET i = 100 + s.i, pinned = pins('changed_i') WHEN NOT MATCHED THEN INSERT VALUES (s.i, pins('changed_i'));
+SELECT * FROM changed ORDER BY i;
+SELECT pins('changed_i');
+
 -- COPY and CREATE INDEX CONCURRENTLY, whose memory is not an executor's, and tables that are emptied ON COMMIT
 BEGIN;
 CREATE TABLE copied (i int);
@@ -89,7 +131,7 @@ INSERT INTO emptied SELECT generate_series(1, 10);
 COMMIT;
 SELECT count(*) FROM emptied;
 
--- A session keeps at most eight pins, however many partitions a statement writes.
+-- A session keeps at most four pins, however many partitions a statement writes.
 CREATE TABLE parts (i int, pinned bigint) PARTITION BY LIST (i);
 DO $$
 BEGIN
@@ -99,9 +141,12 @@ BEGIN
 END
 $$;
 CREATE INDEX parts_i ON parts USING bf (i);
-CREATE FUNCTION all_pins() RETURNS numeric LANGUAGE sql VOLATILE AS
-	$$ SELECT sum(pins(indexrelid)) FROM pg_index WHERE indexrelid::regclass::text LIKE 'parts_%_i_idx' $$;
-INSERT INTO parts SELECT 1 + i % 12, all_pins() FROM generate_series(0, 47) i;
+CREATE FUNCTION all_pins() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache
+	JOIN pg_class c ON pg_buffercache.relfilenode = pg_relation_filenode(c.oid) AND c.relname LIKE 'parts_%_i_idx'
+WHERE reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relforknumber = 0 AND relblocknumber = 0
+$$;
+INSERT INTO parts SELECT 1 + i % 12, CASE WHEN i >= 36 THEN all_pins() END FROM generate_series(0, 47) i;
 SELECT max(pinned), all_pins() FROM parts;
 -- one statement in another, into the same table
 CREATE TABLE outer_rows (i int, pinned bigint);
@@ -116,8 +161,8 @@ INSERT INTO outer_rows SELECT i, also_into(i) FROM generate_series(1, 3) i;
 SELECT i, pinned FROM outer_rows WHERE i > 0 ORDER BY i;
 SELECT pins('outer_rows_i');
 
-DROP TABLE t, made_here, copied, emptied, parts, outer_rows;
-DROP FUNCTION pins, fails_at, survives, all_pins, also_into;
+DROP TABLE t, made_here, changed, copied, emptied, parts, outer_rows;
+DROP FUNCTION pins, pins_now, fails_at, survives, makes_and_fails, makes_and_goes_on, all_pins, also_into;
 DROP EXTENSION pg_buffercache;
 
 -- a session with few buffers for temporary tables, and more such partitions than buffers

@@ -129,14 +129,16 @@ sb_interval_infinity(const Interval *interval)
 
 /*
  * sb_locator is the type that says where the files of a relation are; sb_locator_of() returns it for an open
- * relation.
+ * relation. sb_same_locator() says whether two of them are the same.
  */
 #if PG_VERSION_NUM >= 160000
 #define sb_locator RelFileLocator
 #define sb_locator_of(relation) ((relation)->rd_locator)
+#define sb_same_locator(a, b) RelFileLocatorEquals(a, b)
 #else
 #define sb_locator RelFileNode
 #define sb_locator_of(relation) ((relation)->rd_node)
+#define sb_same_locator(a, b) RelFileNodeEquals(a, b)
 #endif
 
 /*

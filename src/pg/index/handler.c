@@ -48,6 +48,9 @@ static const IndexAmRoutine bf_index_routine = {
 	.ambuild = bf_index_build,
 	.ambuildempty = bf_index_build_empty,
 	.aminsert = bf_index_insert,
+#if PG_VERSION_NUM >= 170000
+	.aminsertcleanup = bf_index_end_insert,
+#endif
 	.ambulkdelete = bf_index_bulk_delete,
 	.amvacuumcleanup = bf_index_vacuum_cleanup,
 	.amcostestimate = bf_index_cost,

@@ -60,6 +60,9 @@ extern char *bf_index_build_phase(int64 phase);
 /* insert.c */
 extern bool bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 							IndexUniqueCheck check, bool unchanged, IndexInfo *indexInfo);
+#if PG_VERSION_NUM >= 170000
+extern void bf_index_end_insert(Relation index, IndexInfo *indexInfo);
+#endif
 
 /* scan.c */
 extern IndexScanDesc bf_index_begin_scan(Relation index, int keys, int orderbys);

@@ -38,23 +38,39 @@
 #include "index/summarize.h"
 #include "index/wal.h"
 
-/* What a statement keeps from one row to the next. */
-typedef struct Statement
+/* What a statement needs to add the items of rows. It is made for the first row that has to be added. */
+typedef struct Adding
 {
-	uint32		rows;			/* 0 before the first row, 1 before the second one, 2 before each later one */
-	BfKeptPin	meta_page;		/* kept from the second row on */
-
-	/* what it needs to add a row's items, from the first row on that has to be added */
-	MemoryContext row_context;	/* reset after each row; NULL: these fields are not set yet */
+	MemoryContext row_context;	/* reset after each row */
 	BfItemizer	itemizer;
 	BfRowItems	items;
 	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
 	BfSeenMemory *seen_memory;
+} Adding;
+
+/* What a statement keeps from one row to the next. It is made for the first row, so it is small. */
+typedef struct Statement
+{
+	bool		is_second;		/* the next row is the second one */
+	BfKeptPin	meta_page;		/* kept from the second row on */
+	sb_locator	file;			/* the file of the page that is pinned */
+	Adding	   *adding;			/* NULL: no row had to be added yet */
 } Statement;
 
+/* Keeps the meta page pinned, if possible. */
+static void
+keep_meta_page(Relation index, Statement *statement, MemoryContext context)
+{
+	const Buffer buffer = bf_index_pin_meta_page(index);
+
+	statement->file = sb_locator_of(index);
+	bf_index_keep_pin(&statement->meta_page, buffer, context);
+	ReleaseBuffer(buffer);
+}
+
 /*
- * Returns what this statement keeps. Most statements insert one row, and only make the struct. From the second row on
- * the meta page stays pinned.
+ * Returns what this statement keeps. Many statements insert one row, and only make the struct. The meta page is pinned
+ * from the second row on.
  */
 static Statement *
 this_statement(Relation index, IndexInfo *indexInfo)
@@ -64,38 +80,45 @@ this_statement(Relation index, IndexInfo *indexInfo)
 	if (statement == NULL)
 	{
 		statement = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(Statement));
+		statement->is_second = true;
 		indexInfo->ii_AmCache = statement;
 	}
-	else if (statement->rows == 1)
+	else if (statement->is_second)
 	{
-		const Buffer buffer = bf_index_pin_meta_page(index);
-
-		(void) bf_index_keep_pin(&statement->meta_page, buffer, indexInfo->ii_Context);
-		ReleaseBuffer(buffer);
+		statement->is_second = false;
+		keep_meta_page(index, statement, indexInfo->ii_Context);
 	}
-	statement->rows = Min(statement->rows + 1, 2);
 	return statement;
 }
 
+/*
+ * Returns the geometry, and reads it anew if anything was published since it was read. The index may have got another
+ * file since the page was pinned: a trigger can do that by ALTER INDEX ALL IN TABLESPACE.
+ */
 static const BfGeometry *
 current_geometry(Relation index, const Statement *statement)
 {
-	if (BufferIsValid(statement->meta_page.buffer))
+	if (BufferIsValid(statement->meta_page.buffer) && sb_same_locator(statement->file, sb_locator_of(index)))
 		return bf_index_current_geometry_by(index, statement->meta_page.buffer);
 	return bf_index_current_geometry(index);
 }
 
-/* Prepares the statement for adding a row's items, unless that was done for a row before. */
-static void
+/* Returns what the statement needs to add the items of rows. */
+static Adding *
 prepare_to_add(Relation index, Statement *statement, MemoryContext context)
 {
-	if (statement->row_context != NULL)
-		return;
-	bf_index_prepare_itemizer(index, &statement->itemizer, context);
-	bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
-	statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
-	statement->seen_memory = bf_index_begin_seen(context);
-	statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
+	if (statement->adding == NULL)
+	{
+		Adding	   *adding = MemoryContextAllocZero(context, sizeof(Adding));
+
+		adding->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
+		bf_index_prepare_itemizer(index, &adding->itemizer, context);
+		bf_index_begin_items(&adding->items, adding->itemizer.columns, context);
+		adding->seen = MemoryContextAllocZero(context, adding->itemizer.columns * sizeof(*adding->seen));
+		adding->seen_memory = bf_index_begin_seen(context);
+		statement->adding = adding;
+	}
+	return statement->adding;
 }
 
 /* Pages of a column that lack items of a row, in the order of their blocks. They are pinned. */
@@ -279,21 +302,21 @@ compare_lines(const void *a, const void *b, void *argument)
 /* Adds the items of a column to the filter of `range` (counted within its group): page by page. */
 static void
 add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
-			  Statement *statement)
+			  Adding *adding)
 {
 	Pages		pages = {.group = group, .column = column, .range = range};
-	uint32		first = bf_index_first_of(&statement->items, column);
-	uint32		count = statement->items.end[column] - first;
+	uint32		first = bf_index_first_of(&adding->items, column);
+	uint32		count = adding->items.end[column] - first;
 	BfAddition *additions;
 
 	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
 	if (geometry->column[column].keys == BF_KEYS_INSIDE)
-		pages.seen = bf_index_seen_lines(&statement->seen[column][group->level], geometry, group, column, range,
-										   statement->seen_memory);
+		pages.seen = bf_index_seen_lines(&adding->seen[column][group->level], geometry, group, column, range,
+										   adding->seen_memory);
 	additions = palloc_extended(Max(count, 1) * sizeof(BfAddition), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)
 	{
-		additions[i].hash = statement->items.hashes[first + i];
+		additions[i].hash = adding->items.hashes[first + i];
 		additions[i].line = sb_bf_line_of(group->lines[column], additions[i].hash);
 	}
 	qsort_interruptible(additions, count, sizeof(BfAddition), compare_lines, NULL);
@@ -355,7 +378,7 @@ has_begun(const BfGeometry *geometry, BlockNumber block)
 
 /* Adds the items of a row to all levels on which its range has begun. */
 static void
-add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Statement *statement)
+add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Adding *adding)
 {
 	for (int level = 0; level < geometry->levels; level++)
 	{
@@ -366,7 +389,7 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Stateme
 			continue;
 		bf_index_find_group(geometry, level, range, &group);
 		for (int column = 0; column < geometry->columns; column++)
-			add_to_column(index, geometry, &group, column, range - group.first_range, statement);
+			add_to_column(index, geometry, &group, column, range - group.first_range, adding);
 	}
 }
 
@@ -400,16 +423,15 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	}
 	if (has_begun(geometry, block))
 	{
-		MemoryContext caller;
+		Adding	   *adding = prepare_to_add(index, statement, indexInfo->ii_Context);
+		MemoryContext caller = MemoryContextSwitchTo(adding->row_context);
 
-		prepare_to_add(index, statement, indexInfo->ii_Context);
-		caller = MemoryContextSwitchTo(statement->row_context);
 		/* Finding and hashing items may run any code, so the relation cache may free the geometry meanwhile. */
-		bf_index_itemize(&statement->itemizer, values, isnull, &statement->items);
-		add_items(index, current_geometry(index, statement), block, statement);
+		bf_index_itemize(&adding->itemizer, values, isnull, &adding->items);
+		add_items(index, current_geometry(index, statement), block, adding);
 		MemoryContextSwitchTo(caller);
-		MemoryContextReset(statement->row_context);
-		bf_index_give_back_room(&statement->items);
+		MemoryContextReset(adding->row_context);
+		bf_index_give_back_room(&adding->items);
 	}
 	if (pages_per_range == 0)
 		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
@@ -418,3 +440,15 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		summarize_range_before(index, heap, block);
 	return false;
 }
+
+#if PG_VERSION_NUM >= 170000
+void
+bf_index_end_insert(Relation index, IndexInfo *indexInfo)
+{
+	Statement  *statement = indexInfo->ii_AmCache;
+
+	(void) index;
+	if (statement != NULL)
+		bf_index_give_back_pin(&statement->meta_page);
+}
+#endif

@@ -1,12 +1,16 @@
 /*
- * kept_pin.c: keeps a page pinned as long as a statement inserts rows.
+ * kept_pin.c: keeps a page pinned as long as a statement writes rows into an index.
  *
  * To pin a page and to give it back for each row would be most of what a row in new pages costs. PostgreSQL 17 has a
  * function for access methods that ends what they keep for a statement (aminsertcleanup), but 15 and 16 have none, and
- * 17 does not call it after an error. So a pin ends with the memory of its statement. That alone does not do: after an
- * error the memory may live until the transaction ends, and when a resource owner ends before the memory, it warns of
- * a pin that is still there. So these pins belong to a resource owner of their own, which never ends, and they are
- * given back here at the latest when their subtransaction fails or the transaction ends.
+ * 17 does not call it after an error. So a pin ends with the memory of its statement. That alone does not do, for two
+ * reasons. When a resource owner ends before the memory, it warns of a pin that is still there. So these pins belong to
+ * a resource owner of their own, which never ends. And after an error PostgreSQL may delete the files of a new table
+ * before it frees the memory of the statement, and finds their pages pinned. So all pins are given back at the
+ * beginning of the end of a (sub)transaction.
+ *
+ * In PostgreSQL 15 and 16 a pin stays for a moment after the statement has unlocked the index. ALTER INDEX SET
+ * TABLESPACE in another session waits for it then, in a loop.
  */
 #include "index/kept_pin.h"
 
@@ -16,26 +20,30 @@
 #include "utils/resowner.h"
 
 /*
- * A session keeps at most this many pins. So a statement that inserts into hundreds of partitions does not occupy all
- * of a small temp_buffers (at least 100 pages) or shared_buffers.
+ * A session keeps at most this many pins. PostgreSQL counts a session's pins in an array of eight pages; if there are
+ * more, each pin takes longer. And a statement that writes into hundreds of partitions must not occupy a small
+ * temp_buffers (at least 100 pages) or shared_buffers.
  */
-#define MOST_KEPT 8
+#define MOST_KEPT 4
 
 static ResourceOwner owner;
 static dlist_head kept = DLIST_STATIC_INIT(kept);
 static int	kept_count;
 
-static void
-give_back(BfKeptPin *pin)
+void
+bf_index_give_back_pin(BfKeptPin *pin)
 {
+	const Buffer buffer = pin->buffer;
 	const ResourceOwner caller = CurrentResourceOwner;
 
-	CurrentResourceOwner = owner;
-	ReleaseBuffer(pin->buffer);
-	CurrentResourceOwner = caller;
+	if (!BufferIsValid(buffer))
+		return;
 	pin->buffer = InvalidBuffer;
 	dlist_delete(&pin->node);
 	kept_count--;
+	CurrentResourceOwner = owner;
+	ReleaseBuffer(buffer);
+	CurrentResourceOwner = caller;
 }
 
 /*
@@ -52,15 +60,14 @@ give_back_from(SubTransactionId first)
 		BfKeptPin  *pin = dlist_container(BfKeptPin, node, each.cur);
 
 		if (pin->made_in >= first)
-			give_back(pin);
+			bf_index_give_back_pin(pin);
 	}
 }
 
 static void
 end_with_memory(void *pin)
 {
-	if (BufferIsValid(((BfKeptPin *) pin)->buffer))
-		give_back(pin);
+	bf_index_give_back_pin(pin);
 }
 
 /* This is called before the transaction truncates tables that are emptied ON COMMIT, and before its locks end. */
@@ -87,15 +94,16 @@ prepare_session(void)
 {
 	if (owner != NULL)
 		return;
-	owner = ResourceOwnerCreate(NULL, "bf index pins");
 	RegisterXactCallback(end_with_transaction, NULL);
 	RegisterSubXactCallback(end_with_subtransaction, NULL);
+	/* last: if there is no memory for it, the next pin tries again, and that the functions are called twice is no harm */
+	owner = ResourceOwnerCreate(NULL, "bf index pins");
 }
 
 /*
  * Is this the memory of an executor? That ends with the statement, while a table is still locked that the statement
- * writes. Other callers of aminsert() may give memory that lives as long as the transaction. Then the same transaction
- * might truncate the table while the pin is still there, which is an error.
+ * writes. Other callers of aminsert() (COPY, logical replication) may give memory that lives as long as the
+ * transaction. Then the same transaction might truncate the table while the pin is still there, which is an error.
  */
 static bool
 is_of_executor(MemoryContext context)
@@ -103,23 +111,28 @@ is_of_executor(MemoryContext context)
 	return strcmp(context->name, "ExecutorState") == 0;
 }
 
-bool
+void
 bf_index_keep_pin(BfKeptPin *pin, Buffer buffer, MemoryContext context)
 {
 	const ResourceOwner caller = CurrentResourceOwner;
 
 	if (kept_count >= MOST_KEPT || !is_of_executor(context))
-		return false;
+		return;
 	prepare_session();
-	/* If this fails, PostgreSQL sets CurrentResourceOwner anew while it ends the (sub)transaction. */
 	CurrentResourceOwner = owner;
-	IncrBufferRefCount(buffer);
-	CurrentResourceOwner = caller;
+	PG_TRY();
+	{
+		IncrBufferRefCount(buffer);
+	}
+	PG_FINALLY();
+	{
+		CurrentResourceOwner = caller;
+	}
+	PG_END_TRY();
 	pin->buffer = buffer;
 	pin->made_in = GetCurrentSubTransactionId();
 	pin->end = (MemoryContextCallback) {.func = end_with_memory, .arg = pin};
 	dlist_push_head(&kept, &pin->node);
 	kept_count++;
 	MemoryContextRegisterResetCallback(context, &pin->end);
-	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * kept_pin.h: keeps a page pinned as long as a statement inserts rows.
+ * kept_pin.h: keeps a page pinned as long as a statement writes rows into an index.
  */
 #ifndef STREAMBLOOM_PG_INDEX_KEPT_PIN_H
 #define STREAMBLOOM_PG_INDEX_KEPT_PIN_H
@@ -20,10 +20,13 @@ typedef struct BfKeptPin
 
 /*
  * Keeps the page in this buffer pinned, beyond the pin that the caller has. The pin is given back when the statement's
- * memory `context` ends, or its subtransaction fails, or its transaction ends, whichever comes first. Returns false if
- * no pin is kept: that is so if the session keeps several already, or if the memory is not that of an executor.
- * REQUIRES: *pin lies in `context`, and keeps no pin.
+ * memory `context` ends, or its subtransaction fails, or its transaction ends, whichever comes first. No pin is kept if
+ * the session keeps several already, or if the memory is not that of an executor. REQUIRES: *pin lies in `context`, is
+ * zeroed, and this is the only call for it.
  */
-extern bool bf_index_keep_pin(BfKeptPin *pin, Buffer buffer, MemoryContext context);
+extern void bf_index_keep_pin(BfKeptPin *pin, Buffer buffer, MemoryContext context);
+
+/* Gives the pin back before the memory ends. Does nothing if none is kept. */
+extern void bf_index_give_back_pin(BfKeptPin *pin);
 
 #endif
