@@ -73,7 +73,7 @@ struct ChangingSample : Sample
 static uint64_t place_of_next(const sb_stable *stable, uint64_t seen)
 {
 	const uint64_t among = std::min<uint64_t>(seen + 1, SB_STABLE_SAMPLED_ITEMS);
-	/* evictions are drawn with other random numbers */
+	/* a sequence of its own, which begins at ~seed: so the numbers that evictions draw from `random` are not used up */
 	return std::min<uint64_t>(multiply_high(mix(mix(~stable->seed) + seen), among), SB_STABLE_SAMPLE);
 }
 
@@ -98,7 +98,7 @@ void sb_stable_note_importance(const sb_stable *stable, void *cells, double impo
 	unsigned at = count;
 	for (; at > 0 && sample.at(at - 1) > importance; at--)
 		std::memcpy(entries + at * entry, entries + (at - 1) * entry, entry);
-	store_le(entries + at * entry, std::bit_cast<uint64_t>(importance + 0.0)); /* not -0 */
+	store_le(entries + at * entry, std::bit_cast<uint64_t>(importance + 0.0)); /* + 0.0 turns -0 into 0 */
 }
 
 namespace streambloom {
@@ -137,10 +137,11 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 /* ---------------------------------------------------------- values of importances */
 
 /*
- * If all importances of a sample of `count` were different, entry j would have the value 1 + floor((2j + 1) / (2
- * count) * Max). Equal importances share the mean of these values, rounded down. So the values of a stream never have
- * a higher mean than uniform values, and are not spread more widely. Because log(1 + k_i / p') is concave (for k_i and
- * p' see sb_stable_zeros()), the stable point then has at least as many zeros as with uniform values.
+ * The value of an importance by its rank (see sb_stable_value_of()). If all importances of a sample of `count` were
+ * different, entry j would have the value 1 + floor((2j + 1) / (2 count) * Max). Equal importances share the mean of
+ * these values, rounded down. So the values of a stream never have a higher mean than uniform values, and are not
+ * spread more widely. Because log(1 + k_i / p') is concave, the filter then tends to at least as many zero cells as
+ * with uniform values, and so to no higher rate (sb_stable_zeros() explains k_i and p').
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {

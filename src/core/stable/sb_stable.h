@@ -14,36 +14,40 @@ extern "C" {
 
 /*
  * A stable filter has m cells of d bits, K hashes, and P evictions per step. The largest value of a cell is Max = 2^d
- * - 1. A step takes one item that arrives. It tests whether all K cells of the item are non-zero (then the item is a
- * duplicate), it evicts (P cells lose 1), and it sets the cells of the item. The sbf is the Stable Bloom filter of
- * Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters, SIGMOD); the
- * ibf is that of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set
- * Membership Queries on Streaming Data). Both share one struct; its scheme says which of the two a filter is.
+ * - 1. A step takes one item that arrives. The step tests whether all K cells of the item are non-zero (then the item
+ * is a duplicate). Then it evicts: P cells lose 1, but a cell that is zero stays zero. At last it sets the cells of the
+ * item.
+ *
+ * The sbf is the Stable Bloom filter of Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using
+ * Stable Bloom Filters, SIGMOD). The ibf is the Importance-aware Bloom filter of Bhoraskar, Gabale, P. Kulkarni, D.
+ * Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set Membership Queries on Streaming Data): the caller gives
+ * a number with each item, its importance, and cells of important items are set to higher values, so that they last
+ * longer. Both share one struct; its scheme says which of the two a filter is.
  */
 #define SB_STABLE_HEADER 128		/* bytes before the first cell */
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
-#define SB_STABLE_DEFAULT_BITS 3	/* of a cell, if the plan chooses: Max 7 */
-#define SB_STABLE_WEIGHTED_BITS 4	/* of a cell, for value-weighted eviction: Max 15 */
+#define SB_STABLE_DEFAULT_BITS 3	/* d if the plan chooses it; then Max is 7 */
+#define SB_STABLE_WEIGHTED_BITS 4	/* d if the plan chooses it for SB_VALUE_WEIGHTED; then Max is 15 */
 #define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
 #define SB_STABLE_MAX_EVICTIONS 65535	/* limits the time of a step */
-#define SB_STABLE_TRIES 32			/* a step of value-weighted eviction draws at most 32 P cells */
+#define SB_STABLE_TRIES 32			/* a step of a filter with SB_VALUE_WEIGHTED draws at most 32 P cells to evict P */
 #define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
 #define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps do not grow beyond this */
-#define SB_STABLE_SAMPLE 64			/* importances that an ibf keeps, if it ranks importances */
-/* bytes of the sample behind the cells: how many importances it has seen, then the sorted importances */
+#define SB_STABLE_SAMPLE 64			/* an ibf that ranks importances (sb_stable.ranked) keeps a sample of this many */
+/* bytes of the sample, which lies behind the cells: how many importances it has seen, then the sorted importances */
 #define SB_STABLE_SAMPLE_BYTES (8 + 8 * SB_STABLE_SAMPLE)
-#define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample stands for about this many of the latest items */
+#define SB_STABLE_SAMPLED_ITEMS 4096	/* the sample is taken from about this many of the latest items */
 
 /* How a filter sets its cells and evicts. The numbers are stored. */
 typedef enum sb_scheme
 {
 	SB_STABLE = 0,				/* sbf: sets cells to Max */
-	SB_TWO_CLASS = 1,			/* IBF-2C: max(cell, Max or floor(Max/2)) */
-	SB_MULTI_CLASS = 2,			/* IBF-MC: max(cell, f(importance)) */
-	SB_VALUE_WEIGHTED = 3		/* IBF-H: as multi class, and evicts small values sooner */
+	SB_TWO_CLASS = 1,			/* IBF-2C: raises cells to Max if the item is important, else to floor(Max/2) */
+	SB_MULTI_CLASS = 2,			/* IBF-MC: raises cells to a value from 1 to Max that follows from the importance */
+	SB_VALUE_WEIGHTED = 3		/* IBF-H: sets cells like SB_MULTI_CLASS, but evicts from low cells more often */
 } sb_scheme;
 
 /* The header of an sbf or ibf, decoded. */
@@ -59,9 +63,9 @@ typedef struct sb_stable
 	uint64_t	seed;			/* seed of the random generator, as given to the plan */
 	uint64_t	random;			/* the present state of the generator */
 	uint64_t	items;			/* the number of items that have arrived */
-	uint64_t	steps;			/* the number of items plus that of steps without an item (sb_stable_decay()) */
-	double		fpr;			/* the rate asked for */
-	/* ibf: range of importances; two_class: low = high = the threshold; sbf, ranked: both 0 */
+	uint64_t	steps;			/* all steps: one for each item, and those without an item (sb_stable_decay()) */
+	double		fpr;			/* the false-positive rate that was asked for */
+	/* the range of importances; SB_TWO_CLASS: both are the threshold; an sbf, or if importances are ranked: both 0 */
 	double		low;
 	double		high;
 } sb_stable;
@@ -110,8 +114,8 @@ sb_stable_max(const sb_stable *stable)
 size_t		sb_stable_size(const sb_stable *stable) SB_NOEXCEPT;
 
 /*
- * The number of bytes that the cells take in memory, with the sample of importances behind them. It does not depend
- * on whether they would be stored.
+ * The number of bytes that the cells take in memory, with the sample of importances behind them. An empty filter has
+ * them in memory, too, although they are not stored.
  */
 size_t		sb_stable_cell_bytes(const sb_stable *stable) SB_NOEXCEPT;
 
@@ -136,10 +140,10 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 											   sb_stable *out) SB_NOEXCEPT;
 
 /*
- * Checks the cells of a value whose header was checked. The bits after the last cell must be zero, and no more cells
- * may be non-zero than the items can have set. A sample must be sorted, and must not have seen more items than there
- * are. Without items there are no cells: then neither this function nor sb_stable_count() nor sb_stable_decay() reads
- * `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * Checks the cells of a value whose header was checked, and the sample behind them if there is one. The bits after the
+ * last cell must be zero, and no more cells may be non-zero than the items can have set. The sample must be sorted, and
+ * must not have seen more importances than items have arrived. Without items there are no cells: then neither this
+ * function nor sb_stable_count() nor sb_stable_decay() reads `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 
@@ -150,41 +154,42 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
  * outside the range counts as the nearer end of the range.
  *
  * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes
- * the place of (importance - low) / (high - low). If the sample has this importance itself, once or several times,
- * each of these entries has a rank of its own. The result is the mean of the values for the middles of these ranks,
- * rounded down. So the rate that was planned for uniform importances is kept whatever the importances are. For
- * two_class an item is important if it is above the median of the sample, that is, if the sample has more lower
- * importances than higher ones. If the sample is empty, the item counts as one in the middle.
+ * the place of (importance - low) / (high - low). If the sample itself has this importance, once or several times, a
+ * value is computed for each of these entries: for entry j of the n sorted entries, counted from 0, with the share (j
+ * + 1/2) / n. The result is the mean of these values, rounded down. So the rate that was planned for uniform
+ * importances is kept whatever the importances are. For two_class an item is important if it is above the median of
+ * the sample, that is, if the sample has more lower importances than higher ones. If the sample is empty, the item
+ * gets a middle value: 1 + floor(Max / 2), or floor(Max / 2) for two_class.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */
 uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) SB_NOEXCEPT;
 
 /*
- * Notes the importance of an item that arrives. Call it once for each item, before sb_stable_value_of(). It does
- * nothing for a filter that does not rank importances. Among the first SB_STABLE_SAMPLED_ITEMS items the sample is
- * uniform (Vitter 1985, algorithm R). From then on each item replaces a random entry of the sample, with the
- * probability SB_STABLE_SAMPLE / SB_STABLE_SAMPLED_ITEMS. So the sample follows a stream that changes. Which items
- * enter the sample depends only on the seed and on the number of items. REQUIRES: the importance is not NaN.
+ * Shows the importance of an item that arrives to the sample, which may take it in or not. Call this function once for
+ * each item, before sb_stable_value_of(). It does nothing for a filter that does not rank importances. Up to item
+ * number SB_STABLE_SAMPLED_ITEMS each item so far is in the sample with the same probability (Vitter 1985, algorithm
+ * R). From then on each new item replaces a random entry of the sample with the probability SB_STABLE_SAMPLE /
+ * SB_STABLE_SAMPLED_ITEMS. So the sample follows a stream that changes. Which items enter the sample depends only on
+ * the seed and on the number of importances that the sample has seen. REQUIRES: the importance is not NaN.
  */
 void		sb_stable_note_importance(const sb_stable *stable, void *cells, double importance) SB_NOEXCEPT;
 
 /*
  * Makes one step for each of `count` items, in their order. A step tests whether all cells of the item are non-zero,
  * evicts, and sets each cell of the item to max(cell, value). values[i] is the result of sb_stable_value_of() for the
- * importance of item i. duplicates[i] becomes the result of the test of item i; `duplicates` may be NULL. Many steps
- * in one call take less time each than single ones. The time of a step is proportional to P. A step of
- * SB_VALUE_WEIGHTED with a large P takes milliseconds, so a caller that must stay interruptible makes few of them in
- * one call.
+ * importance of item i. duplicates[i] becomes the result of the test of item i; `duplicates` may be NULL. A step takes
+ * less time if many are made in one call. The time of a step is proportional to P. A step of SB_VALUE_WEIGHTED with a
+ * large P takes milliseconds, so a caller that must stay interruptible makes few such steps in one call.
  */
 void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 							bool *duplicates) SB_NOEXCEPT;
 
 /*
  * Makes `steps` steps without an item: each only evicts. The time is proportional to `steps` until all cells are
- * zero, and constant from then on. Returns true if it has found that all cells are zero or that P is 0. False does
- * not mean that a cell is non-zero. A caller that must stay interruptible asks for a few thousand steps at a time,
- * which gives the same result.
+ * zero, and constant from then on. Returns true if P is 0, or if the function has noticed that all cells are zero. It
+ * does not look after every step, so false does not mean that a cell is non-zero. A caller that must stay
+ * interruptible asks for a few thousand steps at a time, which gives the same result.
  */
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
@@ -198,8 +203,8 @@ SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable 
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst = max(dst, src), cell by cell. Of two samples of importances, the sample that has seen more items is kept; if
- * both have seen equally many, the sample whose bytes compare greater. So the order of unions does not matter. May
+ * dst = max(dst, src), cell by cell. Of the two samples of importances, the one that has seen more importances is kept;
+ * if both have seen equally many, the one whose bytes compare greater. So the order of unions does not matter. May
  * return SB_INTERRUPTED. REQUIRES: *stable comes from sb_stable_plan_union(), for the filters of dst and src.
  */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
@@ -216,12 +221,13 @@ SB_NODISCARD sb_status sb_stable_count(const sb_stable *stable, const void *cell
  */
 typedef struct sb_stable_chain
 {
-	double		cell_count;		/* m: at least 1, finite */
-	double		hash_count;		/* K: 1 .. 16 */
+	double		cell_count;		/* m: finite */
+	double		hash_count;		/* K: 1 .. 16, and less than m */
 	double		evictions;		/* P: 0 .. m */
 	int			max;			/* Max: 1 .. 255 */
-	bool		weighted;		/* value-weighted eviction */
-	const double *shares;		/* shares[i - 1] of all items set the value i; not negative, sum 1. NULL: all set Max */
+	bool		weighted;		/* eviction of SB_VALUE_WEIGHTED */
+	/* shares[i - 1]: the share of items that set their cells to i; at least 0, in all 1. NULL: all items set Max */
+	const double *shares;
 } sb_stable_chain;
 
 /*
@@ -230,10 +236,11 @@ typedef struct sb_stable_chain
  * 2006, theorem 2, is the case that all k_i = k; Bhoraskar et al. 2013, theorem III.1, is the case of two values.)
  * With repeated items there are more zeros.
  *
- * With value-weighted eviction, p' / (i s) takes the place of p' in factor i, where s is the mean of 1/value (0 for a
- * zero cell) in the same stable state. s is found by bisection. If s is small, a step often fails to find P cells in
- * its tries. So 1/s is replaced by a number a little less than min(1/s, SB_STABLE_TRIES). The formula is a mean-field
- * approximation, which is exact only for many cells. NaN for parameters out of their range.
+ * With value-weighted eviction, p' / (i s) takes the place of p' in factor i. Here s is the mean of 1/value over all
+ * cells (a zero cell counts 0) once the filter has reached this fraction of zeros; s is found by bisection. If s is
+ * small, a step often does not find P cells in its SB_STABLE_TRIES * P tries. So 1/s is replaced by a number a little
+ * less than min(1/s, SB_STABLE_TRIES). The formula is a mean-field approximation, which is exact only for many cells.
+ * NaN for parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 
@@ -245,30 +252,32 @@ double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
  * The number of evictions per step that keeps a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)) with V0 = 1 - fpr^(1/K)
- * (Deng, Rafiei 2006, section 4.3), not rounded. With this number an ibf keeps the rate, too, whatever its shares are.
- * NaN if `fpr` is not between 0 and 1 or another parameter is out of its range.
+ * (Deng, Rafiei 2006, section 4.3), not rounded. An ibf that evicts at random (SB_TWO_CLASS, SB_MULTI_CLASS) keeps the
+ * rate with this number, too, whatever its shares are. With SB_VALUE_WEIGHTED and cells of 7 or 8 bits it may not:
+ * there a step often does not find P cells to lower. NaN if `fpr` is not between 0 and 1 or another parameter is out of
+ * its range.
  */
 double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 
 /*
- * Searches for the number of evictions, for given shares and for value-weighted eviction: the smallest integer P <= m
- * for which sb_stable_bound() is at most `fpr`. chain->evictions is ignored. NaN if there is no such P, or if a
- * parameter is out of its range.
+ * Returns the smallest integer P <= m for which sb_stable_bound() is at most `fpr`. It searches for this number: there
+ * is no formula for it if some items set less than Max, or for value-weighted eviction. chain->evictions is ignored.
+ * NaN if there is no such P, or if a parameter is out of its range.
  */
 double		sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) SB_NOEXCEPT;
 
 /*
- * The probability that a duplicate is missed although its predecessor set its cells to `value` (1 .. Max) and only
- * `gap` items, all distinct, came in between. It is 1 - (1 - Pr0)^K, where Pr0 is the probability that a cell is zero
- * after `gap` steps of a Markov chain with the states 0 .. Max, in which other items may set the cell again
- * (Bhoraskar et al. 2013, section III, describe the chain in words). NaN if a parameter is out of its range.
- * REQUIRES: `work` has room for 2 * (Max + 1)^2 doubles.
+ * The probability that an item is not found although it set its cells to `value` (1 .. Max) when it came before, and
+ * only `gap` other items, all distinct, came in between. It is 1 - (1 - Pr0)^K. Pr0 is the probability that a cell is
+ * zero after `gap` steps; the value of the cell is a Markov chain with the states 0 .. Max, in which other items may
+ * set the cell again (Bhoraskar et al. 2013, section III, describe the chain in words). NaN if a parameter is out of
+ * its range. REQUIRES: `work` has room for 2 * (Max + 1)^2 doubles.
  */
 double		sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64_t gap, double *work) SB_NOEXCEPT;
 
 /*
- * Fills shares[0 .. Max - 1] for importances that are uniform over the range. REQUIRES: `max` is 1 ..
- * SB_STABLE_MAX_VALUE.
+ * Fills shares[0 .. Max - 1] for importances that are uniform over the range; for two_class half of the items are
+ * important. REQUIRES: `max` is 1 .. SB_STABLE_MAX_VALUE, and at least 2 for two_class.
  */
 void		sb_stable_uniform_shares(sb_scheme scheme, int max, double *shares) SB_NOEXCEPT;
 

@@ -3,10 +3,10 @@
  * multi_class evicts in the same way.
  *
  * The authors decrement P cells that are drawn one by one. As an alternative they mention one cell that is drawn and
- * the P - 1 cells next to it. evict_run() does this. Each cell still loses 1 with the probability p = P/m in a
- * step, and the stable point depends only on this probability. The cells of an item are far apart, so it does not
- * matter that neighbours lose 1 together. One random number and a run of a few words of memory then serve all P cells
- * (test/unit/sbf_test.cpp compares both ways).
+ * the P - 1 cells next to it. evict_run() does this. Each cell still loses 1 with the probability p = P/m in a step,
+ * and the share of zero cells to which a filter tends depends only on this probability. The cells of an item are far
+ * apart, so it does not matter that neighbours lose 1 together. With evict_run() one random number and a run of a few
+ * words of memory serve all P cells (test/unit/sbf_test.cpp compares both ways).
  */
 #include "stable/stable.hpp"
 

@@ -1,6 +1,6 @@
 /*
- * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union. The step is in stable_step.cpp. See
- * sb_stable.h.
+ * stable.cpp: what sbf and ibf share: parameters, header, decay, union, and the count and check of the cells. The step
+ * of an item is in stable_step.cpp. See sb_stable.h.
  *
  * The cells of an item are drawn independently from the whole filter, not from a block of it. The analysis in both
  * papers assumes this. In an experiment small blocks raised the false-positive rate by up to 70 times.
@@ -29,16 +29,16 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 }
 
 /*
- * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells. So if the
- * items of the stream raise cells less than P evictions lower them, the filter empties until a step does not find P
- * cells to lower in its 32 P tries. In that state a cell of the value Max lasts m Max (Max + 1) / 2 / (32 P) steps.
- * With multi_class it lasts m Max / P steps.
+ * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells: a step goes on
+ * drawing until it has taken P from other cells. So if an item raises its cells by less than P in all, the filter
+ * empties until a step does not find P cells to lower in its 32 P tries. In that state a cell of the value Max lasts m
+ * Max (Max + 1) / 2 / (32 P) steps. With multi_class it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
  * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P of an sbf. This
  * holds for all rates up to 0.2, for uniform importances and for streams whose importances are mostly low or mostly
- * high. The table is for uniform importances, 64 kB and 1 %. It shows which share of the items with the highest
- * seventh of the importances is missed after 6,000 more items:
+ * high. The table is for uniform importances, 64 kB and a rate of 1 %. Its last column is the share of important items
+ * (those in the highest seventh of the range) that are no longer found after 6,000 more items:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % for uniform importances           0.2 %
@@ -53,10 +53,10 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found this number: with it items
- * are remembered longest in the given bytes. For value-weighted eviction it is the smallest number with which
- * important items are missed less often than with multi_class and the P of an sbf. With so few hashes the rate rises
- * least if the importances are higher than planned.
+ * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found it: with this number items
+ * are remembered longest in the given bytes. Value-weighted eviction gets the smallest number with which important
+ * items are missed less often than with multi_class and the P of an sbf. The reason: the fewer hashes, the less the
+ * rate rises if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -69,12 +69,12 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 }
 
 /*
- * The P that a plan chooses, as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps
- * the rate whatever the importances are. But it forgets important items sooner than the sbf does: in an sbf every item
- * sets its cells to Max, also cells that it shares with important items. With fewer evictions, just enough for uniform
- * importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So multi_class and
- * value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share of important
- * items is not known, so the plan keeps the rate whatever that share is.
+ * The P that a plan chooses, as a number that may be too large or NaN. An ibf of multi_class with as many evictions as
+ * an sbf keeps the rate whatever the importances are. But it forgets important items sooner than the sbf does: in an
+ * sbf every item sets its cells to Max, also cells that it shares with important items. With fewer evictions, just
+ * enough for uniform importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So
+ * multi_class and value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share
+ * of important items is not known, so the plan keeps the rate whatever that share is.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {
@@ -142,7 +142,7 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	out->seed = seed;
 	out->random = seed;
 	out->fpr = fpr;
-	out->low = out->ranked ? 0.0 : low + 0.0; /* not -0 */
+	out->low = out->ranked ? 0.0 : low + 0.0; /* + 0.0 turns -0 into 0 */
 	out->high = out->ranked ? 0.0 : high + 0.0;
 	if (!range_is_valid(out))
 		return SB_OUT_OF_RANGE;
@@ -239,7 +239,7 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 		!range_is_valid(out) || is_negative_zero(out->low) || is_negative_zero(out->high))
 		return SB_BAD_HEADER;
 
-	/* a filter has as many cells as its bytes hold */
+	/* the cells must be as many as fit in their bytes */
 	size_t payload = stable_payload(out);
 	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES - sample_bytes(out) ||
 		out->cell_count != payload * 8 / out->bits)
@@ -295,7 +295,7 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 	if (stable->evictions == 0)
 		return true;
 
-	/* every `sweep` steps all cells are looked at, which takes no longer than these steps */
+	/* every `sweep` steps it is checked whether all cells are zero; one check takes no longer than `sweep` steps */
 	uint64_t sweep = stable->cell_count / stable->evictions + 1;
 	for (uint64_t i = 0; i < steps; i++)
 	{

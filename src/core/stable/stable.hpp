@@ -2,9 +2,10 @@
  * stable.hpp: packed cells of d bits (1 to 8), and what else the files of the stable filters share. stable.cpp and
  * stable_step.cpp have the code that is the same for sbf and ibf; sbf.cpp and ibf.cpp have what differs.
  *
- * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the payload is bit b % 8 of byte b / 8. The bits
- * after the last cell in its byte are zero. decrement_run() takes 1 from each cell of a run, in groups of whole cells
- * that a 64-bit word holds. stable_run.hpp does the same faster, but may read and write bytes behind the run.
+ * The payload is the bytes of the cells. Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the
+ * payload is bit b % 8 of byte b / 8. The bits after the last cell in its byte are zero. decrement_run() takes 1 from
+ * each cell of a run of neighbours, in groups of whole cells that a 64-bit word holds. stable_run.hpp does the same
+ * faster, but may read and write bytes behind the run.
  */
 #ifndef STREAMBLOOM_STABLE_HPP
 #define STREAMBLOOM_STABLE_HPP
@@ -48,7 +49,7 @@ constexpr unsigned cells_of_group(unsigned bits)
 	return (64 - 7) / bits;
 }
 
-/* A 1 at the lowest bit of each cell of a group, for each number of bits of a cell. */
+/* of[d]: a word with a 1 at the lowest bit of each cell of a group (cells_of_group()) of cells of d bits. */
 struct lowest_bits_table
 {
 	uint64_t of[SB_STABLE_MAX_BITS + 1];

@@ -1,7 +1,7 @@
 /*
- * stable_formula.cpp: the formulas of sbf and ibf: stable point, rates, evictions, false negatives. sb_stable.h names
- * the paper of each. They use doubles, because they only plan and predict. Of all stored fields only the integer P
- * comes from here.
+ * stable_formula.cpp: the formulas of sbf and ibf: the stable state (the share of cells with each value to which a
+ * filter tends), rates, evictions, false negatives. sb_stable.h has their letters, and names the paper of each. They
+ * use doubles, because they only plan and predict. Of all stored fields only the integer P comes from here.
  */
 #include "streambloom.h"
 
@@ -33,9 +33,10 @@ static bool is_valid(const sb_stable_chain &chain)
 
 /*
  * Returns a factor: how much more often eviction by value takes 1 from a cell of the value 1 than eviction at random
- * does. A try finds a cell to evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P,
- * X) cells, where X is binomial: the number of finds in 32 P tries. X is taken as normally distributed. (If 32 s is
- * near 1, the mean of min(P, X) is clearly less than min(P, mean of X), and the defaults lie near there.)
+ * does. A try draws one cell, and lowers it with the probability 1/value; on average over all cells this probability is
+ * s. So a step lowers min(P, X) cells, where X is the number of successes in 32 P tries. X is binomial, and is taken
+ * as normally distributed. (The mean of min(P, X) is needed. If 32 s is near 1, as it is with the default parameters,
+ * it is clearly less than min(P, mean of X).)
  */
 static double haste(const sb_stable_chain &chain, double s)
 {
@@ -54,10 +55,11 @@ static double haste(const sb_stable_chain &chain, double s)
 }
 
 /*
- * Computes the stable state. In it as many cells rise past a level i as fall past it: (1 - T_i) k_i = V_i p'_i. T_i
- * is the share of the cells with a value of at least i, and V_i = T_i - T_(i+1) is the share of the cells with the
- * value i. So 1 - T_i = (1 - T_(i+1)) p'_i / (p'_i + k_i). Returns V0 = 1 - T_1; *inverse becomes the mean of
- * 1/value.
+ * Computes the stable state; `s` is the mean that haste() needs. T_i is the share of the cells with a value of at
+ * least i, and V_i = T_i - T_(i+1) is the share of the cells with the value i. In a step a cell is set to i or more
+ * with the probability k_i, and loses 1 with the probability p'_i if its value is i. In the stable state as many cells
+ * rise to i or more as fall below i: (1 - T_i) k_i = V_i p'_i. So 1 - T_i = (1 - T_(i+1)) p'_i / (p'_i + k_i). Returns
+ * V0 = 1 - T_1; *inverse becomes the mean of 1/value.
  */
 static double stable_state(const sb_stable_chain &chain, double s, double *inverse)
 {
@@ -82,8 +84,8 @@ static double stable_state(const sb_stable_chain &chain, double s, double *inver
 }
 
 /*
- * Returns the s of a weighted chain, found by bisection: if cells are evicted with this s, the mean of 1/value in the
- * stable state is s again.
+ * Returns the s of a weighted chain, found by bisection: the number for which the mean of 1/value in the stable state
+ * that follows from s is s itself.
  */
 static double mean_inverse(const sb_stable_chain &chain)
 {
@@ -119,7 +121,7 @@ double sb_stable_evictions(double fpr, double hash_count, int max, double cells)
 {
 	if (!(fpr > 0 && fpr < 1) || !is_valid({cells, hash_count, 0, max, false, nullptr}))
 		return not_a_number;
-	/* V0^(-1/Max) - 1; expm1 and log1p avoid cancellation if V0 is near 1 */
+	/* this is V0^(-1/Max) - 1; expm1 and log1p keep its digits if V0 is near 1 */
 	double excess = std::expm1(-std::log1p(-std::pow(fpr, 1 / hash_count)) / max);
 	return 1 / (excess * (1 / hash_count - 1 / cells));
 }
@@ -152,12 +154,12 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
  *
  * where K(i) is the probability that the step sets the cell to i or more, and D(i) the probability that it takes 1
  * from a cell with the value i. So a step multiplies F by a matrix of two diagonals, and F(0) after n steps needs
- * only the first row of the n-th power of this matrix. The power is upper triangular: squaring it takes a sixth of
- * the multiplications that a full matrix takes, and at first nearly all its entries are 0.
+ * only the first row of the n-th power of this matrix. All powers are upper triangular: to square one takes a sixth of
+ * the multiplications that a full matrix takes, and nearly all entries of the first powers are 0.
  *
- * The rows and the first `max` columns belong to F(0) .. F(max - 1). The next column belongs to F(max), which is
- * always 1. The last column completes the sum of each row to 1. Rounding would change the sum, so each row is divided
- * by its sum.
+ * The matrix has a row for each of F(0) .. F(max - 1). Its first `max` columns belong to these as well. The next column
+ * belongs to F(max), which is always 1. The last column makes the sum of each row 1; what it multiplies is 0. Rounding
+ * would change the sum, so each row is divided by its sum.
  */
 namespace {
 
@@ -172,14 +174,14 @@ struct Triangle
 } // namespace
 
 /*
- * Smaller entries are set to 0. The product of two of them could be a denormal number, and arithmetic with denormal
- * numbers takes a hundred times as long.
+ * Entries below this number are set to 0. The product of two such entries could be a denormal number, and arithmetic
+ * with denormal numbers takes a hundred times as long.
  */
 static constexpr double negligible = 1e-150;
 
 /*
- * Divides a row of a power of the matrix by its sum. Returns true if one of its first `max` entries is not 0. Only such
- * a row can differ in higher powers.
+ * Divides a row of a power of the matrix by its sum; the entries before column `from` are 0. Returns true if one of the
+ * first `max` entries is not 0. Otherwise the row is the same in all higher powers.
  */
 static bool normalize_row(double *row, int from, int max)
 {
@@ -249,7 +251,7 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 
 	/*
 	 * The first row of the power. At the beginning F(i) is 1 for i >= value and 0 for lower i. So F(0) after all
-	 * steps is the sum of the row's entries from column `value` on.
+	 * steps is the sum of the row's entries in the columns `value` to `max`.
 	 */
 	double first[SB_STABLE_MAX_VALUE + 2] = {1};
 	for (; gap != 0; gap >>= 1)

@@ -6,9 +6,10 @@
  * the lowest bit of each cell that is not zero. Only such cells lose 1, so nothing is borrowed from the next cell. If a
  * cell crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
  *
- * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load
- * lies within that store. A simpler way took some 15 cycles longer per group: it worked on groups of whole cells, and
- * each word began in the last byte of the word before.
+ * No load reads bytes of a word that was just stored. Such a load would have to wait: a processor passes a store on to
+ * a later load at once only if all bytes of the load come from this one store. A simpler way, decrement_run() in
+ * stable.hpp, works on groups of whole cells, and each group begins in the last byte of the group before. It took some
+ * 15 cycles longer for each group.
  */
 #ifndef STREAMBLOOM_STABLE_RUN_HPP
 #define STREAMBLOOM_STABLE_RUN_HPP

@@ -2,13 +2,13 @@
  * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, and sets the item's cells. See sb_stable.h.
  *
  * Steps depend on each other only through the cells. Two things do not depend on the content of the cells: where the
- * cells of the items lie, and where each step evicts. They are calculated in advance, for four steps at once. If a
- * filter is larger than the level-1 cache, the cells are prefetched eight steps ahead. (The places of value-weighted
- * eviction cannot be calculated in advance: its draws depend on the cells.)
+ * cells of the items lie, and where each step evicts. They are calculated in advance, for four steps at once. In a
+ * filter with at least ahead_from bytes of cells, the cells are prefetched eight steps ahead. (Where value-weighted
+ * eviction evicts cannot be calculated in advance: how many cells it draws depends on the values of the cells.)
  *
- * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256. Each line is another way to find the item's
- * cells and to take 1 from each of the P cells. The machine, a Xeon (Sapphire Rapids), was shared with others, so only
- * the relation of the numbers means something.
+ * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256, for cells of 256 KB and of 64 MB. Each line
+ * is another way to find the item's cells and to take 1 from each of the P cells ("P" for short). The machine, a Xeon
+ * (Sapphire Rapids), was shared with others, so only the relation of the numbers means something.
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
@@ -26,7 +26,7 @@ using namespace streambloom;
 
 namespace {
 
-/* The offset of two bytes that hold a cell, a mask of the cell's bits in them, and the number of the lowest bit. */
+/* Where a cell is: the offset of two bytes that hold it, a mask of its bits there, and the number of its lowest bit. */
 struct alignas(8) place
 {
 	uint32_t at;
@@ -34,12 +34,12 @@ struct alignas(8) place
 	uint16_t shift;
 };
 
-constexpr size_t lanes = 4;		   /* steps that are prepared together */
-constexpr size_t groups_known = 4; /* more than groups_ahead */
+constexpr size_t lanes = 4;		   /* steps of a group: they are prepared together */
+constexpr size_t groups_known = 4; /* places of this many groups are kept; must be more than groups_ahead */
 constexpr size_t groups_ahead = 2; /* how many groups ahead cells are prefetched */
 /*
- * Filters with at least this many bytes of cells are prefetched. That is more than a level-1 cache has; the level-2
- * cache also serves the table scan of the query.
+ * Filters with at least this many bytes of cells are prefetched. That is more than a level-1 cache has. It may be less
+ * than a level-2 cache has, but the query's scan of its table needs room there, too.
  */
 constexpr size_t ahead_from = 131072;
 
@@ -53,7 +53,7 @@ struct known_steps
 	alignas(32) uint64_t runs[groups_known][lanes];
 };
 
-/* Values that are the same for all steps of a call. */
+/* Values that are the same for all steps of a call of sb_stable_steps(). */
 struct step_constants
 {
 	const uint64_t *hashes;
@@ -247,8 +247,9 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 	const size_t reach = reach_of_run(bits, evictions);
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
 	/*
-	 * In an sbf all values are Max. In an ibf the values vary, and the processor would often predict a branch on them
-	 * wrongly. So `always` is 0 there, and no value equals it.
+	 * For an sbf `always` is Max, the value of all its items: then set_to_max() is used. The values of an ibf vary, and
+	 * the processor would often predict wrongly which of them are Max. So for an ibf `always` is 0, which no value is,
+	 * and raise_to() is used for all.
 	 */
 	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0;
 	known_steps known;
