@@ -1,5 +1,5 @@
 /*
- * abf.cpp: parameters, header, union and measures of an abf. See sb_abf.h.
+ * abf.cpp: parameters, header and measures of an abf, and the plan of a union. See sb_abf.h.
  */
 #include "abf/abf.hpp"
 #include "base/header.hpp"
@@ -63,7 +63,7 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 		return SB_OUT_OF_RANGE;
 	if (generations == SB_ABF_CHOOSE)
 	{
-		int k = 1; /* so that only l is chosen */
+		int k = 1; /* not SB_ABF_CHOOSE: k is chosen below, for the l that was limited by the window */
 		sb_abf_choose(fpr, &k, &generations);
 		/* a generation has at least one item, or one microsecond */
 		generations = static_cast<int>(std::min<int64_t>(generations, window));
@@ -78,8 +78,9 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->fpr = fpr;
 
 	/*
-	 * A complete slice has the items of k generations. By time l generations have the items of the window, unless the
-	 * window is so short that rounding the length of a generation up to whole microseconds matters.
+	 * A complete slice has the items of k generations. By time l generations have the expected items of one window. But
+	 * if the window is so short that rounding the length of a generation up to whole microseconds matters, they have
+	 * more.
 	 */
 	double of_generation = static_cast<double>(sb_abf_length(out));
 	if (by_time && of_generation * generations > 1.01 * static_cast<double>(window))

@@ -40,9 +40,9 @@ inline int place_of(const sb_abf &abf, int64_t slice)
 }
 
 /*
- * word_of() and bit_of() give the item's bit in the slice at a place. Four places share a word of 64 mixed bits of
- * the hash: each takes 16 bits of it, the first place the lowest ones. The bits in different slices are independent
- * of each other and of the block.
+ * bit_of() returns which bit an item has in the slice at a place, counted within the block. `word` is what word_of()
+ * returns for this place: 64 mixed bits of the hash, which four places share. Each place uses 16 of these bits, the
+ * first place the lowest ones. So the item's bits in different slices are independent of each other and of the block.
  */
 inline uint64_t word_of(uint64_t hash, int place)
 {
@@ -60,7 +60,10 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 
-/* Returns how many of the slices that are alive now are still alive at `generation`. The oldest slices die first. */
+/*
+ * Returns how many of the slices that are alive now are still alive once `generation` is the newest one. The oldest
+ * slices die first.
+ */
 int alive_at(const sb_abf &abf, int64_t generation);
 
 inline bool is_used(const sb_abf &abf, int place)

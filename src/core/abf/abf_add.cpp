@@ -1,5 +1,5 @@
 /*
- * abf_add.cpp: adds items to an abf, and moves its clock on. sb_abf.h says what is promised.
+ * abf_add.cpp: adds items to an abf, moves its clock on, and unites two. sb_abf.h says what is promised.
  */
 #include "abf/abf.hpp"
 #include "base/stop.hpp"
@@ -20,7 +20,7 @@ bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int 
 	const int k = abf.hash_count;
 	const size_t part = slice_part(abf);
 	int begin = 0; /* age of the newest of the k slices that are tried */
-	int known = 0; /* the slices from begin to known - 1 have the bit */
+	int known = 0; /* the slices of the ages begin .. known - 1 were read before, and have the bit */
 
 	while (begin + k <= count)
 	{
@@ -52,7 +52,7 @@ int alive_at(const sb_abf &abf, int64_t generation)
 
 } // namespace streambloom
 
-/* The number of blocks that are cleared or read before the caller is asked whether to stop. */
+/* The number of blocks that are cleared or united before the caller is asked again whether to stop. */
 static size_t blocks_at_once(const sb_abf &abf)
 {
 	return std::max<size_t>(bytes_at_once / block_bytes(abf), 1);
@@ -118,7 +118,10 @@ static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newes
 	abf->filled = true;
 }
 
-/* Prefetches the cache lines that the item's bits are in, if the item is of the newest generation. */
+/*
+ * Prefetches the parts of the item's slices in its block, of each part the first cache line. It takes the slices of an
+ * item of the newest generation; a late item has others.
+ */
 static void prefetch_bits(const sb_abf &abf, const unsigned char *slices, uint64_t hash, int newest)
 {
 	const int n = sb_abf_slices(&abf);

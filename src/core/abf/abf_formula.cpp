@@ -1,6 +1,7 @@
 /*
  * abf_formula.cpp: the formulas of an abf, which sb_abf.h explains. They use doubles, because they only plan and
- * predict. Of their results only k, l and the number of bits of a slice are stored, and that is a multiple of 64.
+ * predict. Of their results only k, l and the number of bits of a slice are stored. These are integers (the number of
+ * bits is a multiple of 64), so it hardly matters if two C libraries give doubles that differ in the last digit.
  */
 #include "streambloom.h"
 
@@ -16,8 +17,9 @@ static bool is_valid(int k, int l)
 }
 
 /*
- * The recursion goes over the slices one by one. Before slice i, row[a] is the probability of three things together:
- * the last a slices have matched, the one before them has not, and no k slices in a row have matched yet.
+ * The recursion goes over the slices one by one, by age. Before slice i, row[a] is the probability of three things
+ * together: the last a slices have the item's bit, the slice before these does not have it, and no k slices in a row
+ * have had it so far. At the end `found` is the probability that k slices in a row have it.
  */
 double sb_abf_rate(int hash_count, int generations, const double *fills) noexcept
 {
@@ -57,8 +59,8 @@ double sb_abf_rate_of_load(int hash_count, int generations, double load, int blo
 	if (block_bits == 0 || load == 0)
 		return middle;
 	/*
-	 * the number of items of a block is Poisson; the mean of the rate over this distribution is computed by the
-	 * Gauss-Hermite rule with three points
+	 * the number of items of a block is Poisson, here taken as normal; the mean of the rate over this distribution is
+	 * computed by the Gauss-Hermite rule with three points
 	 */
 	const double deviation = std::sqrt(3 * load / block_bits);
 	return (rate_of(hash_count, generations, std::max(load - deviation, 0.0)) + 4 * middle +
@@ -81,9 +83,9 @@ double sb_abf_load(int hash_count, int generations, double fpr, int block_bits) 
 }
 
 /*
- * Chooses l: 5, 21, 38 and 54 for rates of 10 %, 1 %, 0.1 % and 0.01 %. The best k for these l are 4, 8, 12 and 15.
- * Up to some hundred slices, more slices need fewer bits, but each look-up reads all slices. With the l chosen here a
- * filter needs about 5 % more bits than with the best l.
+ * Returns the l that a plan chooses: 5, 21, 38 and 54 for rates of 10 %, 1 %, 0.1 % and 0.01 %. The best k for these l
+ * are 4, 8, 12 and 15. The more slices, up to some hundred, the fewer bits a filter needs; but each look-up reads a
+ * part of all slices. With the l chosen here a filter needs about 5 % more bits than with the best l.
  */
 static int best_generations(double fpr)
 {
@@ -118,11 +120,11 @@ double sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) noexcept
 {
 	const auto bits = static_cast<double>(sb_abf_bits(abf));
 	double items = 0;
-	/* The slice of age i has the items of the generations of the ages i - k + 1 .. i, without negative ages. */
+	/* The slice of age i has the items of the generations c - i .. c - i + k - 1, as far as these exist. */
 	for (int age = abf->generations; age >= 0; age -= abf->hash_count)
 	{
 		const double zeros = std::max(bits - static_cast<double>(set[age]), 0.5);
 		items -= bits * std::log(zeros / bits);
 	}
-	return items == 0 ? 0 : items; /* not -0 */
+	return items == 0 ? 0 : items; /* 0 instead of -0 */
 }

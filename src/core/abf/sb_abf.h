@@ -1,11 +1,12 @@
 /*
  * sb_abf.h: the age-partitioned Bloom filter: has this item come within the window? Part of streambloom.h.
  *
- * Shtul, Baquero, Almeida 2020 (Age-Partitioned Bloom Filters, arXiv 2001.03147); for windows of time Rodrigues,
- * Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream is cut into *generations*. A
- * filter has k + l *slices* of bits; with each generation the oldest slice is given up and an empty one takes its
- * place. An item sets one bit in each of the k newest slices. It is found if k consecutive slices all have its bit.
- * So an item is found for the l generations after its own; together they are at least as long as the window.
+ * The filter is that of Shtul, Baquero, Almeida 2020 (Age-Partitioned Bloom Filters, arXiv 2001.03147); for windows of
+ * time it is that of Rodrigues, Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream
+ * is cut into *generations*. A filter has k + l *slices* of bits; with each generation the oldest slice is given up and
+ * an empty one takes its place. An item sets one bit in each of the k newest slices. It is found if k consecutive
+ * slices all have its bit. So an item is found until l generations after its own have passed; these l generations are
+ * at least as long as the window.
  *
  * The clock. Each item has a position on a clock: its number in the stream, from 0 (a filter *by items*), or its own
  * time in microseconds since 2000-01-01 00:00 UTC (a filter *by time*). Its generation is floor(position / length),
@@ -25,12 +26,13 @@
  * no bit of a slice is taken back while the slice is alive. So the k consecutive slices g - k + 1 .. g have the
  * item's bit, and the answer is yes. This holds for late items, too, and in whatever order the other items came.
  *
- * By time the content depends only on which items came at which times. Let c be the newest generation of all items.
- * Bit b of slice s is set if and only if s is alive and an item of the generations s .. s + k - 1 has this bit. The
- * order of the items does not matter. Two filters count generations by the same clock, so their union, slice by
- * slice, is to the byte the filter of both streams. A clock that moves on without items makes old slices die: a
- * question at a later time leaves them out, and nothing has to be done to the filter. By items the generations of two
- * streams are not comparable, so such filters cannot be united, and their result depends on the order of the items.
+ * The content of a filter by time depends only on which items came at which times. Let c be the newest generation of
+ * all items. Bit b of slice s is set if and only if s is alive and an item of the generations s .. s + k - 1 has this
+ * bit. The order of the items does not matter. Two filters by time count generations by the same clock, so their union,
+ * slice by slice, has the same bytes as the filter of both streams. A clock that moves on without items makes old
+ * slices die: a question at a later time leaves them out, and nothing has to be done to the filter. Filters by items
+ * cannot be united, because the generations of two streams are not comparable. The content of such a filter depends on
+ * the order of its items.
  */
 #ifndef STREAMBLOOM_SB_ABF_H
 #define STREAMBLOOM_SB_ABF_H
@@ -58,16 +60,16 @@ typedef struct sb_abf
 {
 	sb_kind		kind;
 	bool		by_time;
-	bool		filled;			/* a bit is set, so that the value has its slices */
+	bool		filled;			/* a bit is set; otherwise the slices are not stored */
 	uint8_t		hash_count;		/* k: 1 .. SB_ABF_MAX_HASHES */
 	uint8_t		generations;	/* l: 1 .. SB_ABF_MAX_GENERATIONS */
 	uint16_t	block_bits;		/* bits of each slice in a block: a multiple of 64 */
 	uint32_t	blocks;			/* an item has all its bits in one block */
 	int64_t		window;			/* items or microseconds: 1 .. SB_ABF_MAX_TIME */
-	uint64_t	expected;		/* the number of items in a window; by items it is the window */
-	double		fpr;			/* the rate asked for */
+	uint64_t	expected;		/* the number of items expected in a window; by items it is the window */
+	double		fpr;			/* the false-positive rate that was asked for */
 	uint64_t	items;			/* number of items that came; 0 if and only if there is no kind */
-	int64_t		generation;		/* the newest, c; by items floor(items / length); without items 0 */
+	int64_t		generation;		/* c, the newest generation; by items floor(items / length); without items 0 */
 
 	/* Not stored: bit p is 0 if the slice at place p certainly has no bit set. */
 	uint64_t	used[SB_ABF_MAX_SLICES / 64];
@@ -127,10 +129,10 @@ SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices
 
 /*
  * Adds `count` items in their order. In a filter by time, times[i] is the time of item i; by items, `times` is NULL.
- * duplicates[i] says whether the filter had item i before, asked at the item's own position; `duplicates` may be
- * NULL. All the slices must be in memory; if the filter is not filled, they must be zero. Afterwards `filled` is true
- * if a bit is set. SB_OVERFLOW: a filter by items would have more than SB_ABF_MAX_ITEMS; nothing is added. May also
- * return SB_INTERRUPTED. REQUIRES: |times[i]| <= SB_ABF_MAX_TIME.
+ * duplicates[i] says whether the filter had item i before this item was added; `duplicates` may be NULL. All the slices
+ * must be in memory; if the filter is not filled, they must be zero. Afterwards `filled` is true if a bit is set.
+ * SB_OVERFLOW: a filter by items would have more than SB_ABF_MAX_ITEMS; nothing is added. May also return
+ * SB_INTERRUPTED. REQUIRES: |times[i]| <= SB_ABF_MAX_TIME.
  */
 SB_NODISCARD sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const int64_t *times, size_t count,
 								  bool *duplicates) SB_NOEXCEPT;
@@ -168,9 +170,10 @@ SB_NODISCARD sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint6
 /* --------------------------------------------------------------------- formulas */
 
 /*
- * The probability that a new item finds its bit in k consecutive slices. fills[i] is the share of bits that are set
- * in the slice of age i, 0 <= i < k + l. The formula is the recursion of Shtul, Baquero, Almeida 2020, section 4, over
- * the number of slices in a row that have matched so far. NaN if k or l is out of its range.
+ * The false-positive rate: the probability that k consecutive slices all have the bit of an item that never came.
+ * fills[i] is the share of bits that are set in the slice of age i, 0 <= i < k + l. The formula is the recursion of
+ * Shtul, Baquero, Almeida 2020, section 4, over the number of slices in a row that have matched so far. NaN if k or l
+ * is out of its range.
  */
 double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOEXCEPT;
 
@@ -179,9 +182,10 @@ double		sb_abf_rate(int hash_count, int generations, const double *fills) SB_NOE
  * min(i + 1, k) generations. A slice with the items of k generations has `load` items for each bit, so its fill is
  * 1 - e^-load.
  *
- * If block_bits is not 0, the slices are cut into blocks of that many bits, whose loads differ. The result is the mean
- * of the rates of the blocks. The function takes the load of a block as normally distributed and as the same in all
- * slices, so the result is a little too high. NaN if k, l or the load is out of its range.
+ * If block_bits is not 0, the slices are cut into blocks of that many bits, and some blocks have a higher load than
+ * others. The result is the mean of the rates of the blocks. The function takes the load of a block as normally
+ * distributed and as the same in all slices, so the result is a little too high. NaN if k, l or the load is out of its
+ * range.
  */
 double		sb_abf_rate_of_load(int hash_count, int generations, double load, int block_bits) SB_NOEXCEPT;
 
@@ -192,7 +196,8 @@ double		sb_abf_rate_of_load(int hash_count, int generations, double load, int bl
 double		sb_abf_load(int hash_count, int generations, double fpr, int block_bits) SB_NOEXCEPT;
 
 /*
- * Chooses k and l as a plan for this rate does: sets *hash_count if it is SB_ABF_CHOOSE, and *generations likewise.
+ * Chooses k and l as a plan for this rate does: sets *hash_count if it is SB_ABF_CHOOSE, and *generations if that is
+ * SB_ABF_CHOOSE.
  */
 void		sb_abf_choose(double fpr, int *hash_count, int *generations) SB_NOEXCEPT;
 
