@@ -1,7 +1,8 @@
 /*
  * bit_stream.hpp: writes numbers as bits, one after the other, and reads them again. The lowest bit of a byte comes
- * first. A number of a fixed width, too, begins with its lowest bit. The gamma code (Elias 1975) of a number of z + 1
- * binary digits is z zeros, a one, and the z lower digits: 5 = 101 is written as 0 0 1 1 0. For the core only.
+ * first, and so does the lowest bit of a number. The gamma code (Elias 1975) is for numbers whose width is not fixed. A
+ * number of z + 1 binary digits is written as z zeros, a one, and its z lower digits: 5, in binary 101, is written as
+ * 0 0 1 1 0. For the core only.
  */
 #ifndef STREAMBLOOM_BIT_STREAM_HPP
 #define STREAMBLOOM_BIT_STREAM_HPP

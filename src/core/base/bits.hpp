@@ -73,7 +73,7 @@ constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 /* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, as an odd number. */
 inline constexpr uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of x reaches every bit of the result. */
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of x influences every bit of the result. */
 constexpr uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,7 +1,8 @@
 /*
- * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them. It says how
- * a hash is cut into the number of a block, a bucket and lower digits. It reads and writes the entries of the
- * directory, and finds the items of a bucket in a block. For the core only.
+ * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them
+ * (bf_exact.hpp and tbf_exact.hpp draw their bytes). A hash is cut into three numbers, from its highest bits on: the
+ * number of its block, the number of its bucket in this block, and its lower digits. This file has that cut, reads and
+ * writes the entries of the directory, and finds the items of a bucket in a block. For the core only.
  */
 #ifndef STREAMBLOOM_HASH_BLOCK_HPP
 #define STREAMBLOOM_HASH_BLOCK_HPP
@@ -17,9 +18,9 @@
 namespace streambloom {
 
 /*
- * How hashes are cut in a filter of about `items` items. Only the SB_KEPT_HASH_BITS highest bits of a hash are kept;
- * they are called its digits. A block has 64 items or more on average (unless the filter has fewer). There are two to
- * four buckets for each item, at most 256 in a block.
+ * How hashes are cut in a filter of about `items` items: how many digits each of the three numbers gets. Digits are the
+ * SB_KEPT_HASH_BITS highest bits of a hash; the other bits are not kept. A block has 64 to 128 items on average (fewer
+ * only if the filter has fewer). A block has two to four times as many buckets as items, at most 256.
  */
 struct hash_digits
 {
@@ -44,7 +45,7 @@ struct hash_digits
 	int lower; /* digits that are stored with the item */
 };
 
-/* The size in bytes of an entry of the directory. The entry says where a block ends. */
+/* The size in bytes of an entry of the directory. There is one for each block, and it says where this block ends. */
 constexpr size_t directory_entry = 3;
 
 /* Loads such an entry: 24 bits are enough, because all blocks together have less than 2^24 bytes. */
@@ -108,9 +109,10 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * Finds the items of a bucket: they are numbers *begin .. *end - 1. `before` is the number of earlier buckets of the
- * block that have items. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false
- * if no more than `before` buckets of the block have items: then the block is damaged.
+ * Finds the items of a bucket that is known to have some: the block's items number *begin .. *end - 1. `before` is how
+ * many of the block's earlier buckets have items, and `items` is the number of the block's items. Bit last_at + i of
+ * the block says whether item i is the last one of its bucket. Returns false if these bits end no more than `before`
+ * buckets: then the block is damaged.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,

@@ -35,7 +35,7 @@ typedef enum sb_status
 	SB_BAD_TYPE,		/* a streambloom value of another type */
 	SB_BAD_VERSION,		/* a format version that this build does not know */
 	SB_BAD_HEADER,		/* a header field is out of its range, or contradicts another */
-	SB_BAD_LENGTH,		/* the length does not follow from the header */
+	SB_BAD_LENGTH,		/* the value does not have the length that its header says */
 	SB_BAD_CELLS,		/* lines, cells or items that no filter can have */
 	SB_BAD_LIST,		/* a list of hot items that no filter can have */
 	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
@@ -53,7 +53,7 @@ const char *sb_status_text(sb_status status) SB_NOEXCEPT;
 
 /*
  * Why two filters cannot be united, intersected or merged: the first parameter whose values do not fit together, and
- * the value in each filter.
+ * its value in each of the two filters.
  */
 typedef struct sb_difference
 {
@@ -114,11 +114,12 @@ uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 
 /*
- * Sets the secret of this process: two random numbers, of which the first is not 0. If too many hashes of a set
- * collide, the set is built again, and then the slot of each hash depends on the secret, too. Somebody who chooses the
- * items can make their hashes collide, because anybody can compute the hash of an item, and the hash of an integer can
- * be inverted. Nothing that is stored or sent depends on the secret. Call this function once, before any other function
- * of the core. Without this call the secret is a constant from the sources.
+ * Sets the secret of this process: two random numbers, of which the first is not 0. It protects sets of hashes
+ * (sb_hash_set) against somebody who chooses the items so that their hashes collide. That is possible, because anybody
+ * can compute the hash of an item, and the hash of an integer can be inverted. If too many hashes of a set collide, the
+ * set is built again, and then the slot of each hash depends on the secret, too. Nothing that is stored or sent depends
+ * on the secret. Call this function once, before any other function of the core. Without this call the secret is a
+ * constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 

@@ -35,8 +35,8 @@ typedef struct sb_hash_set
 	uint64_t	count;
 	uint32_t	beside;
 	bool		crowded;		/* a search has passed more than 256 slots */
-	uint64_t	secret[2];		/* both 0 (slots are sorted by hash), or the process's secret */
-	const uint64_t *sorted;		/* NULL, or (only with a secret) the hashes in ascending order, to walk ranges */
+	uint64_t	secret[2];		/* both 0 (then slots are nearly sorted by hash), or the process's secret */
+	const uint64_t *sorted;		/* NULL, or the hashes in ascending order, for walking ranges of a set with a secret */
 } sb_hash_set;
 
 /*
@@ -52,9 +52,9 @@ void		sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) SB_NOEXCEPT
 SB_NODISCARD sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * Makes room for `more` hashes. Call it before you add hashes in ascending order: without room for all of them they
- * crowd in the first slots of the growing set, and adding them is slow. SB_NO_MEMORY, SB_INTERRUPTED: the set is as
- * it was.
+ * Makes room for `more` hashes besides those in the set. Call this function before you add hashes in ascending order:
+ * without room for all of them the set grows step by step, each time the hashes so far crowd in its first slots, and
+ * adding them is slow. SB_NO_MEMORY, SB_INTERRUPTED: the set is as it was.
  */
 SB_NODISCARD sb_status sb_hash_set_reserve(sb_hash_set *set, const sb_memory *memory, uint64_t more) SB_NOEXCEPT;
 

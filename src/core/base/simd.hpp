@@ -1,10 +1,11 @@
 /*
- * simd.hpp: which instructions the core uses. There is portable code for every kernel. On x86-64 each kernel also has a
- * variant for processors with AVX2 (and the instructions for bits that came with it: BMI, LZCNT, POPCNT). Both variants
- * give the same results bit for bit; kernel_test.cpp compares them.
+ * simd.hpp: which instructions the core uses. A *kernel* is a function with an inner loop that is worth special
+ * instructions. There is portable code for every kernel. On x86-64 each kernel also has a variant for processors with
+ * AVX2 (and the instructions for bits that came with it: BMI, LZCNT, POPCNT). Both variants give the same results bit
+ * for bit; the tests test/unit/kernel*_test.cpp compare them.
  *
- * Most kernels are one piece of source: an always_inline function that is compiled once as portable code and once for
- * AVX2. Intrinsics are used only where the compiler does not find the vector code by itself.
+ * The source of most kernels is written once: an always_inline function, which is compiled both as portable code and
+ * for AVX2. Intrinsics are used only where the compiler does not find the vector code by itself.
  */
 #ifndef STREAMBLOOM_SIMD_HPP
 #define STREAMBLOOM_SIMD_HPP
@@ -40,7 +41,10 @@ extern int chosen_simd;
 /* Chooses AVX2 if the processor has it, otherwise portable code. */
 int choose_simd();
 
-/* For tests and benchmarks: chooses portable code if it is wanted, else as choose_simd() does. Returns the choice. */
+/*
+ * For tests and benchmarks: chooses portable code if `wanted` is SB_SIMD_PORTABLE; otherwise does what choose_simd()
+ * does. Returns the choice.
+ */
 sb_simd choose_simd(sb_simd wanted);
 
 inline bool use_avx2()
@@ -69,8 +73,8 @@ SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
 }
 
 /*
- * True if std::popcount is an instruction in this variant. Not every x86-64 has that instruction; without it
- * std::popcount is a call.
+ * True if std::popcount is taken to be cheap in this variant. Not every x86-64 processor has an instruction for it, so
+ * in portable code for x86-64 the compiler makes std::popcount a function call.
  */
 template <sb_simd variant>
 constexpr bool counts_bits = variant == SB_SIMD_AVX2 || !SB_HAS_AVX2_CODE;
