@@ -10,8 +10,8 @@ namespace {
 
 /*
  * Remembers some of the grams that were written, so that they need not be written again. There are 256 slots, one for
- * each value of a gram's 8 highest bits; each has the last gram with these bits. At first all slots have the first
- * gram, which was written.
+ * each value of a gram's 8 highest bits; each has the last gram with these bits. At first all slots have the text's
+ * first gram, which has been written already.
  */
 class recent_grams
 {
@@ -33,7 +33,10 @@ private:
 	uint64_t slots_[256];
 };
 
-/* Texts of at most this many bytes have few repetitions: clearing the slots takes longer than writing all the grams. */
+/*
+ * Texts of at most this many bytes are read without recent_grams: they have few repetitions, and filling the slots
+ * takes longer than writing all the grams.
+ */
 constexpr size_t short_text = 64;
 
 template <sb_gram_text text, bool fold>
@@ -53,7 +56,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	push(mark_of_beginning);
 	if (size > short_text)
 	{
-		/* If folding removes all characters (combining dots above, for example), this loop reads the whole text. */
+		/* This loop ends at the first gram. There is none if folding removes all characters (combining dots above). */
 		stopping_points points(from);
 		while (from < end && count == 0)
 		{
@@ -93,7 +96,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 
 size_t sb_gram_most(size_t size) noexcept
 {
-	/* Two bytes become at most three characters. The two marks come on top. */
+	/* Folding makes at most three characters of two bytes. The two marks are added. */
 	return size + size / 2 + 2;
 }
 

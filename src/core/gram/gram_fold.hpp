@@ -3,21 +3,21 @@
  * grams.
  *
  * PostgreSQL compares s ILIKE p as lower(s) LIKE lower(p), and a character of a regular expression that ignores case
- * matches the lower and the upper case of itself. What lower case is depends on the collation: on its provider, on
- * its version of Unicode, on the language (Turkish I becomes ı), and on the neighbouring characters (a final Σ
- * becomes ς). An index must not depend on any of these. So letters fold by a table of our own
- * (scripts/generate-gram-fold). Letters that are equal except for case under at least one collation fold to the same
- * characters: for each text s and each rule L for lower case, fold(L(s)) = fold(s). A text folds character by
- * character: fold(st) = fold(s) fold(t). Therefore, if lower(s) contains r, fold(s) contains fold(r).
+ * matches the lower and the upper case of itself. What the lower case of a text is depends on the collation's provider,
+ * its version of Unicode and its language (Turkish I becomes ı), and on the neighbouring characters (a final Σ becomes
+ * ς). An index must not depend on any of these. So letters fold by a table of our own, which scripts/generate-gram-fold
+ * writes. Letters that are equal except for case under at least one collation fold to the same characters: for each
+ * text s and each rule L for lower case, fold(L(s)) = fold(s). A text folds character by character: fold(st) = fold(s)
+ * fold(t). Therefore, if lower(s) contains r, fold(s) contains fold(r).
  *
  *  - All characters that simple case mappings connect become the same one: I, i, ı and İ; K, k and the Kelvin sign;
  *    Σ, σ and ς.
  *  - A character that some mapping turns into several characters becomes these: ß becomes ss, ǰ becomes j and a
  *    caron.
  *  - The combining dot above vanishes, because Lithuanian and Turkish rules add it and take it away.
- *  - Code points without a character become U+FFFD, and so do upper, lower and title case letters without another
- *    case, since a later version of Unicode may make two of them the upper and lower case of each other. Letters
- *    without case, such as Chinese ones, stay as they are.
+ *  - Code points without a character become U+FFFD. So do letters that Unicode calls upper, lower or title case but
+ *    that have no other case: a later version of Unicode may make two of them the upper and lower case of each other.
+ *    Letters without case, such as Chinese ones, stay as they are.
  *
  * All this holds for the table's version of Unicode and for earlier versions. A later version may add a character
  * whose other case has been there before, as 5.1 did (U+1E9E, whose lower case is U+00DF) and 9.0 (U+1C80 to U+1C88,

@@ -11,26 +11,28 @@
 namespace streambloom {
 
 /*
- * The steps of the program (see sb_gram_query). The number of a gram pushes the answer for this gram. step_all + n and
- * step_any + n join the n topmost answers into one.
+ * The steps of the program (see sb_gram_query). A step below step_all is the number of a gram, and pushes the answer
+ * for this gram. step_all + n joins the n topmost answers into one that is true if all of them are; step_any + n joins
+ * them into one that is true if any of them is. step_kind has the two bits that tell these steps apart.
  */
 inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
 
 /*
  * If a pattern has fewer bytes than this, all its grams are taken. Of a longer pattern only every second, third, ...
  * gram is taken, so that about most_grams are taken at most, evenly over the pattern. A regular expression with many
- * sets or alternatives may give a few times as many. The characters beside a set or a group are read again for each of
- * its alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
+ * sets or alternatives may give a few times as many, for two reasons: the characters beside a set or a group are read
+ * again for each of its alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 
 /*
- * An alternative of which no gram is taken would require nothing, and so would all the alternatives together. So the
- * first few grams of each one are taken even if the pattern is long, until there are most_grams_of_branches grams.
+ * If no gram of an alternative were taken, this alternative would require nothing, and then all the alternatives
+ * together would. So the first grams_of_branch grams of each alternative are taken even if the pattern is long, until
+ * the program has most_grams_of_branches grams.
  */
 inline constexpr uint32_t grams_of_branch = 4, most_grams_of_branches = 8192;
 
-/* A list that grows. */
+/* An array of items that grows as they are added. push() returns false if there is no memory. */
 template <typename T>
 class growing
 {
@@ -81,9 +83,9 @@ private:
 };
 
 /*
- * The program that is built. A *run* is a sequence of characters that follow each other in every matching text. For
- * each gram of a run the program pushes an answer; all() and any() join answers. If memory runs out, failed() is true,
- * and the program is of no use.
+ * The program while it is built. A *run* is a sequence of characters that follow each other in every matching text. For
+ * each gram of a run that is taken, the program gets a step that pushes an answer; all() and any() add steps that join
+ * answers. If memory runs out, failed() is true, and the program is of no use.
  */
 class gram_program
 {
@@ -93,7 +95,7 @@ public:
 	{
 	}
 
-	/* A state of the program. back_to() forgets everything that was added since, and begins a new run. */
+	/* A state of the program, from here(). back_to() forgets all that was added since then, and begins a new run. */
 	struct place
 	{
 		uint32_t grams, steps, answers;
@@ -114,10 +116,13 @@ public:
 	/* Ends the run: the next character does not directly follow the last one. */
 	void break_run() { roller_.begin_run(); }
 
-	/* Begins an alternative. */
+	/* Begins an alternative, of which the first grams are always taken (see grams_of_branch). */
 	void begin_branch() { surely_taken_ = grams_.count() < most_grams_of_branches ? grams_of_branch : 0; }
 
-	/* run() returns the present run of characters, so that another alternative can continue it with continue_run(). */
+	/*
+	 * run() returns the end of the present run, from which the next gram is made. continue_run() goes back to it, so
+	 * that several alternatives can follow the same run.
+	 */
 	const gram_roller &run() const { return roller_; }
 	void continue_run(const gram_roller &run) { roller_ = run; }
 
@@ -126,7 +131,7 @@ public:
 		break_run();
 		push(mark_of_beginning);
 	}
-	/* Ends the run at the end of the text. `whole` says that the run began at the beginning of the text. */
+	/* Ends the run at the end of the text. `whole` says that the run has all characters of the text. */
 	void end_of_text(bool whole)
 	{
 		push(mark_of_end);
@@ -142,8 +147,8 @@ public:
 	}
 
 	/*
-	 * all() and any() join the answers that were pushed since `before` into one. all(): each of them is required.
-	 * any(): one of them is enough. If none was pushed, the joined answer requires nothing.
+	 * all() and any() join the answers that were pushed since `before` into one. all(): each of them must be true.
+	 * any(): one of them is enough. If none was pushed, the joined answer is always true: nothing is required.
 	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }

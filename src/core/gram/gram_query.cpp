@@ -7,7 +7,7 @@
 namespace streambloom {
 namespace {
 
-/* Adds the characters of a text to the run, without any special meaning. Returns true if the work was interrupted. */
+/* Adds all characters to the run as they are: none has a special meaning. Returns true if the work was interrupted. */
 bool read_text(gram_program *program, const unsigned char *from, const unsigned char *end)
 {
 	stopping_points points(from);
@@ -96,7 +96,7 @@ bool answer(const sb_gram_query *query, Has &&has)
 			query->stack[top++] = has(step);
 			continue;
 		}
-		/* If no answers are joined, nothing is required: then all and any are both true. */
+		/* A step that joins no answers requires nothing: so `all` and `any` both begin as true there. */
 		bool all = true, any = joined == 0;
 		for (uint32_t k = 0; k < joined; k++)
 		{

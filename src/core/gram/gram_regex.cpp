@@ -13,13 +13,14 @@
  *  - Characters that follow each other are a run. Each gram of the run is required.
  *  - A part that may be missing (*, ?, {0,...}) requires nothing and ends the run.
  *  - A repeated character (+, {2}) is the last one of the run before it, and also the first one of the run behind it.
- *  - Of several alternatives one must be there. A group is *joined* if it has up to 16 alternatives, is not repeated,
- *    and has neither parentheses nor sets inside. Then each alternative continues the run before the group and goes
- *    on with the characters behind the group.
+ *  - Of several alternatives (a|b|c) one must be there. A group in parentheses is *joined* with its neighbours if it
+ *    has up to 16 alternatives, no quantifier (such as * or {2}), and neither parentheses nor sets inside. Then each
+ *    alternative continues the run before the group and goes on with the characters behind the group.
  *  - Any other group has runs of its own: no run crosses its beginning or its end.
- *  - A set of up to 16 characters that is not repeated is read like alternatives that are joined. If all its
- *    characters fold to the same one, it is read like that character, repeated or not. Any other set ends the run and
- *    requires nothing: a set of more characters, a repeated one, or one with a hyphen, a class, an escape or ^.
+ *  - A set such as [abc], of up to 16 characters and without a quantifier, is read like alternatives that are joined. A
+ *    set whose characters all fold to the same one, such as [aA], is read like this character, also with a quantifier.
+ *    Any other set ends the run and requires nothing: a set of more characters, a set of different characters with a
+ *    quantifier, or a set with a hyphen, a class, an escape or ^.
  *  - ^, \A, $ and \Z become the marks of the text's beginning and end: newlines do not end lines unless an option
  *    says so.
  *  - A dot, a class such as \d, and a constraint (\m, a lookahead, a lookbehind) end the run and require nothing.
@@ -47,7 +48,7 @@ constexpr bool is_letter(unsigned char c)
  */
 constexpr int most_joined = 16;
 
-/* How often an atom occurs. */
+/* How often an atom (a character, a set, a group, ...) occurs: once, not always, or at least once. */
 enum class quantity
 {
 	once,
@@ -135,10 +136,10 @@ private:
 	}
 
 	/*
-	 * Reads alternatives up to a parenthesis or the end. Pushes one answer for all of them. If the alternatives are
-	 * to be joined, `behind` is the byte after the closing parenthesis. Then each alternative continues the run
-	 * before the group, and the characters at `behind` follow it. If `behind` is NULL, the alternatives have runs of
-	 * their own.
+	 * Reads alternatives up to a closing parenthesis or the end. Pushes one answer for all of them. If they are the
+	 * alternatives of a group that is joined (see the head of this file), `behind` is the byte after its closing
+	 * parenthesis. Then each alternative continues the run before the group, and the characters at `behind` follow each
+	 * alternative. If `behind` is NULL, the alternatives have runs of their own.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
@@ -164,9 +165,9 @@ private:
 	}
 
 	/*
-	 * Adds the characters at `from` to the run: at most n - 1 of them, since a gram with a character of the run has at
-	 * most n - 1 others. Stops at the first character that is not plain or is repeated. ($ adds the mark of the end.)
-	 * at_ stays as it is, so these characters are read again later.
+	 * Adds the characters at `from`, which follow an alternative, to its run: at most n - 1 of them, since a gram with
+	 * a character of the alternative has at most n - 1 others. Stops at the first character that has a special meaning
+	 * or a quantifier, but $ adds the mark of the end. at_ stays as it is, so these characters are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{
@@ -196,8 +197,8 @@ private:
 	}
 
 	/*
-	 * Returns the byte after the closing parenthesis of the group that begins at at_, if the group can be joined with
-	 * its neighbours. Returns nullptr if it cannot.
+	 * To be called behind the opening parenthesis of a group. Returns the byte after the group's closing parenthesis if
+	 * the group can be joined with its neighbours (see the head of this file), else nullptr.
 	 */
 	const unsigned char *behind_joined() const
 	{
@@ -321,7 +322,7 @@ private:
 		return !quantifier_follows();
 	}
 
-	/* To be called after an atom of which nothing is known. */
+	/* To be called after an atom that requires nothing. Ends the run, and reads the atom's quantifier if it has one. */
 	bool read_unknown_atom()
 	{
 		quantity quantity;
@@ -329,7 +330,7 @@ private:
 		return read_quantifier(&quantity);
 	}
 
-	/* To be called after an atom that is the character at `character`. */
+	/* To be called after an atom that is one character. Reads its quantifier, and adds the character to the run. */
 	bool read_literal_atom(const unsigned char *character)
 	{
 		quantity quantity;
@@ -382,8 +383,8 @@ private:
 	}
 
 	/*
-	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character.
-	 * Otherwise a set of a few characters that is not repeated is read like alternatives, and any other set like a
+	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character. Otherwise
+	 * a set of up to most_joined characters without a quantifier is read like alternatives, and any other set like a
 	 * dot.
 	 */
 	bool read_bracket()
@@ -424,7 +425,7 @@ private:
 		return true;
 	}
 
-	/* Adds alternatives: one of these characters comes next. */
+	/* Adds alternatives: one of these characters comes next, and what is at at_ follows. */
 	void join_characters(const unsigned char *const *characters, int count)
 	{
 		const gram_program::place before = program_->here();
@@ -442,7 +443,7 @@ private:
 		program_->any(before);
 	}
 
-	/* Skips the rest of a set. Only its end matters, not the characters in it. */
+	/* Skips the rest of a set that is read like a dot: which characters it has does not matter, only where it ends. */
 	bool read_complex_bracket()
 	{
 		while (at_ < end_ && *at_ != ']')

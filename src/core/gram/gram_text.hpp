@@ -15,23 +15,23 @@
 namespace streambloom {
 
 /*
- * Numbers beyond all characters: they stand for the beginning of a text, for its end, and for a text of fewer than n
- * characters.
+ * Numbers beyond all characters: two marks for the beginning and the end of a text, and a third number that only the
+ * gram of a text of fewer than n characters has.
  */
 inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END,
 						  mark_of_short_text = 0x110002;
 
 /*
- * A byte that is not part of a character of UTF-8 becomes stray_byte plus the byte. That is the number of a
- * surrogate, which no text has.
+ * A byte that is not part of a character of UTF-8 becomes the character stray_byte + the byte. This is the number of a
+ * surrogate, so no character of a text has it.
  */
 inline constexpr uint32_t stray_byte = 0xdc00;
 
 /*
  * With folding and an encoding other than UTF-8, all bytes beyond ASCII become one letter, because it is not known
  * here which of them are the two cases of one letter. The letter is i: in Turkish its other case is one of these
- * bytes. If an encoding lacks a character, ICU replaces it by one `substitute` or two; therefore the substitute
- * becomes this letter, too, and repetitions of the letter count once (gram_roller::swallows()).
+ * bytes. If the encoding lacks a letter's other case, ICU writes one `substitute` or two in its place. Therefore the
+ * substitute becomes the letter i, too, and several letters i in a row count as one (gram_roller::swallows()).
  */
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;
@@ -39,7 +39,10 @@ inline constexpr unsigned char substitute = 0x1a;
 /* Reading this many bytes takes well below a millisecond. */
 inline constexpr size_t bytes_between_stops = size_t{1} << 16;
 
-/* Asks whether to stop while the bytes from `from` on are read, at most once in bytes_between_stops bytes. */
+/*
+ * For loops that read a text: wanted() asks the caller of the core whether to stop, but only once in
+ * bytes_between_stops bytes. The text begins at `from`; `at` is the byte that the loop has reached.
+ */
 class stopping_points
 {
 public:
@@ -120,9 +123,9 @@ inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *f
 }
 
 /*
- * Makes the grams of a run of characters, one after the other. A gram is the value of a polynomial whose coefficients
- * are its characters, each plus 1. So each gram follows from the gram before by a few instructions. The index hashes
- * grams once more.
+ * Makes the grams of a run of characters, one after the other. A gram is the value of a polynomial at `factor`, modulo
+ * 2^64. Its coefficients are the gram's characters, each plus 1. So a few instructions make the next gram from the last
+ * one. The index hashes grams once more, so they need not be spread evenly.
  */
 class gram_roller
 {
@@ -145,14 +148,17 @@ public:
 	}
 	uint64_t gram() const { return value_; }
 
-	/* True if this character repeats the last one and must not be pushed. */
+	/*
+	 * True if this character and the last one that was pushed are both any_letter. If can_swallow() is true of the
+	 * form, the character must not be pushed then.
+	 */
 	bool swallows(uint32_t character) const
 	{
 		return character == any_letter && window_[(at_ == 0 ? length_ : at_) - 1] == character + uint64_t{1};
 	}
 	static constexpr bool can_swallow(sb_gram_text text, bool fold) { return text == SB_GRAM_ONE_BYTE && fold; }
 
-	/* The number of characters since the run began. */
+	/* The number of characters pushed since the run began. */
 	size_t count() const { return count_; }
 
 	void begin_run()
@@ -164,7 +170,7 @@ public:
 			coefficient = 0;
 	}
 
-	/* The gram of a whole text with fewer than n characters, all of which have been pushed. */
+	/* The only gram of a text that has fewer than n characters, marks included. All of them have been pushed. */
 	uint64_t gram_of_short_text() const { return mix(value_ * factor + mark_of_short_text); }
 
 private:

@@ -2,10 +2,11 @@
  * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
  *
  * A text is taken as the sequence of its characters between a mark for its beginning and one for its end. Its *grams*
- * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A
- * sequence with fewer than n characters is one gram. A pattern (of LIKE, or a regular expression) gives grams that
- * every matching text has. A pattern with alternatives gives several sets of grams: every matching text has all grams
- * of at least one set. So a text that lacks a gram of each set cannot match. Any other text may match or not.
+ * are all runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. If the
+ * whole sequence has fewer than n characters, it is one gram. A pattern (of LIKE, or a regular expression) gives grams
+ * that every matching text has. A pattern with alternatives gives several sets of grams: every matching text has all
+ * grams of at least one set. So a text cannot match if it lacks at least one gram of each set. Any other text may match
+ * or not.
  *
  * With `fold`, letters are folded first (gram_fold.hpp), so that grams also serve comparisons that ignore case.
  */
@@ -27,7 +28,7 @@ typedef enum sb_gram_text
 {
 	SB_GRAM_UTF8,				/* a byte that does not belong to a character of UTF-8 is a character of its own */
 	SB_GRAM_ONE_BYTE,			/* each byte is a character; with `fold`, all bytes beyond ASCII and 0x1a become the
-								 * letter i, and several of these in a row become one */
+								 * letter i, and several letters i in a row become one (gram_text.hpp says why) */
 	SB_GRAM_BYTES				/* each byte is a character, and nothing is folded */
 } sb_gram_text;
 
@@ -43,8 +44,8 @@ typedef struct sb_gram_form
 size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
 
 /*
- * Writes the grams of a text, at least one; *count becomes their number. Most repetitions are left out. May return
- * SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
+ * Writes the grams of a text, at least one; *count becomes their number. Most grams that occur several times in the
+ * text are written only once. May return SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
  */
 SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
 									   size_t *count) SB_NOEXCEPT;
@@ -72,8 +73,9 @@ typedef enum sb_gram_comparison
 } sb_gram_comparison;
 
 /*
- * The grams that a pattern requires, and a program over them. A step of the program either pushes the answer for one
- * gram (is it in the text?) onto a stack, or joins the topmost answers into one.
+ * The grams that a pattern requires, and a program that says whether a text with some of these grams may match. A step
+ * of the program either pushes the answer for one gram (is it in the text?) onto a stack, or joins the topmost answers
+ * into one: all of them must be true, or at least one.
  */
 typedef struct sb_gram_query
 {
@@ -85,11 +87,12 @@ typedef struct sb_gram_query
 } sb_gram_query;
 
 /*
- * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: the pattern is not
- * understood, a text without any gram of the pattern can match, or the comparison ignores case and the form does not
- * fold. Most patterns that the comparison would refuse with an error are not understood. If such a pattern is
- * understood nevertheless, an index may find no row, and then nothing raises the error. sb_gram_release() frees the
- * query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
+ * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: this function does
+ * not understand the pattern, a text without any gram of the pattern can match, or the comparison ignores case and the
+ * form does not fold. Of the patterns that PostgreSQL's comparison would refuse with an error, the function does not
+ * understand most. If it understands one of them nevertheless, an index may find no row; then PostgreSQL compares
+ * nothing, and raises no error. sb_gram_release() frees the query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is
+ * empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,
@@ -98,8 +101,8 @@ SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comp
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
 /*
- * there[i] is 0 if the text certainly does not have gram i of the query, else any other number. Returns false if the
- * text cannot match.
+ * Returns false if the text cannot match. there[i] is 0 if the text certainly does not have gram i of the query, else
+ * any other number.
  */
 bool		sb_gram_can_match(const sb_gram_query *query, const signed char *there) SB_NOEXCEPT;
 
