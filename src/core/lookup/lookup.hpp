@@ -16,8 +16,8 @@
 namespace streambloom {
 
 /*
- * Returns `size` bytes of the value from `offset` on. Returns nullptr if they are not at hand; then the step must
- * return SB_NEED_BYTES.
+ * Returns `size` bytes of the value from `offset` on. If they are not all among the bytes that were handed over last,
+ * notes in lookup->need that they are missing, and returns nullptr; then the step must return SB_NEED_BYTES.
  */
 inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t size)
 {
@@ -28,7 +28,7 @@ inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t siz
 	return nullptr;
 }
 
-/* Returns the bytes of the value from `offset` on; *have becomes the number of them that are at hand. */
+/* Returns the bytes of the value from `offset` on; *have becomes how many of them are at hand, perhaps 0. */
 inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset, size_t *have)
 {
 	const size_t skipped = std::min(offset - lookup->at, lookup->have);

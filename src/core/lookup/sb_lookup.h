@@ -72,7 +72,7 @@ typedef struct sb_lookup
 
 	/* The answer, after SB_OK. */
 	bool		found;			/* is the item in the filter? */
-	uint64_t	units;			/* of a tbf: the item's count in units, from which sb_tbf_count() makes hits; else 0 */
+	uint64_t	units;			/* of a tbf: the item's count in units, which sb_tbf_count() converts to hits; else 0 */
 	uint32_t	listed;			/* after sb_lookup_top(): the number of hot items */
 
 	/* For the core alone. */
@@ -84,18 +84,19 @@ typedef struct sb_lookup
 	uint8_t		step;			/* what the next bytes are for */
 	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;
-	int64_t		generation;		/* of an abf: the generation as of which it is asked */
+	int64_t		generation;		/* of an abf: the generation of the time as of which it is asked */
 
 	/*
-	 * from, to: in a tbf and in an exact bf the offset and the size of the item's block. In a table of recurring
-	 * minimum the item's entry can only be one of the entries from .. to - 1, whose hashes lie between low and high.
-	 * In a stable filter `from` is the bit at which the item's cell begins in the bytes asked for.
+	 * What `from` and `to` mean depends on the step. While the block of a tbf or of an exact bf is read, they are its
+	 * offset and its size. While the table of recurring minimum is searched, the item's entry can only be one of the
+	 * entries from .. to - 1, whose hashes lie between low and high. In a stable filter `from` is the bit at which the
+	 * item's cell begins in the bytes asked for, and `to` is not used.
 	 */
 	uint64_t	from;
 	uint64_t	to;
 	double		low;
 	double		high;
-	uint64_t	list_error;		/* of a list of hot items: its error, in 2^-list_fraction_bits hits */
+	uint64_t	list_error;		/* the error of the list of hot items (sb_top.h), in 2^-list_fraction_bits hits */
 	uint8_t		list_fraction_bits;
 	sb_top_item *items;
 } sb_lookup;
@@ -136,9 +137,10 @@ SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size
 SB_NODISCARD sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) SB_NOEXCEPT;
 
 /*
- * Computes bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is the
- * answer of a look-up of item->hash; it may make *to smaller than the bound that the list alone gives. Both bounds
- * may be infinite, as the result of sb_tbf_count() may. REQUIRES: sb_lookup_top() has returned SB_OK.
+ * Computes bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is
+ * sb_lookup.units after a look-up of item->hash: the item's counters are an upper bound, too, and may be lower than the
+ * one that the list gives. Both bounds may be infinite, as the result of sb_tbf_count() may. REQUIRES: sb_lookup_top()
+ * has returned SB_OK.
  */
 void		sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at,
 							   double *from, double *to) SB_NOEXCEPT;

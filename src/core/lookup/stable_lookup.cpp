@@ -19,7 +19,7 @@ sb_status stable_lookup_step(sb_lookup *lookup)
 	if (stable.items == 0)
 		return SB_OK;
 
-	/* the bytes that were asked for hold a cell that begins at the bit `from` */
+	/* the last call asked for a cell: the bytes that were now handed over have it, from their bit lookup->from on */
 	if (lookup->step != 0)
 	{
 		if (is_zero(lookup->bytes, static_cast<unsigned>(lookup->from), bits))

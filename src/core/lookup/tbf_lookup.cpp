@@ -33,16 +33,16 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * The search in the table reads slices of slice_entries entries (2 kB, a TOAST chunk or two). Hashes are spread
- * evenly, so interpolation says where the entry should lie, and the first slice is read there. The error of
- * interpolation grows with the square root of the table's length; mostly one or two slices are enough. If the hashes
- * are not spread so well (or somebody made the table by hand), the search interpolates at most four times; from then
- * on it halves the rest of the table.
+ * The table is sorted by hash. The search in it reads slices of slice_entries entries (2 kB, a TOAST chunk or two).
+ * Hashes are spread evenly, so interpolation says where the entry should lie, and the first slice is read there. The
+ * error of interpolation grows with the square root of the table's length; mostly one or two slices are enough. After
+ * `interpolations` slices the search halves the rest of the table instead, in case the hashes are not spread so well
+ * (or somebody made the table by hand).
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;
 
-/* Returns the place of the first entry whose hash is at least `hash`, or `count` if there is none. */
+/* Returns the index in the slice of the first entry whose hash is at least `hash`, or `count` if there is none. */
 uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
 {
 	uint64_t left = 0;
@@ -120,8 +120,9 @@ sb_status search_table(sb_lookup *lookup)
 /* ------------------------------------------------------------------- counters */
 
 /*
- * Looks up an item in a block of an exact tbf. It first asks for at least the head of the block: for many items that
- * are not in the filter the head is enough. If the bytes that it gets are not enough, it asks for the whole block.
+ * Looks up an item in a block of an exact tbf. If it has not even the head of the block (exact_head()), it asks for
+ * the head or more: for many items that are not in the filter the head is enough. If it has the head, but needs more,
+ * it asks for the whole block.
  */
 sb_status read_exact_block(sb_lookup *lookup)
 {
