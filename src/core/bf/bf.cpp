@@ -8,12 +8,14 @@
  * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
  * become line i. Folding and widening rely on this. probe_of() (bf_lines.hpp) mixes the 48 bits into a number of 32
  * bits. This number is multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom), and the
- * top nine bits of each product are the number of a bit in the line. That is cheap in vector registers, and an item has
- * one of 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
+ * top nine bits of each product are the number of a bit in the line. That is cheap in vector registers, and the bits of
+ * an item are one of 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and so no rate below
+ * 1.5e-4.
  *
- * Measured with 10^8 items and 10^8 look-ups: 48 bits against 64 bits, the low 32 of which chose the bits in the line.
- * Where 0.001 was asked for, the rate is 0.000994 against 0.000992 (standard error 0.3 %). Where 0.00001 was asked for,
- * it is 1.04e-5 against 0.98e-5 (2 %). With 48 bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
+ * Measured with 10^8 items and 10^8 look-ups: this scheme, and an earlier one with all 64 bits of a hash, of which the
+ * low 32 chose the bits in the line. Where a rate of 0.001 was asked for, it is 0.000994 with 48 bits and 0.000992 with
+ * 64 (standard error 0.3 %). Where 0.00001 was asked for, it is 1.04e-5 and 0.98e-5 (standard error 2 %). With 48 bits
+ * bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"
@@ -190,7 +192,10 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* How many folded lines are made of lines_at_once lines; at least 1. A folded line is the union of 2^halvings lines. */
+/*
+ * How many folded lines, each the union of 2^halvings lines, are made before the caller is asked again whether to stop.
+ * They are made of lines_at_once lines, but there is at least one.
+ */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});
@@ -231,7 +236,10 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
-	/* lines_at_once is a power of two: so a piece has whole groups of 2^halvings lines, or is a part of one group */
+	/*
+	 * A group of 2^halvings lines of dst belongs to one line of src. lines_at_once is a power of two: so a piece has
+	 * whole groups, or is a part of one group.
+	 */
 	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});
@@ -288,9 +296,9 @@ int sb_bf_line_bits(const void *line) noexcept
 }
 
 /*
- * Estimates the number of items. `set` is the number of bits that are set after each 2^halvings neighbouring lines
- * are united. A united line has -ln(1 - fill) / (1 - (1 - 1/512)^k) items on average, where fill is the mean fill of
- * all lines (Swamidass and Baldi 2007, with a Poisson load). Returns a negative number if all bits are set.
+ * Estimates the number of items of the filter. `set` is how many bits are set in all if each 2^halvings neighbouring
+ * lines are united. A united line has -ln(1 - fill) / (1 - (1 - 1/512)^k) items on average, where fill is the mean fill
+ * of the united lines (Swamidass and Baldi 2007, with a Poisson load). Returns a negative number if all bits are set.
  */
 static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 {
@@ -311,7 +319,7 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
  * The number of empty bits of a line has the mean 512 exp(-L p). It varies because the bits are random, and because
  * the load is random. But the number of items in all lines together is fixed, so the variance that a random total
  * would add is subtracted. With b = 512 this leaves var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p)
- * (1 + L p^2). One empty bit less in a line raises the estimate of L by 1 / (b p exp(-L p)).
+ * (1 + L p^2) for one line. One empty bit less in a line raises the estimate of L by 1 / (b p exp(-L p)).
  */
 static double error_of_items(const sb_bf *bf, double items, int halvings)
 {
@@ -386,8 +394,8 @@ sb_status streambloom::load_of_lines(const sb_bf *bf, const void *lines, double 
 }
 
 /*
- * Calls visit(first line, count) for some runs of neighbouring lines, spread evenly over the filter. All runs
- * together have 32 lines, or all lines of a small filter. Returns how many lines they have.
+ * Calls visit(first line, count) for some runs of neighbouring lines, which begin at even distances. All runs together
+ * have 32 lines; a filter of no more lines is one run. Returns how many lines the runs have.
  */
 template <typename Visit>
 static uint32_t for_each_run(const sb_bf *bf, const void *lines, Visit visit)
@@ -414,10 +422,10 @@ static double whole_power(double base, int exponent)
 }
 
 /*
- * True if the mean fill of some lines shows that the filter's rate is clearly below `rate`. For most filters the
- * result is true. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines'
- * fill. The v taken here is a little too large. The caller looks at single lines, which takes five times as long,
- * only if this function returns false.
+ * True if the mean fill of the lines of for_each_run() shows that the filter's rate is clearly below `rate`. For most
+ * filters the result is true, and then the caller is done. Otherwise it looks at the fill of each of these lines, which
+ * takes five times as long. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the
+ * lines' fill. The v taken here is a little too large.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {

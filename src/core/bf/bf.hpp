@@ -38,16 +38,19 @@ inline size_t line_bytes(const sb_bf *bf)
 [[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /*
- * The sparse encoding of lines whose bytes are mostly zero. size_sparse_lines() computes its size in bytes.
- * write_sparse_lines() writes it, and may write 8 bytes more than that. check_sparse_lines() must be called before
- * bytes that came from elsewhere are read as lines; it returns SB_BAD_LENGTH if the lengths in the encoding do not
- * agree with `size`. All three may return SB_INTERRUPTED.
+ * The sparse encoding of lines whose bytes are mostly zero (bf_sparse.cpp). size_sparse_lines() computes its size in
+ * bytes. write_sparse_lines() writes it; `out` must have room for 8 bytes more than this size. check_sparse_lines()
+ * must be called before bytes that came from elsewhere are read as sparse lines; it returns SB_BAD_LENGTH if the
+ * lengths in the encoding do not agree with `size`. All three may return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size);
 [[nodiscard]] sb_status write_sparse_lines(const sb_bf *bf, const void *lines, void *out);
 [[nodiscard]] sb_status check_sparse_lines(const sb_bf *bf, const void *sparse, size_t size);
 
-/* lines |= the sparse lines. REQUIRES: check_sparse_lines() has accepted them, for the same parameters. */
+/*
+ * lines |= the sparse lines. May return SB_INTERRUPTED. REQUIRES: check_sparse_lines() has accepted the sparse lines,
+ * for the same parameters.
+ */
 [[nodiscard]] sb_status or_sparse_lines(const sb_bf *bf, void *lines, const void *sparse, size_t size);
 
 } // namespace streambloom

@@ -102,8 +102,8 @@ struct block_parts
 };
 
 /*
- * Reads where the parts of a block begin. Returns false if a block of `size` bytes cannot have as many items as it
- * says.
+ * Calculates where the parts of a block begin. Returns false if a block of `size` bytes cannot have as many items as
+ * its first two bytes say.
  */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
@@ -169,7 +169,7 @@ sb_status list_block::next(uint64_t *hash)
 		find_taken();
 	}
 
-	/* the last item must end its bucket, and no later bucket may have items */
+	/* in a block that is not damaged the last item is the last one of its bucket, and no later bucket has items */
 	return next_ == items_ && (at_least_ != 0 || bucket_ < buckets_) ? SB_BAD_CELLS : SB_OK;
 }
 

@@ -98,7 +98,7 @@ private:
 	uint32_t bucket_ = 0;	/* the bucket of the next item */
 	uint64_t at_least_ = 0; /* the least lower digits that the next item may have; 0 if it begins a bucket */
 	size_t last_ = 0;
-	size_t lower_ = 0; /* bit at which the lower digits of the next item begin */
+	size_t lower_ = 0; /* the bit of the block at which the lower digits of the next item begin */
 	int lower_digits_ = 0;
 };
 
@@ -137,7 +137,10 @@ private:
 	uint64_t hashes_[at_once];
 };
 
-/* Calls take(hashes, count) for all hashes of a list. take() returns a status; any other than SB_OK ends the walk. */
+/*
+ * Calls take(hashes, count) until all hashes of a list were given to it, some at a time. take() returns a status; any
+ * other than SB_OK ends the walk and is returned.
+ */
 template <typename Take>
 [[nodiscard]] sb_status for_each_hash(const sb_bf *bf, const void *stored, Take take)
 {

@@ -51,9 +51,10 @@ double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 			missed[i] = std::exp(-load);
 
 	/*
-	 * draws[d]: the probability that the query's k draws hit d distinct cells, computed row by row (the Stirling
-	 * recursion in probabilities). all_set: the probability that d given cells are all set, by inclusion and
-	 * exclusion. The terms of that sum stay below C(16,8), so double precision leaves an error of some 1e-12.
+	 * draws[d]: the probability that the k draws of the item that is looked up hit d distinct cells. It is computed for
+	 * 1 draw, 2 draws and so on (the Stirling recursion in probabilities). all_set: the probability that d given cells
+	 * are all set, by inclusion and exclusion. The terms of that sum stay below C(16,8), so double precision leaves an
+	 * error of some 1e-12.
 	 */
 	double draws[SB_BF_MAX_HASHES + 2] = {1};
 	for (int throws = 1; throws <= hash_count; throws++)

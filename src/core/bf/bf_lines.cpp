@@ -8,9 +8,10 @@
  * FastLocalBloom). An item to be added is looked up first: most items of a table are in the filter already, and then
  * the line need not be written. The same probes serve for looking up and for adding.
  *
- * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. The floor only touches
- * one byte of the line. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation
- * of the numbers means something.
+ * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. Each line of the table but
+ * the last is another way to add an item. "floor" only touches one byte of the item's line: no way can take less time.
+ * The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation of the numbers means
+ * something.
  *
  *                                                   new items   known items
  *   floor                                              2.7          2.2
@@ -81,8 +82,8 @@ static constexpr probe_constants constants = [] {
 namespace {
 
 /*
- * Up to eight probes of an item: for each the number of its word in the line, and its bit in that word. Probes beyond
- * `count` have no bit.
+ * Up to eight probes of an item, made by probes_of(): for each the number of its word in the line, its bit in that
+ * word, and the probe itself (`product`). Probes beyond the `count` that probes_of() got have no bit.
  */
 struct probes
 {
@@ -168,8 +169,8 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 
 /*
  * When an item is processed, the line of the item `ahead` places later is prefetched. Measured on the same machine:
- * ns per item, for items that are in the filter already. The floor (which only touches a byte of each line) prefetches
- * as well. "64 at once" prefetches 64 lines, then processes 64 items.
+ * ns per item, for items that are in the filter already, by size of the filter and by `ahead`. "floor" only prefetches,
+ * and touches a byte of each line. "64 at once" prefetches 64 lines, then processes 64 items.
  *
  *   bytes     floor    ahead 0      8     16     32     64    64 at once
  *   62 MB      12.9       24.2   17.6   14.3   12.5   12.4          43.7
@@ -201,8 +202,8 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 }
 
 /*
- * Returns the offset of the line to prefetch for a hash. The line of a hash follows from its upper 48 bits. Here all 64
- * bits are used: this saves masking, and nearly always gives the same line.
+ * Returns the offset of the line to prefetch for a hash. Only the upper 48 bits of a hash decide which line it has.
+ * Here all 64 bits are used: that saves an instruction, and nearly always gives the same line.
  */
 SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 {
@@ -348,7 +349,7 @@ SB_KERNEL void fold_lines_kernel(unsigned char *dst, const unsigned char *src, s
 	}
 }
 
-/* Counts the bits of a line. If popcount would be a call, eight words are added up at once. */
+/* Counts the set bits of a line. If std::popcount would be a function call, eight words are added up at once. */
 template <sb_simd variant>
 SB_KERNEL unsigned bits_of_line(const line_bits &line)
 {

@@ -25,8 +25,8 @@ inline size_t line_of(uint64_t lines, uint64_t hash)
 
 /*
  * Mixes a hash into the 32-bit number that chooses the bits of the hash in its line. The hashes of a line have the same
- * highest bits, so the lower ones of the 48 bits must reach all 32 bits of the result. Therefore the result is the
- * upper half of a 64-bit product.
+ * highest bits, and differ only in the lower ones of the 48 bits that count. So these lower bits must influence all 32
+ * bits of the result. Therefore the result is the upper half of a 64-bit product.
  */
 inline uint32_t probe_of(uint64_t hash)
 {

@@ -1,7 +1,7 @@
 /*
- * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access
- * method keeps the lines of many filters interleaved. A line has the same bits here as in bf.cpp: lines put one after
- * the other are the lines of a bf.
+ * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the pages of the index
+ * access method have the lines of many filters interleaved. An item has the same bits in a line here as in a bf: if the
+ * lines of one such filter are put one after the other, they are the lines of a bf.
  */
 #include "bf/bf_lines.hpp"
 

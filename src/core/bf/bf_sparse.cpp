@@ -34,8 +34,9 @@ SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 namespace {
 
 /*
- * Operands of a shuffle, for each subset of eight bytes. squeeze[subset] moves the bytes of the subset to the front.
- * spread[subset] moves the bytes at the front to the places of the subset. All other bytes become zero.
+ * Operands of the shuffle instruction, for each subset of the eight bytes of a word. squeeze[subset] moves the bytes of
+ * the subset to the front. spread[subset] moves the bytes at the front to the places of the subset. All other bytes of
+ * the result are zero.
  */
 struct shuffles
 {
@@ -72,7 +73,10 @@ SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 }
 #endif
 
-/* Moves the bytes of `word` whose bits are set in `which` to the low end, in order. REQUIRES: all others are 0. */
+/*
+ * Moves the bytes of `word` whose bits are set in `which` to the low end, in order. REQUIRES: all other bytes of the
+ * word are 0.
+ */
 template <sb_simd variant>
 SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 {
@@ -89,7 +93,7 @@ SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 	return result;
 }
 
-/* The inverse of squeeze(). */
+/* The inverse of squeeze(): moves the lowest bytes to the places whose bits are set in `which`. */
 template <sb_simd variant>
 SB_KERNEL uint64_t spread(uint64_t bytes, uint64_t which)
 {

@@ -122,9 +122,9 @@ typedef struct sb_bf_stats
 {
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
-	/* the estimated number of distinct items (after Swamidass, Baldi 2007), which may be infinite; exact: the number */
+	/* the estimated number of distinct items (Swamidass, Baldi 2007), which may be infinite; exact: the true number */
 	double		items;
-	/* the standard error of `items`, if hashes are random; infinite if `items` is; exact: 0 */
+	/* the standard error of `items`, if hashes are random; infinite if `items` is infinite; exact: 0 */
 	double		items_error;
 	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
 	double		current_fpr;
@@ -140,10 +140,10 @@ double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * Estimates sb_bf_stats.current_fpr from 32 lines of the filter; the result is off by some ten percent, and 0 for an
- * exact filter. If you only need to know whether the rate is above a limit, pass this limit as `above`, else 0. If
- * the rate is clearly below the limit, the result may then be 0. Such a call nearly always takes less than a tenth of
- * the time of a union.
+ * Estimates sb_bf_stats.current_fpr from 32 lines of the filter. The result is off by some ten percent of itself; for
+ * an exact filter it is 0. If you only need to know whether the rate is above a limit, pass this limit as `above`, else
+ * pass 0. With a limit, the result may be 0 if the rate is clearly below the limit; such a call nearly always takes
+ * less than a tenth of the time of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 

@@ -71,7 +71,7 @@ typedef struct sb_bf_builder
 	uint64_t   *pending;		/* NULL while the builder is small */
 	sb_hash_set set;			/* SB_BF_OWNS_SET */
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
-	const unsigned char *borrowed;	/* of the borrowed forms: the items, and their number of bytes */
+	const unsigned char *borrowed;	/* of the borrowed forms: the items; borrowed_bytes is how many bytes they have */
 	size_t		borrowed_bytes;
 	/* the union of the filters with lines that were added; line_count is 0 if there are none */
 	sb_bf		filters;
@@ -89,8 +89,8 @@ SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memo
 										   const sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * Begins a builder of a filter that sizes itself and takes stored filters. It has the rate and the number of hashes
- * of `like`, which may be any of these filters.
+ * Begins a builder of a filter that sizes itself, for stored filters that are to be united. The builder has the rate
+ * and the number of hashes of `like`, which may be any of these filters.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory,
 												 const sb_bf *like) SB_NOEXCEPT;

@@ -29,11 +29,13 @@ double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
 double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
 
 /*
- * The exact false-positive rate of a blocked filter. The number of items of a block of `cells` cells is Poisson with
- * the mean `load`. An item sets hash_count cells of its block, which are drawn independently, so that two may be the
- * same. The rate is summed over the number of distinct cells of a query, by inclusion and exclusion. (Putze, Sanders,
- * Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of one block; here the rate of one
- * block is exact, too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0; if load is infinite, the rate is 1.
+ * The exact false-positive rate of a blocked filter, in which all cells of an item lie in one block. (In a bf a block
+ * is a line, and a cell is a bit.) The number of items of a block of `cells` cells is Poisson with the mean `load`. An
+ * item sets hash_count cells of its block, which are drawn independently, so that two may be the same. The rate is the
+ * sum over the possible numbers of distinct cells of the item that is looked up; each term is calculated by inclusion
+ * and exclusion. (Putze, Sanders, Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of
+ * one block; here the rate of one block is exact, too.) If load is infinite, the rate is 1. REQUIRES: cells >= 2,
+ * hash_count is 1 .. 16, load >= 0.
  */
 double		sb_blocked_fpr(double cells, int hash_count, double load) SB_NOEXCEPT;
 
