@@ -21,7 +21,7 @@ static constexpr double ln2 = 0.693147180559945309417;
 
 namespace {
 
-/* The quotient a / b = value + rest, to about 100 bits. */
+/* The quotient a / b as a sum of two doubles, value + rest, which has about 100 correct bits. */
 struct Ratio
 {
 	double value;
@@ -41,7 +41,7 @@ struct Ratio
 
 } // namespace
 
-/* Returns the age, or 0 if it is negative: then the time bucket of the row has not ended yet. */
+/* Returns the age, or 0 if it is negative. (A time bucket that has not ended yet has a negative age.) */
 static uint64_t grown(int64_t age)
 {
 	return age < 0 ? 0 : static_cast<uint64_t>(age);
@@ -90,7 +90,7 @@ double sb_decay_polynomial(int64_t age, double exponent, int64_t scale) noexcept
 	double correction = exponent * std::log1p(base.rest / base.value);
 	if (std::fabs(correction) < 0.5)
 		return std::fma(weight, std::expm1(correction), weight);
-	return weight * std::exp(correction); /* only if the exponent exceeds 2^50 */
+	return weight * std::exp(correction); /* this happens only with an exponent above 2^50 */
 }
 
 double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) noexcept
@@ -149,7 +149,8 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 		return not_a_number;
 
 	/*
-	 * The number of points that are not older than the hit. Of several points of one age (a step) the last one counts.
+	 * `passed` becomes the number of points that are not older than the hit. Of several points of one age (a step) the
+	 * last one counts.
 	 */
 	int64_t old = age < 0 ? 0 : age;
 	size_t passed = 0;

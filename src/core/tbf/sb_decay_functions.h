@@ -16,8 +16,9 @@ extern "C" {
  * Aggregates, PODS; Journal of Algorithms 2006), as Cheng et al. list it: exponential, sliding window, polynomial,
  * polyexponential, chordal and polygonal.
  *
- * Ages and lengths are microseconds. An age below 0 counts as 0. SB_DECAY_FOREVER is an infinite age: its weight is
- * the limit. Every length (half-life, width, scale) is 1 .. SB_DECAY_MAX_LENGTH.
+ * Ages and lengths are microseconds. If a filter has the hits of a time bucket, for example of an hour, its age is that
+ * of its youngest hits: the time since the bucket ended. An age below 0 counts as 0. SB_DECAY_FOREVER is an infinite
+ * age: its weight is the limit. Every length (half-life, width, scale) is 1 .. SB_DECAY_MAX_LENGTH.
  *
  * Weights lie in 0 .. 1. They do not rise with age, except for rounding in the last bit; sb_decay_polyexponential() is
  * different, see there. Rounding makes a weight too low by about one unit of the last bit at most. The result is NaN
@@ -41,10 +42,10 @@ double		sb_decay_polynomial(int64_t age, double exponent, int64_t scale) SB_NOEX
 /*
  * With x = age / scale and k = degree >= 0: x^k e^(-x) / k!, divided by its largest value k^k e^(-k) / k!. This
  * function rises until x = k. So it is not a decay function in the sense of Cohen and Strauss, and the youngest hits
- * of a bucket need not weigh most. Therefore the result is the largest value of the function at any age in age .. age +
- * bucket, where 0 <= bucket <= SB_DECAY_MAX_LENGTH. If bucket is 0, the result is the function itself. If bucket is
- * SB_DECAY_FOREVER, the result never rises with the age: it is 1 up to the peak, and the function from there on. The
- * result is rounded up.
+ * of a time bucket need not weigh most. Therefore `bucket` is the length of the bucket, 0 .. SB_DECAY_MAX_LENGTH, and
+ * the result is the largest value of the function at any age from `age` to age + bucket. If bucket is 0, the result is
+ * the function itself. If bucket is SB_DECAY_FOREVER, the result never rises with the age: it is 1 up to the peak, and
+ * the function from there on. The result is rounded up.
  */
 double		sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) SB_NOEXCEPT;
 

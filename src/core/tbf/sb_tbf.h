@@ -31,10 +31,10 @@ extern "C" {
 
 /* Bits of sb_tbf.flags; stored. */
 #define SB_TBF_HAS_HITS 1		/* there are hits, so that base and newest mean something */
-#define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0; this counter may be too low by up to half a unit */
+#define SB_TBF_FORGOTTEN 2		/* decay has set counters to 0; each may be too low by up to half a unit */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
 #define SB_TBF_RECURRING_MINIMUM 8	/* parameter: a table counts items whose smallest counter is in one cell only */
-/* form: the filter holds the items instead of cells; `layout` is that of the cells it may get later */
+/* the exact form: the filter has items instead of cells; `layout` is that of the cells that it may get later */
 #define SB_TBF_EXACT 16
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
 
@@ -53,11 +53,11 @@ typedef struct sb_tbf
 	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
 	uint8_t		cell_bits;		/* bits of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
 	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4; exact: 0 or 12 */
-	uint8_t		widened;		/* as in sb_bf */
+	uint8_t		widened;		/* the smallest filter that was merged into this one had 2^widened times fewer cells */
 	int64_t		half_life;		/* microseconds; 0: the filter does not decay */
 	int64_t		epoch;			/* microseconds; 0 if the filter does not decay */
-	int64_t		base;			/* the counters' scale: half-lives since 2000-01-01 UTC */
-	int64_t		newest;			/* start of the epoch of the newest hit; microseconds */
+	int64_t		base;			/* the moment for which counters are written down: half-lives since 2000-01-01 UTC */
+	int64_t		newest;			/* start of the epoch of the newest hit; microseconds since 2000-01-01 UTC */
 	uint64_t	slack;			/* the most that decay has dropped of any one item: 2^-12 hits at the base */
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
@@ -75,7 +75,7 @@ typedef struct sb_tbf
 typedef struct sb_moment
 {
 	int64_t		half_lives;		/* floor(x); without decay 0 */
-	uint64_t	scale;			/* 2^62 .. 2^63 */
+	uint64_t	scale;			/* 2^62 .. 2^63: 2^62 * 2^(x - floor(x)), rounded up */
 	/* 2^62 .. 2^63: 2^125 / scale, too large by less than 1e-9 of itself; exactly 2^63 if scale is 2^62 */
 	uint64_t	inverse;
 	int64_t		epoch_start;	/* microseconds; without decay 0 */
@@ -130,10 +130,10 @@ SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_
 SB_NODISCARD sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
 /*
- * Returns the count, at the time `at`, of an item whose smallest counter is `units`. That is the sum of `units` and
- * of sb_tbf_slack(), both taken as hits at the base, times 2^(base - x), rounded up; x is the start of the epoch of
- * `at` in half-lives since 2000. Returns infinity if `at` lies so far before the base that the count exceeds the
- * range of double.
+ * Returns the count, at the time `at`, of an item whose smallest counter is `units`. To these units sb_tbf_slack() is
+ * added. The sum, in hits at the base, is multiplied by 2^(base - x) and rounded up; x is the start of the epoch of
+ * `at` in half-lives since 2000. Returns infinity if `at` lies so far before the base that the count exceeds the range
+ * of double.
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 
@@ -141,10 +141,10 @@ double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
 /*
- * Bounds the share of items that are counted too high by more than `over` hits at the time `at`. Every count contains
- * the slack; t = over - slack is left for the hits of other items. The bound is (k W / (m t))^k, at most 1, where W is
- * the total at that time and m is the number of cells: Markov's inequality for each of the k cells. If t <= 0, it is
- * 1. An exact filter has another bound: 1 if t < 0, else 0. NaN unless over > 0.
+ * Returns an upper bound of the share of items that are counted too high by more than `over` hits at the time `at`.
+ * Every count contains the slack; t = over - slack is left for the hits of other items. The bound is (k W / (m t))^k,
+ * at most 1, where W is the total at the time `at` and m is the number of cells: Markov's inequality for each of the k
+ * cells. If t <= 0, the bound is 1. For an exact filter the bound is 1 if t < 0, else 0. NaN unless over > 0.
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
  * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
@@ -155,16 +155,17 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCE
 /*
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
  * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k,
- * where s is the share of its counters that exceed t; the result is the mean over all blocks. It is 1 if the slack
- * alone exceeds `over`; for an exact filter it is 0 otherwise. It may be too low, but it is close to the truth even
- * where sb_tbf_error_bound() is too large to be of use. NaN unless over > 0. May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * where s is the share of its counters that exceed t; the result is the mean over all blocks. If the slack alone
+ * exceeds `over`, the result is 1; otherwise it is 0 for an exact filter. It may be too low, but it is close to the
+ * truth even where sb_tbf_error_bound() is too large to be of use. *out is NaN unless over > 0. May return
+ * SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
 											 double *out) SB_NOEXCEPT;
 
 /*
- * Returns how many distinct items the filter has room for at the rate that it was planned for; exact:
- * SB_TBF_EXACT_ITEMS.
+ * Returns how many distinct items the filter has room for at the rate that it was planned for. For an exact filter the
+ * result is SB_TBF_EXACT_ITEMS.
  */
 double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
 
@@ -211,8 +212,8 @@ SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cel
  * times its count in `right`. If both filters are exact, so is the result, up to rounding to nearest. Else it is an
  * estimate of at least 0: the sum over all blocks of (sum(a b) - A B / m) / (k (1 - k/m)), where a and b run over the
  * block's m counters in the two filters, and A and B are their sums. The result may be infinite, as that of
- * sb_tbf_count(). Not for minimum increase, and not for recurring minimum. SB_DIFFERENT: both filters have cells, but
- * different numbers of them. May also return SB_BAD_CELLS, SB_INTERRUPTED.
+ * sb_tbf_count(). SB_DIFFERENT: both filters have cells, but different numbers of them. May also return SB_BAD_CELLS,
+ * SB_INTERRUPTED. REQUIRES: neither filter has one of SB_TBF_OPTIONS.
  */
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;
@@ -236,22 +237,22 @@ SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tb
 
 /*
  * sb_tbf_decay(), sb_tbf_set_layout() and sb_tbf_remove() make a new value from a stored one. They allocate one block
- * from `to`: `in_front` bytes for the caller, then the header, then all that follows it. They set *out to the new
- * header, and *value to the block, which the caller releases. The block may be larger than in_front +
+ * from `to`: `in_front` bytes for the caller, then the header, then all that follows the header. They set *out to the
+ * new header, and *value to the block, which the caller releases. The block may be larger than in_front +
  * sb_tbf_size(out).
  *
- * If the new value would be the same as the old one, there is nothing to do: they return SB_OK, set *value to NULL,
- * and allocate nothing. *value is also NULL with any status but SB_OK.
+ * "There is nothing to do" below means that the new value would be the same as the old one: the functions then return
+ * SB_OK, set *value to NULL, and allocate nothing. *value is also NULL with any status but SB_OK.
  *
  * The statuses of all three: SB_BAD_CELLS if the stored counters cannot be read; SB_TOO_LARGE if the new value would
  * have more than SB_MAX_BYTES (sb_tbf_size(out) says how many); SB_NO_MEMORY; SB_INTERRUPTED.
  */
 
 /*
- * Decays a filter to the half-life in which the time `at` (microseconds) lies. If that is j half-lives after the base,
- * a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). There is nothing to do if the filter has no
- * half-life or no hits, or if `at` lies in or before the half-life of its base. SB_BAD_LIST, SB_BAD_LENGTH: the list
- * of hot items cannot be read. REQUIRES: |at| <= SB_TBF_MAX_TIME.
+ * Decays a filter: its base becomes the half-life in which the epoch of the time `at` (microseconds) begins. If this is
+ * j half-lives after the old base, a counter q <= 2^(j-1) becomes 0, and any other becomes ceil(q / 2^j). There is
+ * nothing to do if the filter has no half-life or no hits, or if the base would not become later. SB_BAD_LIST,
+ * SB_BAD_LENGTH: the list of hot items cannot be read. REQUIRES: |at| <= SB_TBF_MAX_TIME.
  */
 SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to,
 									size_t in_front,
@@ -269,10 +270,9 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE: the counters prove that the item has no such hit. Then *most
  * is an upper bound of the item's count at the time of `moment`, or 0 if all hits of the filter are older than that.
- * If the item has no such hit, but the filter does not prove it (it has cells, or an item with the same kept bits of
- * the hash), hits of other items are taken out.
- * REQUIRES: nothing was forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot
- * items.
+ * A filter with cells cannot always prove it, nor can an exact filter that has another item with the same kept bits of
+ * the hash. Then hits of other items are taken out in place of a hit that was never added. REQUIRES: nothing was
+ * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 									 uint64_t hit,

@@ -15,9 +15,9 @@ extern "C" {
  * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in
  * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells. A builder
  * of a filter that sizes itself goes over at a fixed number of items. The sums are rounded once, when the filter is
- * stored. Everything is a sum or a maximum of integers. So the stored bytes do not depend on the order of hits, nor on
- * how the hits were split over builders. (With minimum increase this holds for sums of items only: with sums of cells,
- * the order of hits matters.)
+ * stored. All that a builder keeps is sums or maximums of integers. So the stored bytes do not depend on the order of
+ * hits, nor on how the hits were split over builders. (With minimum increase this holds for sums of items only: with
+ * sums of cells, the order of hits matters.)
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: the builder still has all that earlier calls added with SB_OK. Of what this call
@@ -41,7 +41,7 @@ typedef enum sb_tbf_sums_of
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
  * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then
- * has. (plan->expected_items == 0 does not mean the same: a builder may also continue a stored filter that once sized
+ * has. (plan->expected_items cannot say this: it is also 0 if a builder continues a stored filter that once sized
  * itself and now keeps its size.)
  *
  * Two kinds of plans override the arguments. If `plan` is exact, the filter sizes itself and the sums are of items,

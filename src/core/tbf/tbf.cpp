@@ -6,9 +6,10 @@
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
  * one block, so that a look-up in a stored filter reads only this block, and its entry of the directory if there is
  * one. Of a hash the 48 highest bits count (SB_KEPT_HASH_MASK); the others are 0 in what follows. The block is
- * floor(hash * blocks / 2^64). The positions in the block are 16-bit pieces of the hash mixed again.
- * Two positions of an item may be the same cell: then each hit is added to that cell twice. (If positions were made
- * distinct, widening would break: a look-up in the wider filter could read cells to which the item was not added.)
+ * floor(hash * blocks / 2^64). The hash is mixed to more bits, and each 16 of these choose one of the item's positions
+ * in the block. Two positions of an item may be the same cell: then each hit is added to that cell twice. (If positions
+ * were made distinct, widening would break: a look-up in the wider filter could read cells to which the item was not
+ * added.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -83,7 +84,10 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 	if (count <= SB_TBF_BLOCK || self_sized)
 		count = std::bit_ceil(count);
 
-	/* The load was calculated for 4,096 cells. In a smaller block more of an item's own positions coincide. */
+	/*
+	 * The load was calculated for 4,096 cells. In a smaller block an item's positions are more often the same cell, so
+	 * twice the cells may be needed.
+	 */
 	while (count < SB_TBF_BLOCK &&
 		   sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
 		count *= 2;
@@ -238,7 +242,7 @@ static bool clock_is_valid(const sb_tbf *tbf)
 	if (tbf->half_life == 0)
 		return tbf->epoch == 0 && tbf->base == 0 && tbf->newest == 0 && tbf->slack == 0 &&
 			   (tbf->flags & SB_TBF_FORGOTTEN) == 0;
-	/* products instead of quotients: each look-up reads a header, and divisions would be a tenth of its time */
+	/* products instead of quotients: each look-up reads a header, and divisions would be a tenth of a look-up's time */
 	const auto half_life = static_cast<i128>(tbf->half_life);
 	const i128 base = tbf->base;
 	if (tbf->epoch < 1 || tbf->epoch > SB_TBF_MAX_TIME || tbf->newest <= -furthest || tbf->newest >= furthest ||
@@ -262,8 +266,8 @@ static bool shape_is_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that no two options exclude each other, and that there are bytes after the counters only with an option that
- * has some.
+ * Checks that no two options exclude each other, and that bytes after the counters are there only if an option has such
+ * bytes: recurring minimum its table, or `top` the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {

@@ -14,7 +14,7 @@
  *             blocks
  *   block     nothing at all if all its counters are zero, else (sizes in bytes)
  *
- *     1                  number of levels L
+ *     1                  number of levels L; 0 if every counter that is not zero is 1
  *     2                  number of counters that are not zero, which is the number of codes of level 1
  *     L                  bits of a code, for each level: 1 .. 32
  *     2 (L - 1)          number of codes of each level from the second on
@@ -22,12 +22,13 @@
  *     cells / 8          the bitmap
  *     each level         its codes, packed; then, except in the last level, a bit for each code: does it go on?
  *
- * A counter q > 0 is stored as the code q - 1. Its lowest bits are in level 1, the next ones in level 2, and so on as
- * long as there are any. To find the code of level i + 1 that belongs to code number j of level i, count how many of
- * the first j go-on bits are set. Every bit string is filled up to a byte with zeros; bit 0 is the lowest of the first
- * byte. The widths are those of the least cost by the rule of choose_levels() in tbf_packed.cpp; the block is nearly
- * always, but not always, the smallest possible. The rule is part of the format: equal counters give equal bytes, and
- * other widths are refused.
+ * A counter q > 0 is stored as the number q - 1. Level 1 has the lowest bits of each such number as a code, level 2 the
+ * next bits of the numbers that have any left, and so on. The bits that say whether a code goes on in the next level
+ * are the go-on bits. To find the code of level i + 1 that belongs to code number j of level i, counted from 0, count
+ * how many of the first j go-on bits of level i are set. Every bit string is filled up to a byte with zeros; bit 0 is
+ * the lowest of the first byte. The rule by which choose_levels() in tbf_packed.cpp chooses the widths is part of the
+ * format: equal counters give equal bytes, and sb_tbf_check() refuses other widths. With this rule a block is nearly
+ * always, but not always, as small as possible.
  */
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"

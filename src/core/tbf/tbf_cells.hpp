@@ -55,11 +55,14 @@ private:
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
 
-/* The second pass: writes the same blocks. They take counters_size() bytes. */
+/* The second pass: writes the same blocks, for the header that the first pass has completed. */
 class cell_writer
 {
 public:
-	/* Inline, since a constructor in the .cpp would become an alias in the bitcode: that crashes PostgreSQL's JIT. */
+	/*
+	 * This constructor is inline: if it stood in the .cpp, it would become an alias in the bitcode of the extension,
+	 * and such an alias crashes PostgreSQL's JIT.
+	 */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 	void add_empty();
@@ -72,13 +75,13 @@ private:
 };
 
 /*
- * Does the work of cell_meter and cell_writer in one pass, for the extensible layout. The caller offers some room;
- * blocks that do not fit into it are only measured.
+ * Does the work of cell_meter and cell_writer in one pass, for the extensible layout. The caller offers some room, and
+ * blocks that do not fit into this room are only measured. REQUIRES: as for cell_meter.
  */
 class cell_packer
 {
 public:
-	/* room: bytes from `cells` on */
+	/* `room` is how many bytes may be written from `cells` on. */
 	cell_packer(const sb_tbf &shape, void *cells, size_t room)
 		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room),
 		  directory_(size_t{4} * shape.block_count)
@@ -88,8 +91,8 @@ public:
 	void add_empty() { end_block(); }
 
 	/*
-	 * Adds the next block, given as the counters that are not 0, and overwrites `block`. largest: the largest counter,
-	 * or any number with as many binary digits.
+	 * Adds the next block, of which `block` has the counters that are not 0, and overwrites `block`. `largest` is the
+	 * largest counter, or any number with as many binary digits.
 	 */
 	void add(gathered *block, uint64_t largest);
 
@@ -153,7 +156,10 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 	return SB_OK;
 }
 
-/* Makes both passes in one. REQUIRES: planned->layout is extensible. */
+/*
+ * Makes both passes in one, with a cell_packer that may write `room` bytes from `cells` on. REQUIRES: planned->layout
+ * is extensible.
+ */
 template <typename Produce>
 sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 {
@@ -201,8 +207,8 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum lies after the counters: entries by ascending hash. For an item in the table, the
- * entry has its count; the item's counters are not used.
+ * The table of recurring minimum lies after the counters: entries by ascending hash. The count of an item that has an
+ * entry is the hits of this entry; the item's counters are not used.
  */
 constexpr size_t recurring_entry_size = 16; /* bytes of a stored entry */
 

@@ -15,14 +15,14 @@ using namespace streambloom;
 /* Returns whether these counters would be packed into exactly these bytes. */
 static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
 {
-	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
+	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, as the comment below shows */
 	gathered nonzero;
 	gather(counters, cells, &nonzero);
 	levels l = levels_of(&nonzero);
 
 	/*
-	 * Two levels, of 32 and of 30 bits, hold any counters. Each counter then takes 62 bits, a go-on bit and a bitmap
-	 * bit; a head is added. The best levels take no more than that.
+	 * Two levels, of 32 and of 30 bits, hold any counters. With them each counter takes 62 bits, a go-on bit and a bit
+	 * of the bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take no more than that.
 	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
@@ -32,8 +32,8 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 }
 
 /*
- * Checks the table of recurring minimum. Hashes must ascend, so that each is there once, and have only the bits that
- * are kept. If the counters are whole hits, the entries must be, too.
+ * Checks the table of recurring minimum. Hashes must ascend, so that each is there once, and the bits that are not kept
+ * must be 0. If the counters count whole hits, the hits of each entry must be a whole number, too.
  */
 static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {
@@ -86,8 +86,8 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 	}
 
 	/*
-	 * Equal filters have equal bytes. So cells must have the narrowest width that holds the largest counter, and a
-	 * payload without any counter is refused.
+	 * Equal filters have equal bytes. So cells must have the narrowest width that holds the largest counter, and the
+	 * payload must be empty if all counters are 0.
 	 */
 	if (tbf->layout == SB_TBF_EXTENSIBLE &&
 		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))

@@ -21,7 +21,7 @@
 
 using namespace streambloom;
 
-static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in Q62, the format of sb_moment.scale */
+static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in Q62, as in sb_moment.scale: in units of 2^-62 */
 
 /* floor(sqrt(n)), bit by bit. */
 static constexpr uint64_t square_root(u128 n)
@@ -38,7 +38,7 @@ static constexpr uint64_t square_root(u128 n)
 
 static constexpr int fraction_bits = 32;
 
-/* roots[i] = 2^(2^-(i+1)) in Q62, rounded up: each is the square root of the one before. */
+/* roots[i] = 2^(2^-(i+1)) in Q62, rounded up: the first is the square root of 2, each other that of the one before. */
 static constexpr auto roots = [] {
 	std::array<uint64_t, fraction_bits> table{};
 	uint64_t value = 2 * one;
@@ -84,14 +84,17 @@ sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) noex
 	if (weight == 0)
 		return SB_OK;
 
-	/* weight = mantissa * 2^exponent with 53 bits, so the product with the 64-bit scale fits 128 */
+	/* weight = mantissa * 2^exponent; the mantissa has 53 bits, so its product with the 64-bit scale fits 128 bits */
 	int exponent;
 	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
 	exponent -= 53;
 	u128 product = static_cast<u128>(mantissa) * moment->scale;
 	int shift = 62 - SB_TBF_HIT_BITS - exponent;
 
-	/* A value below 2^46 can be shifted to any half-life of its plane and stays below SB_TBF_MAX_CELL. */
+	/*
+	 * A builder adds the value to a word of a plane, shifted by the place of the hit's half-life in the plane (0 to 15,
+	 * see tbf_sums.cpp). A value below 2^46 stays below SB_TBF_MAX_CELL then.
+	 */
 	constexpr int most_bits = 62 - SB_TBF_PLANE;
 	if (shift < 0)
 		return SB_OVERFLOW;
@@ -123,7 +126,7 @@ static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 
-	/* hits can have some 75 bits; keep the highest 64 of them, so that the product fits 128 */
+	/* `hits` can have some 75 bits; only the highest 64 are kept, rounded up, so that the product fits 128 bits */
 	int spare = 0;
 	while (hits >> 64)
 	{

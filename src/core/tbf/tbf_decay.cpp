@@ -1,9 +1,9 @@
 /*
  * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
  *
- * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter loses at
- * most half a unit if it becomes 0; otherwise it is rounded up. Two decays one after the other, by i and by j
- * half-lives, give the same bytes as a single one by i + j.
+ * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter that
+ * becomes 0 is too low by at most half a unit then, and any other counter is rounded up. Two decays one after the
+ * other, by i and by j half-lives, give the same bytes as a single one by i + j.
  *
  * Flat counters are decayed many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
@@ -28,11 +28,14 @@ namespace {
 /* Results of the pass over the counters. */
 struct passed
 {
-	uint64_t left;	  /* all counters that are left, or-ed; has as many digits as the largest */
+	uint64_t left;	  /* all counters that are left, or-ed: a number with as many digits as the largest of them */
 	uint64_t dropped; /* all counters that became zero, or-ed */
 };
 
-/* A using-declaration would lose the attribute for a type that depends on a template parameter. */
+/*
+ * A vector of `bytes` bytes. This is a typedef, because a using-declaration would lose the attribute of a type that
+ * depends on a template parameter.
+ */
 template <typename Cell, size_t bytes>
 struct vector_of
 {
@@ -55,7 +58,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	using pairs = vector_of<uint16_t, at_once>::type;
 	constexpr int bits = 8 * sizeof(Cell);
 	const cells zero = {};
-	/* variables of type Cell: with sanitizers the compiler would make ints of the expressions */
+	/* these are variables of type Cell, because with sanitizers the compiler would give the expressions the type int */
 	const auto half_of_one = static_cast<Cell>(Cell{1} << (half_lives - 1));
 	const auto bits_left = static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
 	const cells half = zero + half_of_one;
@@ -137,8 +140,8 @@ SB_VARIANTS(passed, fade_flat,
 			(from, bytes, cell_bits, half_lives, to))
 
 /*
- * Returns 0 if all counters are 0, else any other number. To be used for more half-lives than a cell has bits: then
- * every counter becomes 0.
+ * Returns 0 if all counters are 0, else any other number. This is all that decay needs to know of the counters if it is
+ * by more half-lives than a cell has bits: then every counter becomes 0.
  */
 template <sb_simd variant>
 SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)
@@ -235,7 +238,7 @@ static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint6
 
 /* --------------------------------------------------------------- extensible */
 
-/* Returns the room that decaying the counters needs. It may be more than they take in the end. */
+/* Returns how many bytes of room decaying the counters needs. The decayed counters may take fewer bytes in the end. */
 static size_t room_for_counters(const sb_tbf *tbf, const void *cells)
 {
 	size_t room = counters_size(tbf);

@@ -62,11 +62,11 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 
 /*
  * Estimates an item's units: its smallest counter, minus the average amount that other items add to it. That amount is
- * about the mean of the smallest of k cells drawn at random: the sum over x of P(c > x)^k, where P is the distribution
- * of the block's own counters. (The item's own k cells are among the block's m counters, but (k/m)^k is too small to
- * matter.) The textbook subtracts the mean of all cells from each of the item's cells, and takes the median
- * (count-mean-min, Deng & Rafiei 2007). That was tried: if few items are hot, as in logs, it is further from the truth
- * than the smallest counter itself.
+ * about the mean of the smallest of k cells drawn at random: the sum over all x >= 0 of P(c > x)^k, where P(c > x) is
+ * the share of the block's counters that are above x. (The item's own k cells are among the block's m counters, but
+ * all k draws hit them with a probability of only (k/m)^k.) The textbook subtracts the mean of all cells from each of
+ * the item's cells, and takes the median (count-mean-min, Deng & Rafiei 2007). We tried this: if few items are hot, as
+ * in logs, the result is further from the truth than the smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
@@ -97,7 +97,7 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, i
 	sb_status status;
 	if (is_exact(tbf))
 	{
-		/* no other item's hits are in an exact count */
+		/* nothing is subtracted: no other item's hits are in an exact count */
 		status = exact_count(tbf, cells, hash, &units);
 		*out = hits_at(tbf, static_cast<double>(units), at);
 		return status;
@@ -119,7 +119,10 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 	return items.status();
 }
 
-/* Counts the widths in a packed block. Its zeros are counted without being unpacked. */
+/*
+ * Counts the widths of the counters of a packed block, in binary digits. Only the counters that are not 0 are unpacked;
+ * the number of the others follows.
+ */
 static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
 	gathered counters;
@@ -164,10 +167,10 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * Estimates the inner product from one block of each filter. An item with the counts f and g in the two filters adds
- * k f g to the sum of the products of counters. Two different items, with f in one filter and g in the other, add
- * k^2 f g / m on average, by chance. Let P be the inner product, and A and B the blocks' sums. Then sum(a b) = k P +
- * (A B - k^2 P) / m, which is solved for P.
+ * Estimates one block's part of the inner product. a and b are the counters of a cell in the two filters. An item with
+ * the counts f and g in the two filters adds k f g to sum(a b). Two different items, with f in one filter and g in the
+ * other, add k^2 f g / m on average, because they have cells in common by chance. Let P be the inner product, and A and
+ * B the sums of all a and of all b. Then sum(a b) = k P + (A B - k^2 P) / m on average. This is solved for P.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {
@@ -219,8 +222,8 @@ private:
 	}
 
 	/*
-	 * Adds up the counters of an exact filter. It can read on from the last block, since blocks are in the order of
-	 * hashes.
+	 * Adds up the counters that the items of an exact filter would have in this block. The reader goes on where it
+	 * stopped at the block before, since blocks are in the order of hashes.
 	 */
 	sb_status add_up(uint32_t block)
 	{

@@ -157,8 +157,8 @@ struct block_parts
 constexpr size_t taken_at = block_header * 8;
 
 /*
- * Sets *out. Returns false if what the first bytes say cannot be true of a block of `size` bytes in a filter of
- * items_of_filter items.
+ * Reads the first bytes of a block into *out. Returns false if they cannot be those of a block of `size` bytes in a
+ * filter of items_of_filter items.
  */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)
@@ -297,8 +297,8 @@ size_t exact_reader::next()
 /* ------------------------------------------------------------------ checking */
 
 /*
- * Reads all items of a block that has some. Checks that they fill it, and that they are written in the only possible
- * way.
+ * Reads all items of a block that is not empty. Checks that the items fill the block, and that they are written in the
+ * only possible way. Adds the number of the items to *items, and raises *largest to their largest count.
  */
 static sb_status check_block(const sb_tbf *filter, uint32_t block, const unsigned char *begin, size_t size,
 							 uint64_t *items, uint64_t *largest)

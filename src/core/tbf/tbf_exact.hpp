@@ -2,15 +2,16 @@
  * tbf_exact.hpp: the exact form of a small tbf: the hashes of its items in ascending order, each with its count. For
  * the core's own files and its tests; everybody else goes through sb_lookup.h and sb_tbf_builder.h.
  *
- * What follows the header (n: sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS; if n is 0, there are no bytes at all):
+ * With n = sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):
  *
  *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
  *     blocks         block i has the items whose hashes begin with the digits of i; a block without items has no bytes
  *
  * There are 2^b blocks. b is the largest number for which a block has at least 64 items on average (0 if n < 64). So a
  * filter of fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The first b binary
- * digits of a hash are its block. The next q digits are its bucket: q is 8, or floor(log2 n) + 2 if that is less. The
- * next l = 48 - b - q digits are stored as they are. The last 16 are not kept (SB_KEPT_HASH_BITS).
+ * digits of a hash are the number of its block. The next q digits are the number of its bucket in the block: q is 8, or
+ * floor(log2 n) + 2 if that is less. The next l = 48 - b - q digits, the lower ones, are stored as they are. The last
+ * 16 are not kept (SB_KEPT_HASH_BITS).
  *
  * A block of m items is
  *
@@ -26,10 +27,11 @@
  * Zeros fill up the last byte. k is the smallest number for which `more` is set for at most half of the block's items.
  * So a set of items can be written in only one way.
  *
- * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 4.4
- * bytes for 65,536 hashes, 5 for a thousand. A look-up reads the bit of its bucket. This bit alone answers two of
- * three look-ups of items that are not there. If the bucket is taken, the look-up finds the record by counting bits.
- * It decodes something only if `more` is set for its item: the rests of the block's items up to this one.
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971. That is
+ * 4.4 bytes for each of 65,536 hashes, 5 bytes for each of a thousand. A look-up reads the bit `taken` of its bucket.
+ * This bit alone answers two of three look-ups of items that are not there. If the bucket is taken, the look-up finds
+ * the record by counting bits. It decodes something only if `more` is set for its item: the rests of the block's items
+ * up to this one.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -53,7 +55,7 @@ inline bool is_exact(const sb_tbf *tbf)
 	return (tbf->flags & SB_TBF_EXACT) != 0;
 }
 
-/* Returns the unit_bits of a filter whose counts are not all whole hits. */
+/* Returns the unit_bits of a filter (exact or with cells, as its flags say) whose counts are not all whole hits. */
 inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 {
 	return is_exact(tbf) ? SB_TBF_HIT_BITS : SB_TBF_UNIT_BITS;
@@ -91,11 +93,11 @@ public:
 	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin,
 								 const unsigned char *end);
 
-	/* Items that are left to read; next() reads one. REQUIRES: left() > 0 for next(). */
+	/* left() is the number of items that are still to be read; next() reads one. next() REQUIRES: left() > 0. */
 	uint32_t left() const { return items_ - next_; }
 	[[nodiscard]] sb_status next(exact_item *out);
 
-	/* Returns k. */
+	/* Returns the block's k: how many lower digits of each count - 1 stand in its record. */
 	int order_of_counts() const { return order_of_counts_; }
 
 	/*
@@ -141,7 +143,7 @@ public:
 	const uint64_t *hashes() const { return hashes_; }
 	const uint64_t *units() const { return units_; }
 
-	/* SB_BAD_CELLS if a block could not be read. */
+	/* SB_OK, or SB_BAD_CELLS if reading ended at a block that is damaged. */
 	sb_status status() const { return status_; }
 
 private:
@@ -156,7 +158,9 @@ private:
 	uint64_t units_[at_once];
 };
 
-/* Checks the directory and the blocks: are they exactly the bytes that exact_write() writes for these items? */
+/*
+ * Checks the directory and the blocks: are they exactly the bytes that exact_write() would write for the items in them?
+ */
 [[nodiscard]] sb_status exact_check(const sb_tbf *filter, const void *cells);
 
 /*

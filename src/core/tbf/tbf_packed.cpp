@@ -175,15 +175,15 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 }
 
 /*
- * Subtracts `above` from each number, modulo 2^64, and sets of_width[b] to how many of the results have b bits. There
- * are three uses:
+ * Subtracts `above` from each number, modulo 2^64, and sets of_width[b] to how many of the results have b binary
+ * digits. It is called in three ways:
  *  - `above` is 0: the widths of the numbers themselves, which are codes or counters.
  *  - `above` is 1, and the numbers are counters: the widths of their codes, since a code is its counter minus 1. A
- *    counter that is zero has no code. Its result has all 64 bits set and is counted in of_width[63].
+ *    counter that is zero has no code. Its result has 64 bits, all set, and is counted in of_width[63].
  *  - `above` is UINT64_MAX, and the numbers are codes: the widths of their counters.
  *
- * The code looks at the result q as 2q + 1, which is one bit longer and never 0. There are four tables, because
- * counting two results of the same width in one table would make the second wait for the first.
+ * Instead of a result q, 2q + 1 is looked at: it has one bit more, and is never 0. There are four tables, because if
+ * two results of the same width were counted in one table, the second count would have to wait for the first.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {
@@ -212,8 +212,9 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 /*
  * Chooses the widths that take the fewest bits, by dynamic programming from the top. Let n[j] be the number of codes
  * that are at least 2^j, except that n[0] is the number of all codes. A level that begins at bit j and has width b
- * costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32 bits, for
- * its entries in the head and for filling up bytes. Of two widths of equal cost the narrower one is taken.
+ * costs n[j] * b bits, and n[j] go-on bits if it is not the last. Each level after the first also costs 32 bits: 24 for
+ * its width and its number of codes in the head, 8 for filling up bytes. Of two widths of equal cost the narrower one
+ * is taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
@@ -272,7 +273,7 @@ levels levels_of(const gathered *block)
 	return levels_of_gathered(block);
 }
 
-/* Chooses the levels for counters that were not gathered. */
+/* Chooses the levels for the counters of a block that were not gathered. */
 template <sb_simd variant>
 SB_KERNEL levels levels_of_counters_kernel(const uint64_t *counters, uint32_t cells)
 {
@@ -289,8 +290,8 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 }
 
 /*
- * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number, because each call of
- * the writer has to wait for the call before it, but joining does not have to wait.
+ * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number. For each call of the
+ * writer has to wait for the call before it, but four codes can be joined while an earlier call still runs.
  */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {

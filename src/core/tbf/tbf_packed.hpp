@@ -2,10 +2,10 @@
  * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packs the counters of a block, takes a
  * packed block apart again, and reads one of its counters. For the core's own files.
  *
- * While a block is not packed, it is a bitmap of the counters that are not zero, and a list of codes: for each of
- * these counters, the counter minus 1. To halve a counter and round up is to shift its code by one bit. (A counter of
- * which at most half a unit would be left becomes 0 instead.) So decay works on the codes, and does not look at zeros,
- * which most counters are.
+ * A block that is not packed is *gathered*: it is a bitmap of the counters that are not zero, and a list of codes: for
+ * each of these counters, the counter minus 1. To halve a counter and round up is to shift its code by one bit. (A
+ * counter of which at most half a unit would be left becomes 0 instead.) So decay works on the codes, and does not look
+ * at counters that are zero, which most are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP
@@ -21,7 +21,7 @@ constexpr uint32_t sample_every = 512;
 constexpr int widest_code = 32;
 constexpr int most_levels = 62; /* one for each bit of a counter */
 
-/* How a block is cut into levels. */
+/* How the counters of a block are cut into levels: how many levels there are, and how wide each is. */
 struct levels
 {
 	int count = 0;
@@ -44,7 +44,10 @@ inline uint64_t bytes_for(uint64_t bits)
 	return (bits + 7) / 8;
 }
 
-/* Returns the number of bytes of a block before its bitmap: they describe its levels, and have its rank samples. */
+/*
+ * Returns the number of bytes of the head of a packed block, which is all that comes before its bitmap: the description
+ * of its levels and its rank samples.
+ */
 inline uint64_t head_size(uint32_t cells, int levels)
 {
 	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
@@ -55,23 +58,24 @@ inline uint64_t head_size(uint32_t cells, int levels)
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
- * How much larger a block can become by decay, in bytes. The widths of its levels are chosen by a cost that decay
- * cannot raise, since no code gets longer. The true size of the first level is up to 7 bits larger than its cost; that
- * of each further level is between 8 bits smaller and 6 bits larger.
+ * How many bytes larger a block can become by decay. The widths of its levels are chosen by a cost (choose_levels()),
+ * and decay cannot raise this cost, since no code gets longer. But a block may be larger or smaller than its cost,
+ * because bit strings are filled up to whole bytes: the first level is up to 7 bits larger; each further level, with
+ * the go-on bits that lead to it, is between 8 bits smaller and 6 bits larger.
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 
 /*
- * Collects the counters that are not zero; scatter() does the opposite. Returns a number with as many binary digits as
- * the largest counter. If it is SB_TBF_MAX_CELL or more, the result must not be used: all other functions REQUIRE
- * smaller counters.
+ * gather() collects the counters that are not zero in *out; scatter() does the opposite. gather() returns a number with
+ * as many binary digits as the largest counter. If this number is SB_TBF_MAX_CELL or more, *out must not be used: all
+ * other functions REQUIRE smaller counters.
  */
 uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out);
 void scatter(const gathered *block, uint32_t cells, uint64_t *counters);
 
 /*
- * Adds to of_width[b], for b from 0 to 63, how many of the counters have b binary digits. `numbers` are counters, or
- * if `codes` is true, their codes.
+ * Adds to of_width[b], for b from 0 to 63, how many of the counters have b binary digits. `numbers` are the counters,
+ * or if `codes` is true, each counter minus 1.
  */
 void add_widths(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width);
 
@@ -102,8 +106,8 @@ struct packed_block
 };
 
 /*
- * Reads the head of a packed block. Returns false if the head does not agree with `size`; so nobody reads beyond the
- * block. The bit strings are not looked at.
+ * Reads the head of a packed block. Returns false if the head does not agree with `size`; so whoever reads the block as
+ * *out says does not read beyond its end. The bit strings are not looked at.
  */
 bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out);
 

@@ -17,9 +17,9 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 }
 
 /*
- * Counts the bits from .. to - 1 that are set. `from` is a multiple of 8. It first counts the bits in each byte, adds
- * these counts up over up to 16 words, byte by byte, and then adds the 8 sums. It does not use std::popcount, which
- * would be a function call, because not every x86-64 has an instruction for it.
+ * Counts the bits from .. to - 1 that are set. It first counts the bits in each byte, adds these counts up over up to
+ * 17 words, byte by byte, and then adds the 8 sums. It does not use std::popcount, which would be a function call,
+ * because not every x86-64 has an instruction for it. REQUIRES: `from` is a multiple of 8.
  */
 static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
 {
@@ -87,7 +87,7 @@ SB_KERNEL void read_codes(const unsigned char *bits, const unsigned char *end, u
 	const uint64_t mask = (UINT64_C(1) << width) - 1;
 	const auto step = static_cast<uint64_t>(width);
 
-	/* easy: the number of codes whose eight bytes all lie before the end */
+	/* easy: how many codes can be read by loading eight bytes from the byte on in which they begin */
 	auto have = static_cast<uint64_t>(end - bits);
 	auto easy = static_cast<uint32_t>(have < 8 ? 0 : std::min<uint64_t>(count, (have - 8) * 8 / step + 1));
 	uint32_t j = 0;
@@ -127,7 +127,7 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 		return true;
 	}
 
-	uint16_t place[SB_TBF_BLOCK]; /* from level 2 on: the index in `values` that each code belongs to */
+	uint16_t place[SB_TBF_BLOCK]; /* from level 2 on: for each code, the index in `values` of its counter */
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;

@@ -16,7 +16,7 @@ namespace streambloom {
 
 /*
  * Returns the block of a hash. Each block has a range of hashes, and the ranges ascend: so blocks are in the order of
- * hashes, as the slots of hash sets are.
+ * hashes, nearly as the slots of a hash set without the secret (sb_hash_set.h).
  */
 inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 {
@@ -50,8 +50,8 @@ double hits_at(const sb_tbf *tbf, double units, int64_t at);
 void clear_hits(sb_tbf *tbf);
 
 /*
- * plan_exact() turns a plan into that of an exact filter; plan_cells() gives it as many cells as `sized` has.
- * REQUIRES: clear_hits() was called.
+ * plan_exact() turns a plan into that of an exact filter. plan_cells() turns a plan into that of a filter with as many
+ * cells as `sized` has. REQUIRES: clear_hits() was called.
  */
 void plan_exact(sb_tbf *plan);
 void plan_cells(sb_tbf *plan, const sb_tbf *sized);

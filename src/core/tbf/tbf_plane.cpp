@@ -2,10 +2,10 @@
  * tbf_plane.cpp: see tbf_plane.hpp.
  *
  * Memory is allocated in pieces. Some pieces have the words of blocks. If n blocks have words already, a new piece
- * has room for n / 4 more: at least one, at most `most_blocks`. So a plane of many blocks needs few allocations, and
- * takes at most a fourth more than its blocks need. Other pieces have the lists of blocks, and grow in the same way.
- * When a block gets a larger list, or words instead of its list, the memory of the old list is kept for the next list
- * of that size.
+ * has room for n / 4 more blocks, but for at least one and for at most `most_blocks`. So a plane of many blocks needs
+ * few allocations, and takes at most a fourth more memory than its blocks need. Other pieces have the lists of blocks,
+ * and their sizes grow in the same way. When a block gets a larger list, or words instead of its list, the memory of
+ * the old list is kept for the next list of that size.
  */
 #include "tbf/tbf_plane.hpp"
 
@@ -224,7 +224,7 @@ static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 	for (uint32_t i = 0; few != nullptr && i < few->places; i++)
 	{
 		const uint16_t cell = cells_of(few)[i];
-		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* no branch: it could not be predicted */
+		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* instead of a branch, which is hard to predict */
 		*to = words_of(few)[i];
 	}
 }

@@ -1,8 +1,9 @@
 /*
- * tbf_plane.hpp: a plane: the sums of a filter's cells for 16 half-lives (tbf_sums.hpp). A block to which nothing was
- * added has only two NULL pointers. A block in which few cells hold something has a list of these cells, except if the
- * block is small or never_few is set. Any other block has a word for each cell. So the memory of a builder depends
- * mostly on how many cells hold something, not on how many cells its filter has. For the core's own files.
+ * tbf_plane.hpp: a plane: the sums of a filter's cells for 16 half-lives (tbf_sums.hpp). A sum is a word of 64 bits. A
+ * block to which nothing was added has only two NULL pointers. A block in which few cells hold something has a list of
+ * these cells with their sums, except if the block is small or never_few is set. Any other block has a word for each
+ * cell. So the memory of a builder depends mostly on how many cells hold something, not on how many cells its filter
+ * has. For the core's own files.
  */
 #ifndef STREAMBLOOM_TBF_PLANE_HPP
 #define STREAMBLOOM_TBF_PLANE_HPP
@@ -14,11 +15,12 @@ namespace streambloom {
 
 /*
  * The list of a block is a hash table with open addressing, with the cell's number as hash: cell c lies at place c *
- * places / SB_TBF_BLOCK, or at the first free place after it. At least a fourth of the places is free.
+ * places / SB_TBF_BLOCK, or if this was taken, at the first place after it that was free. At least a fourth of the
+ * places is free.
  */
 struct few_cells
 {
-	uint16_t places; /* length of the table; behind the struct lie that many words, then the cell numbers */
+	uint16_t places; /* length of the table; behind the struct lie that many words, then that many cell numbers */
 	uint16_t used;
 	uint16_t promised; /* how many free places hold_cells() keeps for cells that are about to be added */
 	uint16_t size;	   /* index of `places` in the table of sizes */
@@ -42,7 +44,7 @@ struct cell_plane
 	uint32_t full;	/* blocks that have words */
 	uint32_t lists; /* blocks that have a list */
 	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
-	bool never_few; /* blocks are expected to hold much: none gets a list */
+	bool never_few; /* set if most cells are expected to hold something: then no block gets a list */
 	uint64_t *next;
 	size_t list_bytes; /* size of all pieces of memory for lists */
 	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
@@ -58,8 +60,9 @@ void release_cell_plane(cell_plane *plane); /* plane may be NULL */
 
 /*
  * Estimates how many bytes the plane's cells would take as extensible counters: a byte for each cell of a block with
- * words, and a fourth of the memory of the lists (more than three bytes for each entry). That is nearly always enough,
- * except for lists of few entries: the bitmap of their blocks alone takes cells / 8 bytes (tbf_cells.cpp).
+ * words, and a fourth of the memory of the lists (more than three bytes for each cell in a list). That is nearly always
+ * enough, except for blocks whose lists have few cells: the bitmap of such a block alone takes cells / 8 bytes
+ * (tbf_cells.cpp).
  */
 inline uint64_t usual_bytes(const cell_plane *plane)
 {
@@ -91,7 +94,7 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 
 /*
  * Makes room for the cells of many items, as hold_cells() does in one block. *full becomes true if all blocks of these
- * items have words: a kernel (SB_KERNEL) can add only to such blocks.
+ * items have words, so that add_items() (tbf_sums.cpp) can add to them without looking for lists.
  */
 [[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
 

@@ -2,10 +2,11 @@
  * tbf_recurring.cpp: the table of a filter with recurring minimum (Cohen, Matias 2003, section 3.3), while the filter
  * is built.
  *
- * If only one of an item's cells holds its smallest value, it is less likely that this cell has no hits of other
- * items. In the paper such an item moves to a secondary filter, and a Bloom filter of the moved items says where to
- * look. If that Bloom filter held an item by mistake, the item would be looked for where its hits are not, and
- * undercounted. Here one table of hashes and counts, which makes no such mistakes, replaces both.
+ * An item's minimum is the smallest value of its cells. It *recurs* if at least two different cells hold it; then it is
+ * likely that these cells have no hits of other items. If it does not recur, this is less likely. In the paper such an
+ * item moves to a secondary filter, and a Bloom filter of the moved items says where to look. If that Bloom filter held
+ * an item by mistake, the item would be looked for where its hits are not, and undercounted. Here one table of hashes
+ * and counts replaces both the secondary filter and the Bloom filter, and makes no such mistakes.
  *
  * A hit is added to all the item's cells, and also to the item's entry in the table if it has one. If it has none, and
  * its minimum does not recur after the hit, it gets an entry with that minimum. Why an entry never undercounts: cells
@@ -23,7 +24,7 @@
 
 using namespace streambloom;
 
-/* Returns the hits of a slot's item, in 2^-12 hits. They lie beside the hash. */
+/* Returns where the hits of a slot's item are, in units of 2^-12 hits: in the word beside the hash. */
 static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 {
 	return &recurring.slots[hash_set_place(slot, 1) + 4];
@@ -60,7 +61,7 @@ sb_status streambloom::read_recurring(sb_tbf_builder *builder, const sb_tbf *fil
 	const unsigned char *table = cells + counters_size(filter);
 	const uint64_t count = recurring_entries(filter);
 
-	/* make room for all first: in a set that grows step by step, ascending hashes would pile up at its beginning */
+	/* room for all entries first: in a set that grows step by step, ascending hashes would crowd in the first slots */
 	sb_status status = hash_set_remake(&builder->recurring, &builder->memory, hash_set_capacity_for(count + 1), 1);
 	for (uint64_t i = 0; i < count && status == SB_OK; i++)
 	{

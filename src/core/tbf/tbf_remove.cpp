@@ -22,7 +22,7 @@
 
 using namespace streambloom;
 
-/* value * 2^shift, rounded down or up. REQUIRES: shift <= 64, value < 2^62. */
+/* value * 2^shift, rounded up if `up` is true, else down. REQUIRES: shift <= 64, value < 2^62. */
 static u128 scaled(uint64_t value, int64_t shift, bool up)
 {
 	if (shift >= 0)
@@ -40,8 +40,8 @@ static int64_t shift_to_units(const sb_tbf *tbf, const sb_moment *moment)
 }
 
 /*
- * Subtracts the hit from the item's counters; `counters` are those of its block. Returns false if the item has no such
- * hit: then it sets *most and changes nothing.
+ * Subtracts the hit from the item's counters; `counters` are those of the item's block. Returns false if the counters
+ * prove that the item has no such hit: then *most becomes an upper bound of its count, and nothing is changed.
  */
 static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, uint64_t value, uint64_t *counters,
 					 double *most)

@@ -1,9 +1,9 @@
 /*
  * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
  *
- * Let a hit come x half-lives after 2000, and let v be its value from sb_tbf_hit(), in 2^-12 hits. It counts v *
- * 2^floor(x). It is added to plane floor(x / 16), as v * 2^(floor(x) mod 16). So a 64-bit word of a plane has room
- * for 2^34 hits, and a sum does not depend on the order of its terms.
+ * Let a hit come in an epoch that begins x half-lives after 2000, and let v be its value from sb_tbf_hit(), in 2^-12
+ * hits. The hit counts v * 2^floor(x). It is added to plane floor(x / 16), as v * 2^(floor(x) mod 16). So a 64-bit word
+ * of a plane has room for 2^34 hits, and a sum does not depend on the order of its terms.
  *
  * The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the newest hit,
  * are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes, its item is
@@ -24,7 +24,7 @@
 
 using namespace streambloom;
 
-/* This many words are worked on before stop_wanted() is asked again. */
+/* This many words are worked on before stop_wanted() is called again. */
 constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
 
 /* ------------------------------------------------------------------- filling */
@@ -114,8 +114,8 @@ constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /*
- * A function, not a lambda: if a compiler does not inline a lambda that only prefetches, it believes that the lambda
- * does nothing, and drops the call.
+ * Prefetches the slot of a hash, and its word in the plane. This is a function, not a lambda: if a compiler does not
+ * inline a lambda that only prefetches, it believes that the lambda does nothing, and drops the call.
  */
 SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
 							 uint64_t hash)
@@ -126,7 +126,7 @@ SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uin
 		__builtin_prefetch(own + plane, 1);
 }
 
-/* Inlined twice: where there is only one plane, the compiler knows that `beside` is 1. */
+/* This function is inlined twice, because where there is only one plane, the compiler then knows that `beside` is 1. */
 template <sb_simd variant>
 SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
 							   const uint64_t *values, size_t count, sb_status *status)
@@ -181,7 +181,7 @@ size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, i
 					values, count, status);
 }
 
-/* Adds to all cells of an item. REQUIRES: hold_cells() has made room. */
+/* Adds `amount` to all cells of an item. REQUIRES: hold_cells() has made room for them. */
 static sb_status add_to_item(cell_plane *plane, const sb_tbf *tbf, uint32_t block, uint64_t hash, uint64_t amount)
 {
 	if (plane->block[block] != nullptr)

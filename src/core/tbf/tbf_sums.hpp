@@ -18,30 +18,33 @@
 namespace streambloom {
 
 /*
- * The in-memory state of tbf_agg and tbf_merge_agg: exact integer sums in 2^-12 hits, one for each cell (or one for
- * each item, while few items are known). The sums lie in planes of 16 half-lives, of which the newest four are kept. A
- * plane of items has its words beside the hashes of a set; the caller owns the set. A plane of cells is a cell_plane.
- * A plane that is NULL stands for zeros. Everything in here is a sum or a maximum of integers, so the result does not
- * depend on the order of rows or the number of workers. REQUIRES: zeroed at first.
+ * The sums in a builder, the state of tbf_agg and tbf_merge_agg: exact integers in 2^-12 hits, one sum for each cell
+ * (or one for each item, while few items are known). A sum is split over planes of 16 half-lives each, of which the
+ * newest four are kept; in each plane it has a word of 64 bits. When hits of newer half-lives come, the oldest planes
+ * *fall out*: their words are dropped. A plane of items has its words beside the hashes of a set; the caller owns the
+ * set. A plane of cells is a cell_plane. A plane that is NULL stands for zeros. All that is kept here is sums or
+ * maximums of integers, so the result does not depend on the order of rows or the number of workers. REQUIRES: zeroed
+ * at first.
  */
 struct tbf_sums
 {
 	uint64_t *plane[SB_TBF_PLANES];	  /* of items: [i] is the plane with the number newest_plane - i */
-	uint64_t *fallen[SB_TBF_PLANES];  /* of items: planes that fell out; cleared before they are used again */
-	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] as in `plane`; a plane that falls out is released */
+	uint64_t *fallen[SB_TBF_PLANES];  /* of items: planes that fell out; they are cleared before they are used again */
+	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] is as in `plane`; a plane that falls out is released */
 	uint64_t width;					  /* words in each plane, zero or not */
 	uint32_t beside;				  /* of items: set->beside; word i of a plane lies at hash_set_place(i, beside) */
 	sb_u128 total[SB_TBF_PLANES];
 	sb_u128 slack[SB_TBF_PLANES];
-	sb_u128 loss[SB_TBF_PLANES]; /* at least what one item loses if the plane falls out */
+	sb_u128 loss[SB_TBF_PLANES]; /* an upper bound of what any one item loses if the plane falls out */
 	/*
-	 * The totals of planes that fell out, and the losses and slacks of these planes. Both are in the scale of plane
-	 * newest_plane - 4. They are not rescaled when another plane falls out, so they are upper bounds.
+	 * The sum of the totals of all planes that fell out, and that of their losses and slacks. Both count in the scale
+	 * of plane newest_plane - 4. They are not rescaled when another plane falls out and newest_plane grows, so they are
+	 * upper bounds.
 	 */
 	sb_u128 dropped_total;
 	sb_u128 dropped_loss;
 	int64_t newest_plane;
-	int64_t newest_half_life; /* of all that was added: the newest half-life, since 2000 */
+	int64_t newest_half_life; /* the newest half-life of all that was added, counted since 2000 */
 	int64_t oldest_base;	  /* the lowest base of all filters merged */
 	int64_t newest;			  /* start of the epoch of the newest hit */
 	bool any;				  /* something was added */
@@ -64,8 +67,8 @@ int sums_turn(tbf_sums *sums, int64_t half_lives);
 void sums_make_room(tbf_sums *sums, int64_t wanted);
 
 /*
- * Takes a plane of items that fell out, and clears it. *out is NULL if there is none. SB_INTERRUPTED: the plane still
- * counts as one that fell out.
+ * Takes one of the planes of items that fell out, and clears it for use as a new plane. *out is NULL if there is none.
+ * SB_INTERRUPTED: the plane stays among those that fell out.
  */
 [[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
@@ -132,8 +135,8 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*
- * Checks whether the total of the sums would still fit a header after `count` more hits of this value.
- * SB_TOTAL_OVERFLOW: it would not.
+ * Checks whether the total of the sums would still fit a filter's header after `count` more hits of this value.
+ * SB_TOTAL_OVERFLOW: it would not fit.
  */
 [[nodiscard]] sb_status sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count);
 
@@ -160,12 +163,13 @@ struct filter_weight
 /*
  * A stored filter is added, times a weight, in two steps.
  *
- * sums_turn_for_weighted() makes room for its planes. Large counters (as a rule, those of 64 bits) are split into
- * parts of 16 binary digits, and each part has a plane of its own. *planes is the number of these planes, 1 to 4; the
- * newest of them is at most one plane newer than that of the newest hit. The function returns the index of the oldest
- * one; the newer ones have index - 1, index - 2, ... An index above 3 belongs to a plane that has fallen out. The
- * caller then makes those of the kept planes that are NULL. If all of them have fallen out, the result is -1. If the
- * filter has no hits, or the weight is 0, the result is -1, too, and nothing changes.
+ * sums_turn_for_weighted() makes room for the planes to which the filter's counters are added. Large counters (as a
+ * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
+ * is the number of these planes, 1 to 4; the newest of them is at most one plane newer than that of the newest hit. The
+ * function returns the index of the oldest of these planes; the newer ones have index - 1, index - 2, ... An index
+ * above 3 belongs to a plane that has fallen out. The caller then makes those of the other planes that are NULL. If all
+ * these planes have fallen out, the result is -1. If the filter has no hits, or the weight is 0, the result is -1, too,
+ * and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
  * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
@@ -176,10 +180,10 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
 										  const void *cells, const filter_weight *weight);
 
 /*
- * The second step for an exact filter. The constructor notes its totals. next() gives its items to the caller, who
- * adds their words to the planes: those of part j to the plane with the index plane_of_part(j), at its first half-life.
- * If plane_of_part(j) is -1, the plane has fallen out, and the words are dropped. At the end the caller calls
- * note_losses().
+ * Takes the place of sums_add_weighted() for an exact filter. The constructor notes the filter's totals. next() gives
+ * its items to the caller, who adds their words to the planes: those of part j to the plane with the index
+ * plane_of_part(j), as amounts at the first half-life of that plane. If plane_of_part(j) is -1, the plane has fallen
+ * out, and the words are dropped. At the end the caller calls note_losses().
  */
 class weighted_items
 {
@@ -207,8 +211,9 @@ private:
 };
 
 /*
- * The first step of adding `other` to `sums`: adds all that is not in words (totals, slack, times), and makes the
- * newest plane of `other` known to `sums`. After it, the caller adds the words of `other`, plane by plane.
+ * The first step of adding `other` to `sums`: adds all that is not in words (totals, slack, times). If the newest plane
+ * of `other` is newer than that of `sums`, older planes of `sums` fall out. Then the caller adds the words of `other`,
+ * plane by plane.
  */
 void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 
@@ -220,8 +225,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
  * to += from, cell by cell. `from` may have 2^j times fewer cells: then each of its cells is added to 2^j cells of
- * `to`. If `to` is a new plane of zeros, this widens `from`. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a part of
- * `from` was added.
+ * `to`. So if `to` is a new plane of zeros, it becomes `from`, widened. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: a
+ * part of `from` was added.
  */
 [[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
@@ -243,8 +248,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
  * Does what sums_plan() and sums_write() do, with one pass less over the sums, for callers that have `room` bytes for
- * the cells. Writes the same bytes. SB_TOO_LARGE: sums_plan() would return it, or `room` is too small; then the bytes
- * written are of no use.
+ * the cells. Writes the same bytes. SB_TOO_LARGE: the value would have more than SB_MAX_BYTES, or `room` is too small;
+ * then the bytes written are of no use.
  */
 [[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
 								   void *cells, size_t room);
@@ -350,9 +355,9 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 }
 
 /*
- * Returns how much room to offer for packing extensible counters in one pass, if they are expected to take `bytes`
- * bytes. The directory is added. More than a byte for each cell is not needed: counters hardly ever take that much,
- * even if far more items came than were expected.
+ * Returns how many bytes of room to offer for packing extensible counters in one pass, if the blocks are expected to
+ * take `bytes` bytes. The bytes of the directory are added. More than a byte for each cell is never offered: counters
+ * hardly ever take that much, even if far more items came than were expected.
  */
 inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {

@@ -20,7 +20,8 @@ namespace {
  * the item's smallest cell only. Other cells of the item are raised to the new value if they are below it. A cell's
  * value is its words in all planes, read as one number.
  *
- * Why it never undercounts: for every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits.
+ * Why an item is never undercounted: each of its cells, plus all that was dropped (slack, dropped_loss), is at least
+ * its hits.
  *  - The inequality still holds after a hit. For the hit's own item: each of its cells is at least the old value of its
  *    smallest cell plus the hit. For other items: no cell becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
@@ -38,7 +39,7 @@ struct cell_words
 
 } // namespace
 
-/* Returns the words of a cell in all planes. Block is a pointer to words, or a block_place. */
+/* Returns the words of a cell in all planes. The type Block is a pointer to the words of a block, or a block_place. */
 template <typename Block>
 static cell_words words_of(const Block *block, uint16_t cell)
 {
@@ -154,7 +155,10 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 			*recurs = true;
 	}
 
-	/* without decay only the plane of half-life 0 holds anything: the digits of older planes, all 0, are cut off */
+	/*
+	 * `least` counts at the first half-life of the oldest plane. Without decay only the plane of half-life 0 holds
+	 * anything: the digits of older planes, all 0, are cut off.
+	 */
 	least >>= half_lives_above_oldest(sums, 0);
 	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
 	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;

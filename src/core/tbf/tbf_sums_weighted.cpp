@@ -16,7 +16,7 @@
 
 using namespace streambloom;
 
-/* Returns the half-life of the newest hit, or the base if the filter has decayed beyond that. */
+/* Returns the half-life of the newest hit, or the filter's base if decay has moved the base beyond that half-life. */
 static int64_t newest_half_life(const sb_tbf *filter)
 {
 	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
@@ -24,12 +24,12 @@ static int64_t newest_half_life(const sb_tbf *filter)
 
 namespace {
 
-/* Where the counters of a filter go when it is added with a weight: to which planes, and by which shifts. */
+/* Where the counters of a filter go when it is added with a weight: to which planes, and shifted by how many bits. */
 struct placing
 {
 	int64_t plane; /* the oldest of the planes that they go to */
 	int planes;	   /* number of planes over which each counter is split */
-	/* counter * factor * 2^counters is the amount in 2^-12 hits at the first half-life of `plane` */
+	/* an exponent: counter * factor * 2^counters is the amount in 2^-12 hits at the first half-life of `plane` */
 	int64_t counters;
 	int64_t total; /* the same exponent for total and slack instead of a counter; both exponents may be negative */
 };
@@ -39,25 +39,25 @@ struct placing
 /*
  * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
  * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
- * below a limit, 44 or more binary digits below a hit, are rounded up to that limit; otherwise they would lie below
- * the oldest plane. A large weight has the effect of large counters: these go to the plane of the base and to newer
- * ones. But the newest plane is at most one plane newer than that of the newest hit; sums_plan() relies on that.
+ * that would go below the lowest plane that is used (`oldest`) are rounded up to its unit, which is 2^-44 hits at the
+ * base or less. A large weight makes counters large, and large counters go to the plane of the base and to newer ones.
+ * But the newest of these is at most one plane newer than that of the newest hit; sums_plan() relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
 	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
-	/* without decay nothing may fall out, even if another filter needs one more plane after the newest */
+	/* without decay nothing may fall out: so the plane after the newest is left free, for filters that need it */
 	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
 	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
 	 * A counter is split if it may have more than 46 digits: with larger ones a word would be full after a few
-	 * filters. With a half-life the limit is 55 digits: if the plane after the newest is used, another 16 half-lives
-	 * fall out at the far end. (A counter that is not split and falls out is below 2^55 in a plane 64 half-lives below
-	 * the newest: less than 2^-20 of a hit.)
+	 * filters. In a filter with a half-life the limit is 55 digits. It is higher there, because splitting may use the
+	 * plane after the newest, and then another 16 half-lives fall out at the far end. (A counter that is not split and
+	 * falls out is below 2^55 in a plane 64 half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -178,7 +178,8 @@ public:
 	}
 
 	/*
-	 * Notes what an item can lose if the planes fall out: at most the largest counter, however much the filter holds.
+	 * Notes what an item can lose if a plane falls out: at most the largest amount that was added to a cell, however
+	 * much the filter holds in all.
 	 */
 	void note_losses() const
 	{
@@ -191,7 +192,7 @@ private:
 	placing place_;
 	uint64_t factor_;
 	uint32_t cells_;
-	int cell_halvings_; /* how often the block's cells are halved to get those of the filter */
+	int cell_halvings_; /* a block of the sums has 2^cell_halvings_ times as many cells as one of the filter */
 	int index_;
 	int last_; /* number of the last part of a counter; part j goes to plane index_ - j */
 	bool plain_;
@@ -200,8 +201,8 @@ private:
 	block_counters widened_;
 
 	/*
-	 * Makes room in a block. If the counters go to one plane, all of them together decide whether the block gets
-	 * words.
+	 * Makes room in a block for its counters. If all of them go to one plane, how many are not 0 decides whether the
+	 * block has a list or words there.
 	 */
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{
@@ -274,7 +275,7 @@ static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const
 	sums->merged = true;
 	if (filter->unit_bits != 0 || weight->exponent < 0)
 		sums->fractions = true;
-	/* The weight adds fewer than 34 digits, the half-life within the plane at most 15. So both fit 128 bits. */
+	/* The weight adds fewer than 34 digits, the half-life within the plane at most 15. So these fit 128 bits. */
 	u128 total = moved(u128{filter->total} * weight->factor, place.total);
 	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
 	bool is_kept = index >= 0 && index < SB_TBF_PLANES;

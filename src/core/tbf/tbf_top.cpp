@@ -18,10 +18,10 @@ using namespace streambloom;
 
 static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in the format of sb_moment.scale */
 
-/* Real amounts are much smaller. Sums of amounts in forged lists stop here. */
+/* Sums of amounts do not grow beyond this. Real amounts are much smaller, but those of forged lists may reach it. */
 static constexpr u128 largest_amount = u128{1} << 120;
 
-/* Binary digits of a stored number. The sum of two stored numbers, with a carry, fits 64 bits. */
+/* L and error are written with at most so many binary digits (the error may be 1 larger). Their sum fits 64 bits. */
 static constexpr int stored_bits = 62;
 
 static int bit_width(u128 value)
@@ -47,7 +47,7 @@ static u128 shift_right_down(u128 value, uint64_t shift)
 	return shift >= 128 ? 0 : value >> shift;
 }
 
-/* Returns to - from, cut off at 1,000 half-lives either way: after 1,000 half-lives nothing is left. */
+/* Returns to - from, or 1,000 or -1,000 if it is beyond these: after 1,000 half-lives nothing is left of an amount. */
 static int64_t distance(int64_t from, int64_t to)
 {
 	return std::clamp<int64_t>(to - from, -1000, 1000);
@@ -276,7 +276,7 @@ sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent
  */
 namespace {
 
-/* How L and error in memory are converted to stored numbers: by a shift, rounded down or up. */
+/* How amounts in memory are converted to stored numbers: by a shift, with L rounded down and the error up. */
 struct conversion
 {
 	int fraction_bits;
@@ -295,7 +295,7 @@ struct conversion
 		return shift < 0 ? cut(shift_right_up(amount, static_cast<uint64_t>(-shift))) : down(amount);
 	}
 
-	/* only numbers of forged lists are cut off */
+	/* the largest number that is written; larger ones come only from forged lists, and become this one */
 	static constexpr u128 largest = (u128{1} << stored_bits) - 1;
 	static u128 cut(u128 amount) { return lesser(amount, largest); }
 };
@@ -395,9 +395,9 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 }
 
 /*
- * Writes the same bytes as add_section(), top_turn() and top_write() would, but without a list in memory. Stored
- * entries are already in the order of hashes. They are read three times: to find the largest number, to count the
- * entries that stay, and to write them.
+ * Writes the bytes that top_write() would write after add_section() and top_turn(), but without a list in memory. That
+ * is possible because stored entries are already in the order of hashes. They are read three times: to find the largest
+ * number, to count the entries that stay, and to write these.
  */
 sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								  uint32_t *size)
@@ -499,7 +499,7 @@ sb_u128 streambloom::top_amount(const top_section *section, uint64_t stored)
 	return static_cast<u128>(stored) << (top_fraction_bits - section->fraction_bits);
 }
 
-/* significand * 2^exponent as a double, rounded down or up. */
+/* significand * 2^exponent as a double, rounded up if `up` is true, else down. */
 static double as_double(u128 significand, int64_t exponent, bool up)
 {
 	if (significand == 0)
@@ -511,7 +511,7 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 	exponent = std::max<int64_t>(exponent, -2000);
 	double value = std::ldexp(static_cast<double>(static_cast<uint64_t>(kept)), static_cast<int>(exponent) + cut);
 
-	/* ldexp has rounded a denormal result to nearest; one step makes up for that */
+	/* ldexp has rounded a denormal result to nearest; the next double down, or up, is a bound in any case */
 	if (value < std::numeric_limits<double>::min())
 		value = std::nextafter(value, up ? 1.0 : 0.0);
 	return value;

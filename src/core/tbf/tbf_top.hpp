@@ -25,7 +25,10 @@ struct top_key
 	sb_u128 value;
 };
 
-/* The list in memory. REQUIRES: zeroed at first, except for limit and the arrays. */
+/*
+ * The list in memory. Its letters (L, c) are explained in sb_top.h. REQUIRES: zeroed at first, except for limit and the
+ * arrays.
+ */
 struct top_list
 {
 	top_entry *entries;	  /* `room` of them, `count` used */
@@ -55,10 +58,10 @@ void top_index(top_list *list);
 void top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost);
 
 /*
- * Adds *least to the item, and `lost` to the error. Both are given at this half-life; if it is newer than the list's
- * base, it becomes the base. Returns true if nothing is left to do: the item is listed, or *least has become 0 by
- * rounding. Returns false if the item is not listed: then *least becomes an amount at the list's base (2^-40 hits,
- * not 0), for top_insert().
+ * Adds *least to the L of the item, and `lost` to the error. Both are given at this half-life; if it is newer than the
+ * list's base, it becomes the base. Returns true if nothing is left to do: the item is listed, or *least has become 0
+ * by rounding. Returns false if the item is not listed: then *least becomes an amount at the list's base (in 2^-40
+ * hits, not 0), which the caller passes to top_insert().
  */
 [[nodiscard]] bool top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost);
 
@@ -101,7 +104,7 @@ inline bool has_list(const sb_tbf *filter)
 	return filter->top != 0 && (filter->flags & SB_TBF_HAS_HITS) != 0;
 }
 
-/* A stored list that top_open() has checked, and the position of the next item in it. */
+/* A stored list that top_open() has checked, and where in it the next item is to be read. */
 struct top_section
 {
 	uint32_t count;
@@ -109,7 +112,7 @@ struct top_section
 	uint64_t error;
 	const unsigned char *entry; /* entry of the next item */
 	const unsigned char *item;	/* text of the next item */
-	uint32_t left;				/* number of items from the next one on */
+	uint32_t left;				/* number of items that are still to be read */
 };
 
 /*
@@ -143,7 +146,7 @@ void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t l
 
 /* ---------------------------------------------------- adding to it (tbf_top_list.cpp) */
 
-/* A new item for top_insert(), which still needs the item's text. If `least` is 0, no item is pending. */
+/* A new item that waits for its text, and then for top_insert(). If `least` is 0, no item is pending. */
 struct pending_item
 {
 	uint64_t hash;

@@ -67,9 +67,9 @@ private:
 /*
  * Allocates a value and writes its counters. produce(block, counters, &empty) fills in the counters of a block and
  * returns a status (see measure_cells()). It is called for all blocks in order, and then for all blocks once more. The
- * planned->extra bytes after the counters are left to the caller. Sets the fields of *planned that describe the
- * counters. SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY,
- * SB_INTERRUPTED, and whatever produce() returns.
+ * caller writes the planned->extra bytes after the counters. The fields of *planned that describe the counters are set.
+ * SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED,
+ * and whatever produce() returns.
  */
 template <typename Produce>
 sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
@@ -81,8 +81,8 @@ sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
 }
 
 /*
- * Allocates an exact value with these items, and sets the fields of *planned that describe them. planned->extra bytes
- * are left to the caller.
+ * Allocates an exact value with these items, and sets the fields of *planned that describe them. The caller writes the
+ * planned->extra bytes after the items.
  */
 inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exact_item *items, uint32_t count)
 {
