@@ -96,7 +96,7 @@ prepare_session(void)
 		return;
 	RegisterXactCallback(end_with_transaction, NULL);
 	RegisterSubXactCallback(end_with_subtransaction, NULL);
-	/* If there is no memory for this, the next pin tries again. Then the functions are called twice, which does no harm. */
+	/* If there is no memory for this, the next pin tries again. It does no harm that the functions are called twice. */
 	owner = ResourceOwnerCreate(NULL, "bf index pins");
 }
 
