@@ -239,7 +239,7 @@ COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item
 CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
 		scheme text DEFAULT 'multi_class') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate if importances are uniform over their range, as ranks are. If they may be anything, take the evictions that sbf_evictions() returns: they keep the rate for any importances';
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate if importances are uniform over their range, as ranks are. If they may be anything, take the evictions that sbf_evictions() returns: they keep the rate for any importances, but not in value_weighted with cells of 7 or 8 bits (ibf_info() tells the rate for uniform ones)';
 CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'the probability that a filter of these parameters has forgotten an item of this importance after gap (0 or more) other ones, all distinct and of uniform importances (Bhoraskar et al. 2013, section III)';
