@@ -165,6 +165,34 @@ DROP TABLE t, made_here, changed, copied, emptied, parts, outer_rows;
 DROP FUNCTION pins, pins_now, fails_at, survives, makes_and_fails, makes_and_goes_on, all_pins, also_into;
 DROP EXTENSION pg_buffercache;
 
+-- A trigger gives the index another file while the page of the old one is pinned.
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_kept_pins LOCATION '';
+CREATE ROLE regress_kept_pins;
+CREATE TABLE moved (i int);
+ALTER TABLE moved OWNER TO regress_kept_pins;
+CREATE INDEX moved_i ON moved USING bf (i) WITH (pages_per_range = 1);
+CREATE FUNCTION moves() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF new.i = 300 THEN
+		ALTER INDEX ALL IN TABLESPACE pg_default OWNED BY regress_kept_pins SET TABLESPACE regress_kept_pins;
+		PERFORM bf_summarize_new_values('moved_i');
+	END IF;
+	RETURN new;
+END
+$$;
+CREATE TRIGGER moves BEFORE INSERT ON moved FOR EACH ROW EXECUTE FUNCTION moves();
+INSERT INTO moved SELECT i FROM generate_series(1, 1000) i;
+SET enable_seqscan = off;
+SELECT count(*) FROM generate_series(1, 1000) n, LATERAL (SELECT FROM moved WHERE i = n OFFSET 0) found;
+EXPLAIN (COSTS OFF) SELECT FROM moved WHERE i = 7;
+SELECT bf_index_check('moved_i') > 0 AS checked;
+RESET enable_seqscan;
+DROP TABLE moved;
+DROP FUNCTION moves;
+DROP TABLESPACE regress_kept_pins;
+DROP ROLE regress_kept_pins;
+
 -- a session with few buffers for temporary tables, and more such partitions than buffers
 \c
 SET temp_buffers = '800kB';
