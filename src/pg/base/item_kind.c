@@ -35,8 +35,8 @@ item_kind_text(const sb_kind *kind)
 	if (kind->code == SB_KIND_NAMED)
 	{
 		/*
-		 * A kind's name may have been cut in the middle of a character. Such a part of a character must not reach the
-		 * client.
+		 * set_named_kind() cuts a long name between two characters. But a value that was not made in this database may
+		 * have a name that ends in the middle of a character. This part of a character must not reach the client.
 		 */
 		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
 		bool		whole = kind->detail == item_kind_name_hash(kind->name);

@@ -266,8 +266,8 @@ leave(ChunkScan *scan, Relation chunk, bool unlock)
 }
 
 /*
- * Opens and judges the chunk with this number, and sets *verdict. Returns NULL for a chunk that chunk_next() does not
- * return.
+ * Judges the chunk with this number, sets *verdict, and returns the chunk open and locked. Returns NULL if the chunk
+ * is one of those that chunk_next() passes over: chunk_scan.h lists them.
  */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)

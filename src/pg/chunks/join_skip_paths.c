@@ -112,7 +112,10 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 
 /* ----------------------------------------------------------- a table with its children */
 
-/* Returns the number of all rows of a table with its children, whatever conditions the query has. */
+/*
+ * Returns how many rows a table has together with its children, before the query's conditions are applied. Children
+ * that were pruned, or are proved to be empty, are not counted.
+ */
 static double
 all_rows(PlannerInfo *root, const RelOptInfo *table)
 {

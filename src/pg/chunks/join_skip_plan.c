@@ -447,8 +447,8 @@ find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, 
 
 /*
  * Finds an index of the scan's table that can be asked about a hash key, and sets *answer. Returns false if there is
- * none. `outer` is the key's outer expression, over the table's columns. A parameter takes the place of the inner
- * expression, which has no columns of the table.
+ * none. `outer` is the key's outer expression, over the table's columns. chunk_questions() takes only values without
+ * columns, so it gets the key's clause with a parameter in place of the inner expression.
  */
 static bool
 find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)

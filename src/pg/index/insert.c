@@ -271,9 +271,9 @@ collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 cou
 
 	/*
 	 * If the range is summarized, most items are there already. The share lock is enough to see that, and to know
-	 * that the WAL record which added them is written. If the group was replaced since the geometry was read, nothing
-	 * is to be done: the row was in the heap before the geometry was read, so the summarizer of the new group finds
-	 * it there.
+	 * that the WAL record which added them is written. The group may have been replaced since the geometry was found
+	 * to be current. Then nothing is to be done: the row was in the heap before that moment, so the summarizer of the
+	 * new group finds it there.
 	 */
 	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page_in_use(index, one->buffer, all->group, all->column, page);

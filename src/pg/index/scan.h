@@ -99,7 +99,7 @@ typedef struct BfPatience
 	uint32		pass_over;		/* how many of the next ones are passed over */
 } BfPatience;
 
-/* An index or a group is asked in vain if at least this many tenths of its pages may still hold the items. */
+/* An index or a group was asked in vain if at least this many tenths of its pages of the heap must still be read. */
 #define BF_IN_VAIN_TENTHS 9
 
 /* The most indexes or groups that are passed over at a time. So later ones that are of use are found. */

@@ -105,7 +105,7 @@ walk_level(Walk *walk, int level, double prior)
 	double		inside = 0,		/* pages of the parts that are covered by groups of this level */
 				outside = 0,	/* the other pages of the parts */
 				examined = 0,	/* how many of the pages inside were looked at */
-				left = 0;		/* how many of the examined pages are left */
+				left = 0;		/* how many of the examined pages are left; after the loop: of all pages inside */
 	const uint32 opened = descent->opened;
 
 	for (int i = 0; i < walk->count; i++)
