@@ -168,7 +168,7 @@ static std::vector<uint32_t> grown(int level, uint32_t ranges, uint32_t at_once)
 TEST(Sizes, GroupsOfALevelThatGrows)
 {
 	EXPECT_EQ(grown(0, 400, 1), (std::vector<uint32_t>{8, 8, 15, 31, 63, 125, 125, 125}));
-	EXPECT_EQ(grown(1, 400, 1), (std::vector<uint32_t>{2, 6, 15, 40, 62, 125, 125, 125}));
+	EXPECT_EQ(grown(1, 400, 1), (std::vector<uint32_t>{2, 6, 17, 38, 62, 125, 125, 125}));
 	EXPECT_EQ(grown(2, 400, 1), grown(1, 400, 1));
 	/* ranges that come together get larger groups, which end where the small ones would */
 	EXPECT_EQ(grown(0, 375, 125), (std::vector<uint32_t>{125, 125, 125}));
@@ -183,6 +183,88 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 				/* no group crosses a border between two ranges of the level above */
 				EXPECT_EQ(first / 125, (first + size - 1) / 125) << first << ' ' << available;
 			}
+}
+
+/* The sizes of a level's groups in the end, if `at_once` ranges are added at a time and groups are united; and how many
+ * ranges were read once more for that. */
+struct United
+{
+	std::vector<uint32_t> groups;
+	uint32_t read_again;
+};
+
+static United united(uint32_t built, uint32_t ranges, uint32_t at_once, uint32_t pages_per_range)
+{
+	United result = {{}, 0};
+	uint32_t covered = built;
+	if (built > 0)
+		result.groups.push_back(built);
+	for (uint32_t have = covered + at_once; have <= ranges; have += at_once)
+		while (covered < have)
+		{
+			const uint32_t one = bf_index_group_to_unite(covered, have - covered, pages_per_range);
+			if (one > 0)
+			{
+				EXPECT_GT(one, covered);
+				result.groups.assign(1, one);
+				result.read_again += covered;
+				covered = one;
+			}
+			else
+			{
+				result.groups.push_back(bf_index_group_to_grow(1, covered, have - covered));
+				covered += result.groups.back();
+			}
+		}
+	return result;
+}
+
+TEST(Sizes, GroupsOfALevelThatGrowsAreUnited)
+{
+	using Groups = std::vector<uint32_t>;
+	const std::pair<uint32_t, uint32_t> steps[] = {{2, 2}, {3, 8}, {9, 25}, {26, 63}, {64, 125}, {125, 125}};
+	for (auto [ranges, one] : steps)
+		EXPECT_EQ(united(0, ranges, 1, 500).groups, Groups{one}) << ranges;
+	EXPECT_EQ(united(0, 400, 1, 500).groups, (Groups{125, 125, 125, 125}));
+	/* each range is read once more in the mean, or less */
+	EXPECT_EQ(united(0, 125, 1, 500).read_again, 2u + 8 + 25 + 63);
+	/* ranges that come together */
+	EXPECT_EQ(bf_index_group_to_unite(2, 6, 500), 8u);
+	EXPECT_EQ(bf_index_group_to_unite(2, 7, 500), 25u);
+	EXPECT_EQ(bf_index_group_to_unite(2, 1000, 500), 125u);
+	/* an index that was built with so many ranges, and grows */
+	EXPECT_EQ(united(40, 41, 1, 500).groups, Groups{63});
+	EXPECT_EQ(united(53, 54, 1, 500).groups, Groups{125});
+	EXPECT_EQ(united(83, 84, 1, 500).groups, Groups{125});
+	EXPECT_EQ(united(84, 85, 1, 500).groups, (Groups{84, 41}));
+	EXPECT_EQ(united(124, 400, 1, 500).read_again, 0u);
+	/* nothing to unite */
+	EXPECT_EQ(bf_index_group_to_unite(0, 1, 500), 0u);
+	EXPECT_EQ(bf_index_group_to_unite(125, 1, 500), 0u);
+	EXPECT_EQ(bf_index_group_to_unite(250, 300, 500), 0u);
+	EXPECT_EQ(bf_index_group_to_unite(UINT32_MAX - 1, 1, 1), 0u);
+	/* with the longest ranges that are chosen, level 1 always has one group; with much longer ones 2 GB are too much */
+	EXPECT_EQ(united(0, 64, 1, 125 * 32).groups, Groups{125});
+	EXPECT_EQ(united(0, 125, 1, 62500).groups, (Groups{8, 17, 38, 62}));
+	EXPECT_EQ(united(0, 125, 1, 131072).groups, (Groups{8, 17, 38, 62}));
+	EXPECT_EQ(bf_index_group_to_unite(1, 1, UINT32_MAX), 0u);
+}
+
+TEST(Sizes, FewRangesAreReadOnceMoreToUniteThem)
+{
+	for (uint32_t first = 1; first < 200; first++)
+		for (uint32_t available = 1; available < 300; available += 7)
+		{
+			const uint32_t one = bf_index_group_to_unite(first, available, 125);
+			if (one == 0)
+			{
+				EXPECT_GT(first, 83u);
+				continue;
+			}
+			EXPECT_LE(one, BF_INDEX_MAX_RANGES);
+			EXPECT_GE(2 * (one - first), first) << "of " << one << " ranges";
+			EXPECT_TRUE(one - first >= available || one == BF_INDEX_MAX_RANGES) << first << ' ' << available;
+		}
 }
 
 TEST(Sizes, TheLastGroupOfTheLargestTableEndsWithTheLastRange)

@@ -1,5 +1,5 @@
 /*
- * directory.c: adds groups to an index, replaces them, and begins ranges.
+ * directory.c: adds groups to an index, replaces and unites them, and begins ranges.
  *
  * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
@@ -206,6 +206,16 @@ add_directory_page(Relation index, uint32 number)
 	end_change(&change);
 }
 
+/* How many directory pages there are if the directory has `entries` entries. */
+static uint32
+pages_for(uint32 entries, int columns)
+{
+	const uint32 on_meta = bf_index_entries_on_meta_page(columns);
+	const uint32 on_page = bf_index_entries_on_directory_page(columns);
+
+	return entries <= on_meta ? 0 : (entries - on_meta + on_page - 1) / on_page;
+}
+
 /* Sees to it that the directory has a page for entry `entry`. Returns false if the directory cannot be so long. */
 static bool
 make_room(Relation index, uint32 entry)
@@ -398,4 +408,88 @@ bf_index_publish_replacement(Relation index, const BfGroup *group)
 		trim_entry(index, &change, stretch->entry, place > 0 ? 0 : 1, place > 0 ? place : behind);
 	}
 	end_change(&change);
+}
+
+static int
+compare_descending(const void *a, const void *b)
+{
+	uint32		x = *(const uint32 *) a,
+				y = *(const uint32 *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Lists the entries of a level's stretches, the highest number first. */
+static uint32 *
+list_entries(const BfGeometry *geometry, int level)
+{
+	const BfLevel *of = &geometry->level[level];
+	uint32	   *entries = palloc(of->stretches * sizeof(uint32));
+
+	for (uint32 i = 0; i < of->stretches; i++)
+		entries[i] = geometry->stretch[of->first_stretch + i].entry;
+	qsort(entries, of->stretches, sizeof(uint32), compare_descending);
+	return entries;
+}
+
+bool
+bf_index_can_publish_union(Relation index, int level)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	const uint32 count = geometry->level[level].stretches;
+	uint32	   *entries = list_entries(geometry, level);
+	uint32		pages[MOST_PAGES_OF_CHANGE];
+	int			used = 0;
+	bool		can = true;
+
+	/* The entries of the level, and the last entries of the directory, which are moved to their places. */
+	for (uint32 i = 0; i < 2 * count && can; i++)
+	{
+		const uint32 entry = i < count ? entries[i] : geometry->stretches - 1 - (i - count);
+		const uint32 page = pages_for(entry + 1, geometry->columns);
+		int			at = 0;
+
+		while (at < used && pages[at] != page)
+			at++;
+		can = page == 0 || at < used || used < MOST_PAGES_OF_CHANGE;
+		if (page > 0 && at == used && can)
+			pages[used++] = page;
+	}
+	pfree(entries);
+	return can;
+}
+
+/*
+ * The level has one entry afterwards. The entries at the end of the directory are moved to the places of its other
+ * entries. Directory pages that have no entry any more become free.
+ */
+void
+bf_index_publish_union(Relation index, const BfGroup *group)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	const uint32 count = geometry->level[group->level].stretches;
+	uint32	   *entries = list_entries(geometry, group->level);
+	Change		change;
+
+	Assert(group->first_range == 0 && group->ranges > geometry->level[group->level].covered);
+	begin_change(index, &change);
+	/* The highest numbers come first, so the last entry is never one that goes later. */
+	for (uint32 i = 0; i + 1 < count; i++)
+	{
+		const uint32 last = --change.meta->stretches;
+
+		if (entries[i] != last)
+		{
+			const BfStoredStretch *from = open_entry(index, &change, last);
+			BfStoredStretch *to = open_entry(index, &change, entries[i]);
+
+			memcpy(to, from, (char *) bf_index_entry_at(to, 1, group->columns) - (char *) to);
+		}
+	}
+	write_entry(index, &change, entries[count - 1], group);
+	change.meta->groups[group->level] = 1;
+	change.meta->directory_pages =
+		Min(change.meta->directory_pages, pages_for(change.meta->stretches, group->columns));
+	end_change(&change);
+	pfree(entries);
 }

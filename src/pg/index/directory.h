@@ -34,6 +34,19 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
 extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
 
 /*
+ * Can a group be published in the place of all groups of a level? Not if that would change more than three directory
+ * pages, since all changes have to be in one WAL record.
+ */
+extern bool bf_index_can_publish_union(Relation index, int level);
+
+/*
+ * Publishes a group whose pages have been written. It takes the place of all groups of its level. It begins with range
+ * 0, and has more ranges than they. REQUIRES: bf_index_can_publish_union() has returned true; nobody else adds groups;
+ * all ranges are unsummarized on the pages of all these groups.
+ */
+extern void bf_index_publish_union(Relation index, const BfGroup *group);
+
+/*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
  * become placeholders. A build writes no placeholders: it calls this after it has summarized ranges of level 0, and
  * before it summarizes ranges of the levels above. REQUIRES: nobody else adds groups; groups cover the ranges.

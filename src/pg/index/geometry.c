@@ -2,10 +2,10 @@
  * geometry.c: the geometry of an index: its parameters, and where its groups lie.
  *
  * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
- * be replaced by another one (replace.c). So a cached geometry may lack the newest groups, and may have groups that
- * were replaced. Nobody relies on the pages of a replaced group any more, and they may belong to another group or to
- * the directory now. The meta page counts a publication with each change, so a writer sees whether it has the newest
- * geometry.
+ * be replaced by another one (replace.c, unite.c). So a cached geometry may lack the newest groups, and may have
+ * groups that were replaced. Nobody relies on the pages of a replaced group any more, and they may belong to another
+ * group or to the directory now. The meta page counts a publication with each change, so a writer sees whether it has
+ * the newest geometry.
  */
 #include "index/geometry.h"
 
@@ -466,7 +466,8 @@ bf_index_is_replaced(Relation index, const BfGroup *group)
 		BfGroup		now;
 
 		bf_index_find_group(geometry, group->level, group->first_range, &now);
-		replaced = now.first_block != group->first_block ||
+		replaced = now.first_range != group->first_range || now.ranges != group->ranges ||
+			now.first_block != group->first_block ||
 			memcmp(now.lines, group->lines, group->columns * sizeof(uint32)) != 0;
 	}
 	pfree(geometry);

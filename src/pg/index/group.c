@@ -282,21 +282,28 @@ empty_pages(Relation index, const BfGroup *group)
 }
 
 void
-bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines)
+bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *group)
 {
+	const uint64 end = Min((uint64) group->first_range + group->ranges, geometry->level[group->level].covered);
 	BfGroupLines pages;
-	BfGroup		group = *old;
+	BfGroup		old = {0};
 
 	/*
-	 * Sessions with an old geometry may come to the pages of the old group at any time. So these pages are emptied
+	 * Sessions with an old geometry may come to the pages of the old groups at any time. So these pages are emptied
 	 * first: nobody may rely on them any more.
 	 */
-	empty_pages(index, old);
-	group.lines = lines;
-	group.first_block = bf_index_find_space(index, bf_index_group_pages(&group));
-	bf_index_make_lines(&pages, geometry, &group);
+	for (uint32 range = group->first_range; range < end; range = old.first_range + old.ranges)
+	{
+		bf_index_find_group(geometry, group->level, range, &old);
+		empty_pages(index, &old);
+	}
+	group->first_block = bf_index_find_space(index, bf_index_group_pages(group));
+	bf_index_make_lines(&pages, geometry, group);
 	write_pages(index, &pages, BF_UNSUMMARIZED, (BfHorizons) {0});
-	bf_index_publish_replacement(index, &group);
+	if (old.first_range == group->first_range && old.ranges == group->ranges)
+		bf_index_publish_replacement(index, group);
+	else
+		bf_index_publish_union(index, group);
 }
 
 /* Changes and logs one page. */

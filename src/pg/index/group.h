@@ -62,11 +62,12 @@ extern void bf_index_free_lines(BfGroupLines *lines);
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons);
 
 /*
- * Writes a group of the same ranges as `old` on other pages, with filters of lines[] lines, and publishes it in the
- * place of `old`. Afterwards all ranges are unsummarized on the pages of both groups. REQUIRES:
- * bf_index_reserve_entries() was called.
+ * Writes a group, and publishes it in the place of the groups that have its ranges now. The group's first block is
+ * chosen here, on other pages than theirs. Afterwards all ranges are unsummarized on the pages of all these groups.
+ * REQUIRES: the group has the ranges of one other group, and bf_index_reserve_entries() was called; or it has all
+ * ranges of its level's groups and more, and bf_index_can_publish_union() has returned true.
  */
-extern void bf_index_replace_group(Relation index, const BfGeometry *geometry, const BfGroup *old, const uint32 *lines);
+extern void bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *group);
 
 /*
  * Brings the ranges of `lines` to a new state, on all pages of a group that exists:

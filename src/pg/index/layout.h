@@ -37,7 +37,8 @@
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
  * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these never become
- * smaller: `publications`, `begun`, `groups`, `stretches`, `directory_pages`, `in_vain` and `in_vain_below`.
+ * smaller: `publications`, `begun`, `in_vain` and `in_vain_below`. `groups`, `stretches` and `directory_pages` become
+ * smaller only when groups are united (unite.c).
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group, or were left there by a crash or an error.

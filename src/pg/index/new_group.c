@@ -66,14 +66,35 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * Sets lines[] to the sizes of a new group on a level above 0. Of the `candidates` ranges of the group that are whole
- * in the heap, up to SAMPLED_ABOVE are read; if there is none, as much of the group's first range as the heap has.
- * The sizes come from these ranges, or from the bits of the group before, if its bits ask for more lines. (When a
- * table grows, there is often only one new range. The ranges to come may be like it, or like those before it.)
+ * Sets items[] to how many items the last ranges that a level has groups for have in a column, by their bits. These are
+ * the ranges of its last groups, at most BF_INDEX_MAX_RANGES together. Returns how many.
  */
-static void
-size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
-					 uint32 *lines)
+static uint32
+items_of_last_groups(const BfSummarizer *work, const BfGeometry *geometry, int level, int column, double *items)
+{
+	uint32		end = geometry->level[level].covered;
+	uint32		count = 0;
+
+	while (end > 0)
+	{
+		double		of_group[BF_INDEX_MAX_RANGES];
+		BfGroup		group;
+
+		bf_index_find_group(geometry, level, end - 1, &group);
+		if (count + group.ranges > BF_INDEX_MAX_RANGES)
+			break;
+		bf_index_estimate_items(work->index, geometry, &group, column, BF_PAGES_THAT_TELL, of_group);
+		memcpy(&items[count], of_group, group.ranges * sizeof(double));
+		count += group.ranges;
+		end = group.first_range;
+	}
+	return count;
+}
+
+/* When a table grows, there is often only one new range. The ranges to come may be like it, or like those before it. */
+void
+bf_index_size_above(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
+					uint32 *lines)
 {
 	const BfLevel *of = &geometry->level[group->level];
 	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
@@ -102,12 +123,10 @@ size_above_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const
 		if (of->groups > 0)
 		{
 			double		before[BF_INDEX_MAX_RANGES];
-			BfGroup		last;
+			const uint32 count = items_of_last_groups(work, geometry, group->level, column, before);
 
-			bf_index_find_group(geometry, group->level, of->covered - 1, &last);
-			bf_index_estimate_items(work->index, geometry, &last, column, BF_PAGES_THAT_TELL, before);
 			of_column.items = before;
-			lines[column] = Max(lines[column], bf_index_lines_for(&of_column, last.ranges, group->ranges));
+			lines[column] = Max(lines[column], bf_index_lines_for(&of_column, count, group->ranges));
 		}
 	}
 }
@@ -159,7 +178,7 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 			size_by_sample(work, geometry, &group, full > first ? Min(full - first, group.ranges) : 0, heap_blocks,
 						   line_counts);
 		else
-			size_above_by_sample(work, geometry, &group, Min(available, group.ranges), line_counts);
+			bf_index_size_above(work, geometry, &group, Min(available, group.ranges), line_counts);
 	}
 	group.positions = BF_POSITIONS(group.ranges);
 	bf_index_settle_by_last_group(geometry, level, group.ranges, line_counts);

@@ -266,11 +266,12 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 			  const uint32 *lines)
 {
 	BfGeometry *now;
-	BfGroup		replacement;
+	BfGroup		replacement = *group;
 
 	if (!bf_index_reserve_entries(work->index, BF_MOST_ENTRIES_RESERVED))
 		return false;
-	bf_index_replace_group(work->index, geometry, group, lines);
+	replacement.lines = lines;
+	bf_index_replace_groups(work->index, geometry, &replacement);
 	/* Other sessions read all ranges of the group as long as they have the old geometry. */
 	bf_index_outdate_geometries(work->index);
 	now = bf_index_copy_geometry(bf_index_current_geometry(work->index));

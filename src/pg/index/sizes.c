@@ -424,12 +424,13 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 
 /*
  * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
- * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 they have 2, 6, 15, 40 and 62 ranges. The
+ * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 they have 2, 6, 17, 38 and 62 ranges. The
  * first of them are smaller, since one range there has as many items as a whole group of the level below, and takes
- * as long to come.
+ * as long to come. Groups of 8, 25, 63 and 125 ranges, which begin with range 0, fill pages even better: mostly one
+ * such group takes the place of all groups before (bf_index_group_to_unite()).
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
-static const uint32_t ends_above[] = {2, 8, 23, 63, 125};
+static const uint32_t ends_above[] = {2, 8, 25, 63, 125};
 
 #define ENDS 5
 
@@ -473,4 +474,24 @@ bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
 
 	/* With one page for each range, the largest heap has UINT32_MAX ranges. Their number must not become greater. */
 	return LESSER(size, UINT32_MAX - first);
+}
+
+/* No group takes the place of others if these have more than this many pages of the heap: 2 GB. */
+#define MOST_PAGES_TO_UNITE ((uint64_t) 2 * 1024 * 1024 * 1024 / BLCKSZ)
+
+uint32_t
+bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range)
+{
+	uint32_t	united = 0;
+
+	if (first == 0 || 3 * (uint64_t) first > 2 * BF_INDEX_MAX_RANGES ||
+		(uint64_t) first * pages_per_range > MOST_PAGES_TO_UNITE)
+		return 0;
+	/* As in size_of_group_to_grow(), ends_above[] is for pages of 8 kB. */
+	if (BF_INDEX_MAX_RANGES != 125)
+		return LESSER(GREATER(2 * first, first + LESSER(available, BF_INDEX_MAX_RANGES)), BF_INDEX_MAX_RANGES);
+	for (int i = 0; i < ENDS; i++)
+		if (2 * ends_above[i] >= 3 * first && (united == 0 || united - first < available))
+			united = ends_above[i];
+	return united;
 }

@@ -189,10 +189,19 @@ extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_coun
  * `available` more are in the heap. The last of these may still be filling. A level that grows range by range has
  * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
  * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
- * level's ranges are still to come. On the other levels they have 2, 6, 15, 40 and 62. If more ranges are available
+ * level's ranges are still to come. On the other levels they have 2, 6, 17, 38 and 62. If more ranges are available
  * at once, they get larger groups. REQUIRES: first < UINT32_MAX. The group ends at UINT32_MAX at the latest.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
+
+/*
+ * A level above 0 whose groups have `first` ranges, all of which are in the heap, gets `available` more. If one group
+ * is to take the place of all its groups, returns the number of ranges of that group, which is greater than `first`.
+ * If not, returns 0: then bf_index_group_to_grow() says what group is added. A level that grows range by range has
+ * one group with 2, 8, 25, 63, and then 125 ranges. The `first` ranges are read once more for such a group. So there
+ * is none if it would have less than half as many new ranges as old ones, or if the old ones have more than 2 GB.
+ */
+extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,7 @@
 #include "index/replace.h"
 #include "index/sizes.h"
 #include "index/summarize.h"
+#include "index/unite.h"
 
 static bool summarizing = false;
 
@@ -249,7 +250,8 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 
 /*
  * Makes groups for the ranges of a level up to `end` (exclusive). Summarizes those ranges from `first` to `end` that
- * are neither summarized nor full, and returns their number.
+ * are neither summarized nor full, and returns their number. If all ranges are to be summarized, groups of a level
+ * above 0 may be united; then their ranges are summarized anew, and do not count.
  */
 static int64
 summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
@@ -261,6 +263,8 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 
 	if (first >= end)
 		return 0;
+	if (level > 0 && first == 0 && !work.building)
+		done -= bf_index_unite_groups(&work, level, end);
 	bf_index_add_groups(&work, level, end, heap_blocks);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);

@@ -1,0 +1,68 @@
+/*
+ * unite.c: when a level above 0 grows, one group takes the place of all its groups, for VACUUM and the SQL functions
+ * that summarize all ranges.
+ *
+ * A search reads a page of each group of the highest level. An index that was built has one group there for up to 125
+ * ranges. If a level that grows range by range kept its groups of 2, 6, 17, 38 and 62 ranges, a search would read up to
+ * five pages. So instead of the second group it gets one of 8 ranges, which has the first two ranges as well; then one
+ * of 25 ranges, and so on. This happens at most four times, before the level has 125 ranges. The groups behind these
+ * have 125 ranges from the beginning.
+ *
+ * The steps are those of replace.c: all ranges become unsummarized on the pages of the old groups; the pages of the
+ * new group are written, with all ranges unsummarized; the new group is published in the place of the old ones, in one
+ * WAL record; and the caller summarizes its ranges, old and new ones together. The bits are not copied from the old
+ * groups. Their filters have other sizes, and a writer with an old geometry could add a row to a page that was copied.
+ * Until the ranges are summarized, a search looks at the level below instead.
+ */
+#include "index/unite.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/layout.h"
+#include "index/new_group.h"
+#include "index/sizes.h"
+
+/* The number of ranges of a level that are summarized or full. */
+static uint32
+count_summarized(Relation index, const BfGeometry *geometry, int level)
+{
+	uint32		count = 0;
+	BfGroup		group;
+
+	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+	{
+		uint8		states[BF_INDEX_MAX_RANGES];
+
+		bf_index_find_group(geometry, level, range, &group);
+		bf_index_read_states(index, &group, 0, states);
+		for (uint32 i = 0; i < group.ranges; i++)
+			count += states[i] == BF_SUMMARIZED || states[i] == BF_FULL;
+	}
+	return count;
+}
+
+uint32
+bf_index_unite_groups(const BfSummarizer *work, int level, uint32 ranges)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	const BfLevel *of = &geometry->level[level];
+	const uint32 available = ranges > of->covered ? ranges - of->covered : 0;
+	uint32		lines[INDEX_MAX_KEYS];
+	BfGroup		group = {.level = level, .columns = geometry->columns, .lines = lines};
+	uint32		summarized = 0;
+
+	if (available > 0)
+		group.ranges = bf_index_group_to_unite(of->covered, available, of->pages_per_range);
+	if (group.ranges > 0 && bf_index_can_publish_union(work->index, level))
+	{
+		group.positions = BF_POSITIONS(group.ranges);
+		bf_index_size_above(work, geometry, &group, Min(available, group.ranges - of->covered), lines);
+		summarized = count_summarized(work->index, geometry, level);
+		bf_index_replace_groups(work->index, geometry, &group);
+		/* Other sessions search the level below as long as they have the old geometry. */
+		bf_index_outdate_geometries(work->index);
+	}
+	pfree(geometry);
+	return summarized;
+}
