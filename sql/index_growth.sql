@@ -27,7 +27,7 @@ SELECT bf_summarize_new_values('young_1'), bf_index_check('young_1');
 SELECT count(*) FROM young WHERE id = 14711;
 DROP TABLE young;
 
--- the filters of a further group of level 1 have the size that its ranges need, although each page has few lines of a range
+-- the filters of a group that takes the place of another one on level 1 have the size that its ranges need, although each page has few lines of a range
 CREATE TABLE tall (id integer, filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE tall ALTER filler SET STORAGE PLAIN;
 INSERT INTO tall SELECT i, repeat('x', 1000) FROM generate_series(1, 7 * 125 * 63) i;

@@ -124,6 +124,15 @@ subtest 'ranges that come together' => sub {
 	is_right('large', 'in a large table');
 };
 
+subtest 'ranges with few items before ranges with many' => sub {
+	$db->sql("CALL make('uneven'); INSERT INTO uneven SELECT 0, repeat('x', 700) FROM generate_series(1, 25 * 125)");
+	vacuum('uneven');
+	$db->sql('INSERT INTO uneven SELECT i FROM generate_series(1, 16000) i');
+	vacuum('uneven');
+	is($db->sql("SELECT groups FROM bf_index_stats('uneven_bf') WHERE level = 1"), 2, 'their groups stay apart, since they take less space so');
+	is($db->sql("SELECT bf_index_check('uneven_bf') > 0"), 't', 'no row is lost');
+};
+
 # Functions make single ranges of level 1 summarized, and so groups that are not united at once.
 subtest 'several groups' => sub {
 	foreach my $columns (1, 3)

@@ -267,6 +267,27 @@ TEST(Sizes, FewRangesAreReadOnceMoreToUniteThem)
 		}
 }
 
+TEST(Sizes, GroupsStayApartIfTheyTakeLessSpace)
+{
+	for (uint32_t lines : {63u * 15, 1000u, 20000u})
+		for (uint32_t first = 2; first <= 83; first++)
+		{
+			const uint32_t one = bf_index_group_to_unite(first, 1, 125);
+			const uint64_t pages = (lines + BF_POSITIONS(first) - 1) / BF_POSITIONS(first);
+			EXPECT_TRUE(bf_index_is_worth_uniting(1, first, pages, one, &lines, 1)) << first << ' ' << lines;
+			/* the ranges that are there have a tenth of the items of the new ones, or one */
+			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, pages / 10, one, &lines, 1)) << first << ' ' << lines;
+			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, 1, one, &lines, 1)) << first << ' ' << lines;
+		}
+	/* a group of one page */
+	const uint32_t few[] = {1, 1};
+	EXPECT_TRUE(bf_index_is_worth_uniting(1, 2, 2, 8, few, 2));
+	/* one of two columns decides, if it has the larger filters */
+	const uint32_t both[] = {10, 10000};
+	EXPECT_TRUE(bf_index_is_worth_uniting(1, 63, 1 + 5000, 125, both, 2));
+	EXPECT_FALSE(bf_index_is_worth_uniting(1, 63, 5 + 500, 125, both, 2));
+}
+
 TEST(Sizes, TheLastGroupOfTheLargestTableEndsWithTheLastRange)
 {
 	/* with one page for each range, a heap has up to UINT32_MAX ranges; their number must fit into 32 bits */

@@ -379,8 +379,8 @@ good_group_size(uint32_t most)
 	return GREATER(most, 1);
 }
 
-/* Two groups are made of some ranges if they take less than this share of the pages that one group would take. */
-#define WORTH_TWO_GROUPS (7.0 / 8)
+/* Several groups are made of some ranges if they take less than this share of the pages that one group would take. */
+#define WORTH_SEVERAL_GROUPS (7.0 / 8)
 
 /*
  * Sets lines[] (if not NULL) to the lines of a group of `ranges` ranges, beginning with range `from` of `columns`.
@@ -415,7 +415,7 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 		const uint64_t two = find_lines(columns, column_count, 0, good, NULL) +
 			find_lines(columns, column_count, good, count - good, NULL);
 
-		if ((double) two < (double) find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
+		if ((double) two < (double) find_lines(columns, column_count, 0, count, NULL) * WORTH_SEVERAL_GROUPS)
 			count = good;
 	}
 	find_lines(columns, column_count, 0, count, lines);
@@ -494,4 +494,29 @@ bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_r
 		if (2 * ends_above[i] >= 3 * first && (united == 0 || united - first < available))
 			united = ends_above[i];
 	return united;
+}
+
+/* The pages of a group of `ranges` ranges, if its filters have at least these lines. */
+static uint64_t
+pages_of_group(uint32_t ranges, const uint32_t *lines, int columns)
+{
+	uint64_t	pages = 0;
+
+	for (int column = 0; column < columns; column++)
+		pages += (lines[column] + BF_POSITIONS(ranges) - 1) / BF_POSITIONS(ranges);
+	return pages;
+}
+
+bool
+bf_index_is_worth_uniting(int level, uint32_t first, uint64_t pages, uint32_t united, const uint32_t *lines,
+						  int columns)
+{
+	uint32_t	ranges;
+
+	for (uint32_t at = first; at < united; at += ranges)
+	{
+		ranges = LESSER(bf_index_group_to_grow(level, at, 1), united - at);
+		pages += pages_of_group(ranges, lines, columns);
+	}
+	return (double) pages >= (double) pages_of_group(united, lines, columns) * WORTH_SEVERAL_GROUPS;
 }

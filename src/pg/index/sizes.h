@@ -203,6 +203,14 @@ extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t avail
  */
 extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range);
 
+/*
+ * Do the groups of a level, which have `first` ranges and `pages` pages, become one group of `united` ranges with
+ * filters of lines[] lines? Not if they and further groups take at least an eighth less space: then their ranges have
+ * fewer items than the new ones.
+ */
+extern bool bf_index_is_worth_uniting(int level, uint32_t first, uint64_t pages, uint32_t united,
+									  const uint32_t *lines, int columns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,40 @@ count_summarized(Relation index, const BfGeometry *geometry, int level)
 	return count;
 }
 
+/* The pages of all groups of a level. */
+static uint64
+count_pages(const BfGeometry *geometry, int level)
+{
+	uint64		pages = 0;
+	BfGroup		group;
+
+	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+	{
+		bf_index_find_group(geometry, level, range, &group);
+		pages += bf_index_group_pages(&group);
+	}
+	return pages;
+}
+
+/*
+ * Sets *group to a group that is to take the place of all groups of its level, if there is to be one. group->lines[]
+ * are set, too. `available` ranges behind these groups are whole in the heap, at least one.
+ */
+static bool
+plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, BfGroup *group, uint32 *lines)
+{
+	const int	level = group->level;
+	const BfLevel *of = &geometry->level[level];
+
+	group->ranges = bf_index_group_to_unite(of->covered, available, of->pages_per_range);
+	if (group->ranges == 0 || !bf_index_can_publish_union(work->index, level))
+		return false;
+	group->positions = BF_POSITIONS(group->ranges);
+	bf_index_size_above(work, geometry, group, Min(available, group->ranges - of->covered), lines);
+	return bf_index_is_worth_uniting(level, of->covered, count_pages(geometry, level), group->ranges, lines,
+									 group->columns);
+}
+
 uint32
 bf_index_unite_groups(const BfSummarizer *work, int level, uint32 ranges)
 {
@@ -52,12 +86,8 @@ bf_index_unite_groups(const BfSummarizer *work, int level, uint32 ranges)
 	BfGroup		group = {.level = level, .columns = geometry->columns, .lines = lines};
 	uint32		summarized = 0;
 
-	if (available > 0)
-		group.ranges = bf_index_group_to_unite(of->covered, available, of->pages_per_range);
-	if (group.ranges > 0 && bf_index_can_publish_union(work->index, level))
+	if (available > 0 && plan_union(work, geometry, available, &group, lines))
 	{
-		group.positions = BF_POSITIONS(group.ranges);
-		bf_index_size_above(work, geometry, &group, Min(available, group.ranges - of->covered), lines);
 		summarized = count_summarized(work->index, geometry, level);
 		bf_index_replace_groups(work->index, geometry, &group);
 		/* Other sessions search the level below as long as they have the old geometry. */
