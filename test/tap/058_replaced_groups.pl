@@ -80,6 +80,24 @@ subtest 'rows were deleted' => sub {
 	cmp_ok($after, '<=', 1.3 * $db->sql("SELECT pages('gone_bf')"), 'the new group is about as large as one that is built');
 };
 
+# A VACUUM ends when it has read half of the table. The next ones find no dead rows, and go on nevertheless.
+subtest 'many groups' => sub {
+	$db->sql("CALL make('many'); INSERT INTO many SELECT i, tags(i) FROM generate_series(20001, 100000) i; REINDEX INDEX many_bf");
+	my $of_level_0 = q{SELECT sum(index_pages)::bigint FROM bf_index_stats('many_bf') WHERE level = 0};
+	my $before = $db->sql($of_level_0);
+	$db->sql('DELETE FROM many WHERE i % 20 <> 0');
+	vacuum('many');
+	cmp_ok($db->sql($of_level_0), '>', $before / 3, 'the first VACUUM replaces some groups');
+	vacuum('many', 4);
+	cmp_ok($db->sql($of_level_0), '<', $before / 5, 'the next ones replace the others');
+	is_right('many', 'in many groups');
+	vacuum('many', 2);
+	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
+	vacuum('many');
+	cmp_ok($db->sql("SELECT pg_current_wal_insert_lsn() - '$lsn'"), '<', 20000, 'then nothing is left to be done');
+	$db->sql('DROP TABLE many');
+};
+
 # The server is in parallel mode while such a VACUUM cleans up indexes, and may then assign no transaction id.
 subtest 'VACUUM with parallel workers' => sub {
 	my $vacuum = 'SET min_parallel_index_scan_size = 0; VACUUM (VERBOSE, PARALLEL 2) wide';

@@ -144,6 +144,18 @@ bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFu
 }
 
 void
+bf_index_note_sample_again(Relation index, bool again)
+{
+	Change		change;
+
+	if (bf_index_current_geometry(index)->sample_again == again)
+		return;
+	begin_change(index, &change);
+	change.meta->sample_again = again;
+	end_change(&change);
+}
+
+void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;

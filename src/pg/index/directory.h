@@ -98,6 +98,12 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
  */
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
+/*
+ * Notes down whether the next run looks for groups that have lost most of their items, even if no rows were deleted
+ * meanwhile (replace.c). REQUIRES: nobody else adds groups.
+ */
+extern void bf_index_note_sample_again(Relation index, bool again);
+
 /* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 

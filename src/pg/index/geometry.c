@@ -267,6 +267,7 @@ read_geometry(Relation index)
 	header.least_in_vain_below = meta->least_in_vain_below;
 	header.full_ranges = meta->full_ranges;
 	header.full_block = meta->full_block;
+	header.sample_again = meta->sample_again != 0;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	header.directory_pages = meta->directory_pages;

@@ -53,12 +53,13 @@ typedef struct BfGeometry
 	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
-	double		in_vain;		/* this field and the next five: see BfMetaPage */
+	double		in_vain;		/* this field and the next six: see BfMetaPage */
 	double		least_in_vain;
 	double		in_vain_below;
 	double		least_in_vain_below;
 	uint32		full_ranges;
 	BlockNumber full_block;
+	bool		sample_again;
 	BfParameters upper;			/* parameters of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* parameters of each column on level 0 */

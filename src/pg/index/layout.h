@@ -110,7 +110,7 @@ typedef struct BfMetaPage
 	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
 	uint32		full_ranges;
 	BlockNumber full_block;		/* the first block of the first such range */
-	uint32		zero;
+	uint32		sample_again;	/* 1: the last sample found groups that had lost most of their items (replace.c) */
 	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;

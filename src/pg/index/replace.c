@@ -407,8 +407,17 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 	GroupList	others = new_group_list(geometry);
 
 	find_large_groups(work, geometry, heap_blocks, &large, &others);
-	if (deleted)
+	if (deleted || geometry->sample_again)
+	{
+		const uint32 by_bits = large.count;
+
 		*left -= sample_groups(work, geometry, heap_blocks, &others, &large);
+		/*
+		 * Where rows of one group were deleted, rows of others may be gone too, and this run may not get to all
+		 * groups. So the next run samples again, until a sample finds nothing.
+		 */
+		bf_index_note_sample_again(work->index, large.count > by_bits);
+	}
 	qsort(large.groups, large.count, sizeof(LargeGroup), compare_large_groups);
 	for (uint32 i = 0; i < large.count && *left > 0; i++)
 		*left -= replace_large_group(work, &large.groups[i], heap_blocks);

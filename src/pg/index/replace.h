@@ -14,7 +14,8 @@
  *
  * The bits tell how many items a group has. If `deleted` is true, rows may have gone whose bits are still set. Then
  * some ranges of large groups on level 0 are read, and their items are counted. This is done for one group in any case,
- * and stops when a sixty-fourth of the heap's pages was read. These pages count as part of the half.
+ * and stops when a sixty-fourth of the heap's pages was read. These pages count as part of the half. It is also done if
+ * the last run that did it has found such a group.
  */
 extern void bf_index_replace_large_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
 
