@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use List::Util qw(max min);
+use GroupSessions;
 use OwnCluster;
 use PsqlSession;
 use StreambloomTap;
@@ -52,12 +53,6 @@ sub vacuum
 	$db->sql("VACUUM $table") foreach 1 .. $times // 1;
 }
 
-sub is_right
-{
-	my ($table, $what) = @_;
-	is($db->sql("SELECT lost('$table'), bf_index_check('${table}_bf') > 0"), '0|t', "$what: no row is lost");
-}
-
 subtest 'rows were deleted' => sub {
 	$db->sql("CALL make('gone')");
 	my $before = $db->sql("SELECT pages('gone_bf')");
@@ -68,11 +63,11 @@ subtest 'rows were deleted' => sub {
 	vacuum('gone');
 	my $after = $db->sql("SELECT pages('gone_bf')");
 	cmp_ok($after, '<', $before / 5, 'VACUUM replaces the group');
-	is_right('gone', 'in the new group');
+	is_right($db, 'gone', 'in the new group');
 	is($db->sql("SELECT bool_and(summarized = ranges) FROM bf_index_stats('gone_bf')"), 't', 'all of its ranges are summarized');
 	vacuum('gone', 2);
 	cmp_ok($db->sql("SELECT size('gone_bf')"), '<=', $after + 3, 'and gives the space back');
-	is_right('gone', 'in a shorter file');
+	is_right($db, 'gone', 'in a shorter file');
 	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
 	vacuum('gone');
 	cmp_ok($db->sql("SELECT pg_current_wal_insert_lsn() - '$lsn'"), '<', 20000, 'then nothing is left to be done');
@@ -90,7 +85,7 @@ subtest 'many groups' => sub {
 	cmp_ok($db->sql($of_level_0), '>', $before / 3, 'the first VACUUM replaces some groups');
 	vacuum('many', 4);
 	cmp_ok($db->sql($of_level_0), '<', $before / 5, 'the next ones replace the others');
-	is_right('many', 'in many groups');
+	is_right($db, 'many', 'in many groups');
 	vacuum('many', 2);
 	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
 	vacuum('many');
@@ -109,7 +104,7 @@ subtest 'VACUUM with parallel workers' => sub {
 		is($code, 0, "VACUUM $round ends without an error") or diag($err);
 		like($err, qr/launched \d+ parallel vacuum worker/, 'it was a parallel one');
 	}
-	is_right('wide', 'after parallel VACUUMs');
+	is_right($db, 'wide', 'after parallel VACUUMs');
 	my $used = $db->sql("SELECT pages('wide_bf') + 3");
 	cmp_ok($db->sql("SELECT size('wide_bf')"), '>', $used, 'the groups were moved, and free pages are at the end of the file');
 	$db->sql('VACUUM (PARALLEL 0) wide');
@@ -161,7 +156,7 @@ SQL
 	my $with = $db->sql("SELECT pages('uneven_bf')");
 	vacuum('uneven', 4);
 	cmp_ok($db->sql("SELECT pages('uneven_bf')"), '<', $before, "a group is replaced that was made for fuller ranges ($before, then $with)");
-	is_right('uneven', 'uneven data');
+	is_right($db, 'uneven', 'uneven data');
 };
 
 # The number of pages of a table that VACUUM reads.
@@ -211,45 +206,32 @@ subtest 'few rows were deleted' => sub {
 	is($db->sql("SELECT lost('few'), bf_index_check('few_bf') > 0"), '0|t', 'no row is lost');
 };
 
-# A session in a transaction that stays open. It has its locks already, so it is told of no change; and it takes a new
-# snapshot for each statement.
-sub begin_session
-{
-	my ($table, %where) = @_;
-	my $reader = PsqlSession->new($db->name, %where);
-	$reader->sql("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; PREPARE q AS SELECT count(*) FROM $table WHERE tags @> ARRAY[\$1::int]");
-	$reader->sql('BEGIN; EXECUTE q(32); EXECUTE q(32)');
-	return $reader;
-}
+# A value that a search of this row's elements asks for.
+sub elements { return map { $_ * 32 + $_ % 32 } @_; }
 
-# How many of these rows the session does not find when it searches for one of their elements.
-sub missed
-{
-	my ($reader, @rows) = @_;
-	return scalar grep { $_ ne '1' } split /\n/, $reader->sql(join ';', map { 'EXECUTE q(' . ($_ * 32 + $_ % 32) . ')' } @rows);
-}
+sub begin_here { return begin_session($db, $_[0], 'tags @> ARRAY[$1::int]', 32, @_[1 .. $#_]); }
 
 my @kept = map { 20 * $_ } 1 .. 300;
 my @new = map { 100000 + $_ } 1 .. 300;
 
 subtest 'a session that knows the old group' => sub {
 	$db->sql("CALL make('known')");
-	my $reader = begin_session('known');
+	my $reader = begin_here('known');
 	$db->sql('DELETE FROM known WHERE i % 20 <> 0');
 	vacuum('known');
 	$db->sql('INSERT INTO known SELECT 100000 + i, tags(100000 + i) FROM generate_series(1, 300) i');
-	is(missed($reader, @new), 0, 'finds the rows that were written into the new group');
-	is(missed($reader, @kept), 0, 'and those that were there before');
+	is(missed($reader, elements(@new)), 0, 'finds the rows that were written into the new group');
+	is(missed($reader, elements(@kept)), 0, 'and those that were there before');
 	is($reader->sql('EXECUTE q(7 * 32)'), 0, 'and none that is gone');
 	vacuum('known', 2);
 	is($db->sql("SELECT size('known_bf') > 1.5 * pages('known_bf')"), 't', 'as long as it is there, the file stays as long as it is');
 	$db->sql('INSERT INTO known SELECT 200000 + i, tags(200000 + i) FROM generate_series(1, 300) i');
-	is(missed($reader, map { 100000 + $_ } @new), 0, 'it finds such rows also when other groups are where the old one was');
-	is(missed($reader, @kept, @new), 0, 'and those from before');
+	is(missed($reader, elements(map { 100000 + $_ } @new)), 0, 'it finds such rows also when other groups are where the old one was');
+	is(missed($reader, elements(@kept, @new)), 0, 'and those from before');
 	$reader->sql('COMMIT');
 	vacuum('known', 2);
 	is($db->sql("SELECT size('known_bf') <= pages('known_bf') + 3"), 't', 'when it has ended, the space is given back');
-	is_right('known', 'with writers');
+	is_right($db, 'known', 'with writers');
 };
 
 # A statement that writes remembers which bits it has seen set, so that it does not set them again. Meanwhile its group
@@ -293,69 +275,43 @@ SQL
 
 subtest 'writers, readers and VACUUM at once' => sub {
 	$db->sql("CALL make('busy')");
-	$db->sql(<<'SQL');
-CREATE TABLE stop ();
-CREATE PROCEDURE write(first integer) LANGUAGE plpgsql AS $$
-DECLARE
-	at integer := first;
-BEGIN
-	WHILE to_regclass('stop') IS NOT NULL LOOP
-		INSERT INTO busy SELECT n, tags(n) FROM generate_series(at, at + 19) n;
-		DELETE FROM busy WHERE i BETWEEN greatest(at - 400, first) AND at - 381 AND i % 20 > 0;
-		COMMIT;
-		at := at + 20;
-	END LOOP;
-END $$;
-CREATE PROCEDURE read(INOUT wrong integer, INOUT times integer) LANGUAGE plpgsql AS $$
-BEGIN
-	WHILE to_regclass('stop') IS NOT NULL LOOP
-		wrong := wrong + lost('busy', 20);
-		times := times + 1;
-		COMMIT;
-	END LOOP;
-END $$;
-SQL
-	my @writers = map { PsqlSession->new($db->name) } 1 .. 2;
-	my $reader = PsqlSession->new($db->name);
-	$writers[$_]->send('CALL write(' . 1000000 * ($_ + 1) . ')') foreach 0 .. 1;
-	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
-	$reader->send('CALL read(0, 0)');
 	my ($smallest, $largest) = (1e9, 0);
-	# This may take several rounds, because readers still see dead rows, or writers put new rows in their place.
-	foreach my $round (1 .. 40)
-	{
-		$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
-		vacuum('busy');
-		$largest = max($largest, $db->sql("SELECT pages('busy_bf')"));
-		$db->sql('DELETE FROM busy WHERE i <= 20000');
-		vacuum('busy', 2);
-		$smallest = min($smallest, $db->sql("SELECT pages('busy_bf')"));
-		last if $round >= 2 && $smallest < $largest;
-	}
-	$db->sql('DROP TABLE stop');
-	is(($_->answer)[2], '', 'a writer has written') foreach @writers;
+	my $work = sub {
+		# This may take several rounds, because readers still see dead rows, or writers put new rows in their place.
+		foreach my $round (1 .. 40)
+		{
+			$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;
+			vacuum('busy');
+			$largest = max($largest, $db->sql("SELECT pages('busy_bf')"));
+			$db->sql('DELETE FROM busy WHERE i <= 20000');
+			vacuum('busy', 2);
+			$smallest = min($smallest, $db->sql("SELECT pages('busy_bf')"));
+			last if $round >= 2 && $smallest < $largest;
+		}
+	};
+	while_others_work($db, $work, step => 20, write => <<'SQL');
+INSERT INTO busy SELECT n, tags(n) FROM generate_series(at, at + 19) n;
+		DELETE FROM busy WHERE i BETWEEN greatest(at - 400, first) AND at - 381 AND i % 20 > 0;
+SQL
 	cmp_ok($smallest, '<', $largest, 'groups were replaced meanwhile');
-	my ($counted) = $reader->answer;
-	like($counted, qr/^0\|[1-9]\d*$/m, 'readers found each row');
-	is_right('busy', 'afterwards');
 };
 
 subtest 'on a standby' => sub {
 	$db->sql("CALL make('copied')");
 	my $port = OwnCluster::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
 	OwnCluster::catch_up();
-	my $reader = begin_session('copied', port => $port);
+	my $reader = begin_here('copied', port => $port);
 	$db->sql('DELETE FROM copied WHERE i % 20 <> 0');
 	vacuum('copied');
 	$db->sql('INSERT INTO copied SELECT 100000 + i, tags(100000 + i) FROM generate_series(1, 300) i');
 	OwnCluster::catch_up();
-	is(missed($reader, @new), 0, 'a session that knows the old group finds the rows of the new one');
-	is(missed($reader, @kept), 0, 'and those that were there before');
+	is(missed($reader, elements(@new)), 0, 'a session that knows the old group finds the rows of the new one');
+	is(missed($reader, elements(@kept)), 0, 'and those that were there before');
 	$reader->sql('COMMIT');
 	vacuum('copied', 2);
 	OwnCluster::catch_up();
 	local $ENV{PGPORT} = $port;
-	is_right('copied', 'there');
+	is_right($db, 'copied', 'there');
 	is($db->sql("SELECT size('copied_bf') <= pages('copied_bf') + 3"), 't', 'the file is as short as on the primary');
 };
 

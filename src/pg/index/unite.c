@@ -42,38 +42,63 @@ count_summarized(Relation index, const BfGeometry *geometry, int level)
 	return count;
 }
 
-/* The pages of all groups of a level. */
-static uint64
-count_pages(const BfGeometry *geometry, int level)
+/*
+ * What the groups of a level have together: their pages, and in each column how many lines their filters need at
+ * least. (With a page fewer, the filters of the group with the longest ones would have been too short.)
+ */
+typedef struct Present
 {
-	uint64		pages = 0;
+	uint64		pages;
+	uint32		lines[INDEX_MAX_KEYS];
+} Present;
+
+static Present
+look_at_groups(const BfGeometry *geometry, int level)
+{
+	Present		present = {0};
 	BfGroup		group;
 
 	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
 	{
 		bf_index_find_group(geometry, level, range, &group);
-		pages += bf_index_group_pages(&group);
+		present.pages += bf_index_group_pages(&group);
+		for (int column = 0; column < group.columns; column++)
+			present.lines[column] = Max(present.lines[column], group.lines[column] - group.positions + 1);
 	}
-	return pages;
+	return present;
+}
+
+/* Makes each filter of a group at least as long as `least` says, and so that its lines fill whole pages. */
+static void
+lengthen(uint32 *lines, const uint32 *least, const BfGroup *group)
+{
+	for (int column = 0; column < group->columns; column++)
+		lines[column] = Max(lines[column],
+							(least[column] + group->positions - 1) / group->positions * group->positions);
 }
 
 /*
  * Sets *group to a group that is to take the place of all groups of its level, if there is to be one. group->lines[]
- * are set, too. `available` ranges behind these groups are whole in the heap, at least one.
+ * are set, too. `available` ranges behind these groups are whole in the heap, at least one. `summarized` ranges of
+ * these groups are summarized or full. The bits of the others do not tell their items: a run before may have failed
+ * before it has summarized them. Then the new filters become at least about as long as the present ones.
  */
 static bool
-plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, BfGroup *group, uint32 *lines)
+plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, uint32 summarized, BfGroup *group,
+		   uint32 *lines)
 {
 	const int	level = group->level;
 	const BfLevel *of = &geometry->level[level];
+	const Present present = look_at_groups(geometry, level);
 
 	group->ranges = bf_index_group_to_unite(of->covered, available, of->pages_per_range);
 	if (group->ranges == 0 || !bf_index_can_publish_union(work->index, level))
 		return false;
 	group->positions = BF_POSITIONS(group->ranges);
 	bf_index_size_above(work, geometry, group, Min(available, group->ranges - of->covered), lines);
-	return bf_index_is_worth_uniting(level, of->covered, count_pages(geometry, level), group->ranges, lines,
-									 group->columns);
+	if (summarized < of->covered)
+		lengthen(lines, present.lines, group);
+	return bf_index_is_worth_uniting(level, of->covered, present.pages, group->ranges, lines, group->columns);
 }
 
 uint32
@@ -86,12 +111,17 @@ bf_index_unite_groups(const BfSummarizer *work, int level, uint32 ranges)
 	BfGroup		group = {.level = level, .columns = geometry->columns, .lines = lines};
 	uint32		summarized = 0;
 
-	if (available > 0 && plan_union(work, geometry, available, &group, lines))
+	if (available > 0)
 	{
 		summarized = count_summarized(work->index, geometry, level);
-		bf_index_replace_groups(work->index, geometry, &group);
-		/* Other sessions search the level below as long as they have the old geometry. */
-		bf_index_outdate_geometries(work->index);
+		if (plan_union(work, geometry, available, summarized, &group, lines))
+		{
+			bf_index_replace_groups(work->index, geometry, &group);
+			/* Other sessions search the level below as long as they have the old geometry. */
+			bf_index_outdate_geometries(work->index);
+		}
+		else
+			summarized = 0;
 	}
 	pfree(geometry);
 	return summarized;

@@ -1,0 +1,82 @@
+# GroupSessions.pm: sessions that search and write while VACUUM puts other groups in the place of groups of an index. A
+# test that uses it has a function lost(table, sample): of a sample of the rows, how many an index search does not find.
+# The index of a table has the table's name and "_bf".
+package GroupSessions;
+
+use strict;
+use warnings;
+
+use PsqlSession;
+use Test::More;
+
+use Exporter 'import';
+our @EXPORT = qw(is_right begin_session missed while_others_work);
+
+sub is_right
+{
+	my ($db, $table, $what) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($db->sql("SELECT lost('$table'), bf_index_check('${table}_bf') > 0"), '0|t', "$what: no row is lost");
+}
+
+# A session in a transaction that stays open. It counts the rows of a table that fulfil a condition with the parameter
+# $1; `value` is a first parameter. It has its locks already, so it is told of no change; and it takes a new snapshot
+# for each statement.
+sub begin_session
+{
+	my ($db, $table, $condition, $value, %where) = @_;
+	my $reader = PsqlSession->new($db->name, %where);
+	$reader->sql("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; PREPARE q AS SELECT count(*) FROM $table WHERE $condition");
+	$reader->sql("BEGIN; EXECUTE q($value); EXECUTE q($value)");
+	return $reader;
+}
+
+# For how many of these values the session does not find exactly one row.
+sub missed
+{
+	my ($reader, @values) = @_;
+	return scalar grep { $_ ne '1' } split /\n/, $reader->sql(join ';', map { "EXECUTE q($_)" } @values);
+}
+
+# Runs a function while two sessions write into the table `busy`, and another one searches it. A writer runs the SQL
+# statements `write` for at = first, first + step, and so on, `times` times at most. `at` and `first` stand in them.
+sub while_others_work
+{
+	my ($db, $work, %writer) = @_;
+	my $times = $writer{times} // 1000000;
+
+	$db->sql(<<"SQL");
+CREATE TABLE stop ();
+CREATE PROCEDURE write(first integer) LANGUAGE plpgsql AS \$\$
+DECLARE
+	at integer := first;
+BEGIN
+	WHILE to_regclass('stop') IS NOT NULL AND at < first + $times * $writer{step} LOOP
+		$writer{write}
+		COMMIT;
+		at := at + $writer{step};
+	END LOOP;
+END \$\$;
+CREATE PROCEDURE read(INOUT wrong integer, INOUT times integer) LANGUAGE plpgsql AS \$\$
+BEGIN
+	WHILE to_regclass('stop') IS NOT NULL LOOP
+		wrong := wrong + lost('busy', 20);
+		times := times + 1;
+		COMMIT;
+	END LOOP;
+END \$\$;
+SQL
+	my @writers = map { PsqlSession->new($db->name) } 1 .. 2;
+	my $reader = PsqlSession->new($db->name);
+	$writers[$_]->send('CALL write(' . 1000000 * ($_ + 1) . ')') foreach 0 .. 1;
+	$reader->sql(q{SET default_transaction_isolation = 'repeatable read'});
+	$reader->send('CALL read(0, 0)');
+	$work->();
+	$db->sql('DROP TABLE stop');
+	is(($_->answer)[2], '', 'a writer has written') foreach @writers;
+	my ($counted) = $reader->answer;
+	like($counted, qr/^0\|[1-9]\d*$/m, 'readers found each row');
+	is_right($db, 'busy', 'afterwards');
+}
+
+1;
