@@ -132,14 +132,15 @@ COMMIT;
 SELECT count(*) FROM emptied;
 
 -- A session keeps at most four pins, however many partitions a statement writes.
-CREATE TABLE parts (i int, pinned bigint) PARTITION BY LIST (i);
-DO $$
+CREATE PROCEDURE make_partitions(parent name, first int, last int) LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1 .. 12 LOOP
-		EXECUTE format('CREATE TABLE parts_%s PARTITION OF parts FOR VALUES IN (%s)', i, i);
+	FOR i IN first .. last LOOP
+		EXECUTE format('CREATE TABLE %1$s_%2$s PARTITION OF %1$s FOR VALUES IN (%2$s)', parent, i);
 	END LOOP;
 END
 $$;
+CREATE TABLE parts (i int, pinned bigint) PARTITION BY LIST (i);
+CALL make_partitions('parts', 1, 12);
 CREATE INDEX parts_i ON parts USING bf (i);
 CREATE FUNCTION all_pins() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache
@@ -197,14 +198,10 @@ DROP ROLE regress_kept_pins;
 \c
 SET temp_buffers = '800kB';
 CREATE TEMP TABLE temporary (i int) PARTITION BY LIST (i);
-DO $$
-BEGIN
-	FOR i IN 0 .. 119 LOOP
-		EXECUTE format('CREATE TEMP TABLE temporary_%s PARTITION OF temporary FOR VALUES IN (%s)', i, i);
-	END LOOP;
-END
-$$;
+SET search_path = pg_temp, public;
+CALL make_partitions('temporary', 0, 119);
 CREATE INDEX ON temporary USING bf (i);
 INSERT INTO temporary SELECT i % 120 FROM generate_series(1, 1000) i;
 SELECT count(*) FROM temporary;
 DROP TABLE temporary;
+DROP PROCEDURE make_partitions;
