@@ -183,8 +183,8 @@ INSERT INTO without_keys SELECT jsonb_object_agg('key ' || i, i), array_agg(i) F
 SELECT "column", distinct_values BETWEEN 190000 AND 210000 AS distinct_near FROM bf_index_advise('without_keys', '{nulls, empty}');
 
 -- An index that would be larger than the table, or than a GIN index of the same keys, does not pay. Where the values are spread evenly it is smaller.
-CREATE TABLE uneven (a integer[], id integer);
-INSERT INTO uneven SELECT CASE WHEN i % 5000 = 2500 THEN (SELECT array_agg(n) FROM generate_series(1, 100000) n) ELSE ARRAY[i] END, CASE WHEN i % 5000 = 2500 THEN 0 ELSE i END FROM generate_series(1, 30000) i;
+CREATE TABLE uneven (a smallint[], id integer);
+INSERT INTO uneven SELECT CASE WHEN i % 1000 = 500 THEN (SELECT array_agg(n) FROM generate_series(1, 30000) n) ELSE ARRAY[i] END, CASE WHEN i % 1000 = 500 THEN 0 ELSE i END FROM generate_series(1, 30000) i;
 CREATE INDEX uneven_a ON uneven USING bf (a);
 CREATE INDEX uneven_gin ON uneven USING gin (a);
 SELECT "column", bf_bytes = pg_relation_size('uneven_a') AS exact, bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table,

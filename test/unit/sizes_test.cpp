@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -338,7 +339,70 @@ TEST(Sizes, GroupsThatAreBuilt)
 	/* a page has room for one position of 70 ranges, and for two of 62 */
 	EXPECT_EQ(build(70), (std::vector<uint32_t>{62, 8}));
 	EXPECT_EQ(build(5), std::vector<uint32_t>{5});
-	EXPECT_EQ(build(300), (std::vector<uint32_t>{125, 125, 40, 10}));
+	EXPECT_EQ(build(300), (std::vector<uint32_t>{125, 125, 8, 42}));
+}
+
+/* The pages that groups of these ranges take together, if they are built. Sets *groups to their sizes. */
+static double pages_if_built(const std::vector<double> &items, std::vector<uint32_t> *groups)
+{
+	const auto count = static_cast<uint32_t>(items.size());
+	const BfCounts counts = column_of(items, 0.001);
+	double pages = 0;
+	for (uint32_t first = 0; first < count;)
+	{
+		BfCounts rest = counts;
+		uint32_t lines;
+		rest.items += first;
+		groups->push_back(bf_index_group_to_build(&rest, 1, std::min(count - first, 125u), &lines));
+		pages += lines / BF_POSITIONS(groups->back());
+		first += groups->back();
+	}
+	return pages;
+}
+
+TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
+{
+	std::mt19937_64 random(29);
+	/* one group has the size that its fullest ranges need, so a group of both kinds wastes space */
+	std::vector<double> items(125, 30000);
+	std::fill(items.begin() + 62, items.end(), 1000);
+	std::vector<uint32_t> groups;
+	pages_if_built(items, &groups);
+	EXPECT_EQ(groups[0], 62u);
+	/* an end that no two groups hit: three do */
+	std::fill(items.begin() + 62, items.begin() + 77, 30000);
+	groups.clear();
+	pages_if_built(items, &groups);
+	EXPECT_EQ(groups[0] + groups[1], 77u);
+
+	/* one range far above the others, which is full, changes nothing */
+	items.assign(70, 30000);
+	items[3] = 1e9;
+	groups.clear();
+	pages_if_built(items, &groups);
+	EXPECT_EQ(groups, (std::vector<uint32_t>{62, 8}));
+
+	/* ranges by turns, in runs of any length: at most 1.3 times what these ranges need without any waste */
+	for (int round = 0; round < 20; round++)
+	{
+		const uint64_t run = 62 + random() % 200;
+		items.resize(3000);
+		for (size_t i = 0; i < items.size(); i++)
+			items[i] = i / run % 2 == 0 ? 30000 : 1000;
+		groups.clear();
+		const double needed = std::accumulate(items.begin(), items.end(), 0.0) / column_of(items, 0.001).load / 125;
+		EXPECT_LT(pages_if_built(items, &groups), 1.3 * needed) << "runs of " << run;
+		EXPECT_EQ(std::accumulate(groups.begin(), groups.end(), 0u), items.size());
+	}
+}
+
+TEST(Sizes, RangesToRead)
+{
+	/* 256 MB of the heap, or one range that is longer */
+	EXPECT_EQ(bf_index_ranges_to_read(1), 32768u);
+	EXPECT_EQ(bf_index_ranges_to_read(4000), 8u);
+	EXPECT_EQ(bf_index_ranges_to_read(32768), 1u);
+	EXPECT_EQ(bf_index_ranges_to_read(125000), 1u);
 }
 
 TEST(Sizes, LevelsAndLengths)

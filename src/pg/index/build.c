@@ -185,14 +185,13 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 
 /*
  * Makes groups of all ranges of the heap, on level 0. For each group it reads as many ranges as a group can have. It
- * stops earlier if their items take more than maintenance_work_mem, or if one range more would make more than
- * BF_MOST_PAGES_AT_ONCE pages of the heap.
+ * stops earlier if their items take more than maintenance_work_mem, or after bf_index_ranges_to_read() ranges.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / task->pages_per_range));
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, bf_index_ranges_to_read(task->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	ReadCounts *counts = palloc(sizeof(ReadCounts));
 	BfFullRanges full = {0};

@@ -25,12 +25,6 @@ bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber off
 
 typedef struct BfHeapReader BfHeapReader;
 
-/*
- * The most pages of the heap that a build, or a summarizer of level 0, reads before it writes to the index: 256 MB; or
- * one range, if that is longer. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
- */
-#define BF_MOST_PAGES_AT_ONCE 32768
-
 /* The hashes that the rows of a range have in each column. Each hash is there once. */
 typedef struct BfRangeItems
 {

@@ -258,18 +258,16 @@ count_items(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup 
 }
 
 /*
- * Makes another group for the ranges of this one, and summarizes those that are marked in ranges[]. Returns false if
- * the directory is full.
+ * Makes another group for the ranges of this one, and summarizes those that are marked in ranges[]. REQUIRES: entries
+ * of the directory are reserved for it.
  */
-static bool
+static void
 replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges,
 			  const uint32 *lines)
 {
 	BfGeometry *now;
 	BfGroup		replacement = *group;
 
-	if (!bf_index_reserve_entries(work->index, BF_MOST_ENTRIES_RESERVED))
-		return false;
 	replacement.lines = lines;
 	bf_index_replace_groups(work->index, geometry, &replacement);
 	/* Other sessions read all ranges of the group as long as they have the old geometry. */
@@ -278,7 +276,6 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	bf_index_find_group(now, group->level, group->first_range, &replacement);
 	summarize_ranges(work, now, &replacement, ranges);
 	pfree(now);
-	return true;
 }
 
 /*
@@ -288,14 +285,19 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 static double
 replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)
 {
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	GroupItems *items = palloc(sizeof(GroupItems));
+	BfGeometry *geometry;
+	GroupItems *items;
 	BfGroup		group;
 	bool		ranges[BF_INDEX_MAX_RANGES];
 	uint32		lines[INDEX_MAX_KEYS];
 	double		read = 0;
 	double		all;
 
+	/* If the directory is full, nothing can be replaced, so nothing is read for it. */
+	if (!bf_index_reserve_entries(work->index, BF_MOST_ENTRIES_RESERVED))
+		return 0;
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	items = palloc(sizeof(GroupItems));
 	bf_index_find_group(geometry, large->level, large->first_range, &group);
 	all = (double) group.ranges * geometry->level[group.level].pages_per_range;
 	find_summarized(work->index, &group, ranges);
@@ -308,8 +310,8 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 	}
 	if (bf_index_is_worth_replacing(bf_index_group_pages(&group), lines_needed(geometry, &group, items, lines)))
 	{
-		if (replace_group(work, geometry, &group, ranges, lines))
-			read += all;
+		replace_group(work, geometry, &group, ranges, lines);
+		read += all;
 	}
 	else if (!large->by_bits)
 	{
@@ -465,13 +467,14 @@ move_last_group(const BfSummarizer *work)
 		return 0;
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	if (find_last_group(geometry, &group) &&
-		bf_index_find_space(work->index, bf_index_group_pages(&group)) < group.first_block)
+		bf_index_find_space(work->index, bf_index_group_pages(&group)) < group.first_block &&
+		bf_index_reserve_entries(work->index, BF_MOST_ENTRIES_RESERVED))
 	{
 		bool		ranges[BF_INDEX_MAX_RANGES];
 
 		find_summarized(work->index, &group, ranges);
-		if (replace_group(work, geometry, &group, ranges, group.lines))
-			read = (double) group.ranges * geometry->level[group.level].pages_per_range;
+		replace_group(work, geometry, &group, ranges, group.lines);
+		read = (double) group.ranges * geometry->level[group.level].pages_per_range;
 	}
 	pfree(geometry);
 	return read;

@@ -358,6 +358,15 @@ bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
 	return pages >= MANY_TIMES_TOO_LARGE * needed && pages >= needed + PAGES_WORTH_SAVING;
 }
 
+/* The most pages of the heap that are read before their ranges are written to the index: 256 MB. */
+#define MOST_PAGES_TO_READ ((uint32_t) (256 * 1024 * 1024 / BLCKSZ))
+
+uint32_t
+bf_index_ranges_to_read(uint32_t pages_per_range)
+{
+	return GREATER(1, MOST_PAGES_TO_READ / pages_per_range);
+}
+
 /* -------------------------------------------------------------------- groups */
 
 /*
@@ -368,16 +377,6 @@ static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 
 _Static_assert(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
 _Static_assert(BF_POSITIONS(BF_INDEX_MAX_RANGES) >= 1, "a page has a position of the largest group");
-
-/* Returns the largest of good_sizes[] that is at most `most`. If there is none, returns `most`, but at least 1. */
-static uint32_t
-good_group_size(uint32_t most)
-{
-	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0]; i++)
-		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
-			return good_sizes[i];
-	return GREATER(most, 1);
-}
 
 /* Several groups are made of some ranges if they take less than this share of the pages that one group would take. */
 #define WORTH_SEVERAL_GROUPS (7.0 / 8)
@@ -405,21 +404,77 @@ find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ra
 	return pages;
 }
 
+/*
+ * Returns the pages that these ranges would take at least: each filter as small as its items allow, but not larger than
+ * in one group of all ranges, which has of_one[column] lines (a range far above the others is full), and no space lost.
+ */
+static double
+pages_for_items(const BfCounts *columns, int column_count, uint32_t from, uint32_t count, const uint32_t *of_one)
+{
+	double		lines = 0;
+
+	for (int column = 0; column < column_count; column++)
+		for (uint32_t i = from; i < from + count; i++)
+			lines += LESSER(GREATER(columns[column].items[i], 0) / columns[column].load, of_one[column]);
+	return lines / BF_POSITIONS(1);
+}
+
+/*
+ * Into how many groups ranges are divided at most: 125 ranges, and fewer. With fewer ranges the level ends. Mostly no
+ * level above covers its last ranges, or this is the highest level, so a search reads a page of each of these groups.
+ */
+#define MOST_GROUPS_INSIDE 3
+#define MOST_GROUPS_AT_END 2
+
+/*
+ * Looks for a division of `count` ranges, beginning with range `from` of `columns`, into up to `groups` groups that
+ * take less than `most` pages. If there is one, sets *first to the ranges of its first group, and returns its pages.
+ * Otherwise returns `most`. of_one[]: as in pages_for_items().
+ */
+static double
+divide(const BfCounts *columns, int column_count, uint32_t from, uint32_t count, int groups, double most,
+	   const uint32_t *of_one, uint32_t *first)
+{
+	const double one = (double) find_lines(columns, column_count, from, count, NULL);
+
+	if (one < most)
+	{
+		most = one;
+		*first = count;
+	}
+	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0] && groups > 1; i++)
+	{
+		const uint32_t size = good_sizes[i];
+		double		pages;
+		uint32_t	next;
+
+		if (size >= count)
+			continue;
+		pages = (double) find_lines(columns, column_count, from, size, NULL);
+		if (pages + pages_for_items(columns, column_count, from + size, count - size, of_one) >= most)
+			continue;
+		pages += divide(columns, column_count, from + size, count - size, groups - 1, most - pages, of_one, &next);
+		if (pages < most)
+		{
+			most = pages;
+			*first = size;
+		}
+	}
+	return most;
+}
+
 uint32_t
 bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines)
 {
-	const uint32_t good = good_group_size(count);
+	const double one = (double) find_lines(columns, column_count, 0, count, lines);
+	const int	groups = count == BF_INDEX_MAX_RANGES ? MOST_GROUPS_INSIDE : MOST_GROUPS_AT_END;
+	uint32_t	first = count;
 
-	if (good < count)
-	{
-		const uint64_t two = find_lines(columns, column_count, 0, good, NULL) +
-			find_lines(columns, column_count, good, count - good, NULL);
-
-		if ((double) two < (double) find_lines(columns, column_count, 0, count, NULL) * WORTH_SEVERAL_GROUPS)
-			count = good;
-	}
-	find_lines(columns, column_count, 0, count, lines);
-	return count;
+	if (pages_for_items(columns, column_count, 0, count, lines) < one * WORTH_SEVERAL_GROUPS)
+		(void) divide(columns, column_count, 0, count, groups, one * WORTH_SEVERAL_GROUPS, lines, &first);
+	if (first < count)
+		find_lines(columns, column_count, 0, first, lines);
+	return first;
 }
 
 /*

@@ -175,11 +175,18 @@ extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int c
  */
 extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
 
+/*
+ * Returns how many ranges of this length a build or a summarizer reads before it writes them to the index: those of
+ * 256 MB, at least one. Meanwhile their hashes or lines are in memory. If it is cancelled, only these ranges have to be
+ * read again.
+ */
+extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range);
+
 /* ------------------------------------------------------------------------ groups */
 
 /*
  * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
- * filters in each column. The group does not get all of them if two groups take at least an eighth less space.
+ * filters in each column. The group does not get all of them if several groups take at least an eighth less space.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines);

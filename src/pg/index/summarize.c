@@ -185,10 +185,10 @@ uint32
 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range)
 {
 	const Size	memory = memory_limit() - (work->workers != NULL ? memory_limit() / BF_PART_FOR_WORKERS : 0);
-	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
-	uint32		by_memory = Max(1, memory / bf_index_bytes_of_range(group));
+	const uint32 by_memory = Max(1, memory / bf_index_bytes_of_range(group));
 
-	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
+	/* A build has the items of its upper levels already. */
+	return work->building ? by_memory : Min(by_memory, bf_index_ranges_to_read(pages_per_range));
 }
 
 /* In a build: sets lines->full[] for a group of a level above 0, from the counts of items. */

@@ -267,6 +267,20 @@ walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *b
 	return true;
 }
 
+/*
+ * How many alternatives a sample of a long condition may have. For each of them a page of each group of the highest
+ * level is read. So many that a walk sees only one of several groups would say nothing about the others.
+ */
+static uint32
+most_alternatives(const Estimation *of)
+{
+	const int	levels = of->geometry->levels;
+	const uint32 groups = of->geometry->level[levels - 1].groups;
+	const uint32 most = groups > 1 ? of->most_pages / levels / groups : of->most_pages;
+
+	return Min(Max(most, 1), BF_SAMPLE_MOST);
+}
+
 /* Takes a long condition out of the search. */
 static void
 leave_out(Condition *condition)
@@ -323,7 +337,7 @@ estimate_search(Estimation *of, BfEstimate *estimate)
 			if (!walk_part(of, 1, &others, &beside))
 				return false;
 		}
-		more = bf_index_take_others(&samples[i], Min(of->most_pages, BF_SAMPLE_MOST), condition);
+		more = bf_index_take_others(&samples[i], most_alternatives(of), condition);
 		if (!walk_part(of, more, &others, &beside))
 			return false;
 		leave_out(condition);
