@@ -250,9 +250,9 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 
 /*
  * Stores a builder. Either that is refused (the value does not fit, or its list has more hits than there are), or it
- * gives a value that would be accepted from outside.
+ * gives a value that would be accepted from outside, which is returned.
  */
-static void store(sb_tbf_builder *builder)
+static Input store(sb_tbf_builder *builder)
 {
 	sb_tbf stored;
 	void *value;
@@ -260,11 +260,56 @@ static void store(sb_tbf_builder *builder)
 	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE ||
 			   status == SB_BAD_LIST);
 	if (status != SB_OK)
-		return;
+		return {};
 	sb_tbf read;
+	const auto *bytes = static_cast<unsigned char *>(value);
 	FUZZ_CHECK(sb_tbf_decode_header(value, SB_TBF_HEADER, sb_tbf_size(&stored), &read) == SB_OK);
-	FUZZ_CHECK(sb_tbf_check(&stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER) == SB_OK);
+	FUZZ_CHECK(sb_tbf_check(&stored, bytes + SB_TBF_HEADER) == SB_OK);
+	Input result(bytes, bytes + sb_tbf_size(&stored));
 	std::free(value);
+	return result;
+}
+
+/*
+ * Unites an empty builder with three that arrived, and stores it. Two of the three have the same items, and so may the
+ * third. Returns no bytes if that is refused.
+ */
+static Input leader_of_three(const Copy &bytes, uint64_t choice)
+{
+	sb_tbf_builder *leader = nullptr;
+	sb_difference difference;
+	sb_status status = SB_OK;
+	for (int i = 0; i < 3 && status == SB_OK; i++)
+	{
+		sb_tbf_builder *arrived;
+		FUZZ_CHECK(sb_tbf_builder_deserialize(memory(), bytes.data(), bytes.size(), &arrived) == SB_OK);
+		if (leader == nullptr)
+			FUZZ_CHECK(sb_tbf_builder_like(memory(), arrived, &leader) == SB_OK);
+		if (i == 2 && hit(arrived, choice, static_cast<int64_t>(choice >> 8 & 0xffff) << 30, 1) != SB_OK)
+			status = SB_OVERFLOW;
+		const Input sent = serialized(arrived);
+		sb_tbf_builder_release(arrived);
+		if (status != SB_OK)
+			break;
+		FUZZ_CHECK(sb_tbf_builder_deserialize(memory(), sent.data(), sent.size(), &arrived) == SB_OK);
+		status = sb_tbf_builder_unite(leader, arrived, &difference);
+		FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW);
+		sb_tbf_builder_release(arrived);
+	}
+	const Input result = status == SB_OK ? store(leader) : Input();
+	sb_tbf_builder_release(leader);
+	return result;
+}
+
+/* A builder that keeps runs must give the same value as one that puts the items into a set. */
+static void compare_runs(const Copy &bytes, uint64_t choice)
+{
+	streambloom::runs_from.items = 0;
+	const Input with_runs = leader_of_three(bytes, choice);
+	streambloom::runs_from.items = UINT64_MAX;
+	const Input with_set = leader_of_three(bytes, choice);
+	streambloom::runs_from.items = choice % 3;
+	FUZZ_CHECK(with_runs.empty() || with_set.empty() || with_runs == with_set);
 }
 
 /* Does what tbf_agg_deserialize() and tbf_agg_combine() do. */
@@ -284,6 +329,8 @@ static int states(uint64_t choice, const Copy &bytes)
 		sb_tbf_builder_release(arrived);
 		return -1;
 	}
+
+	compare_runs(bytes, choice);
 
 	/* unites it with another builder, which mostly has the same parameters */
 	sb_difference difference;

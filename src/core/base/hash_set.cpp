@@ -245,6 +245,23 @@ uint64_t streambloom::hash_set_missing(const sb_hash_set *set, const uint64_t *h
 	return missing(set, hashes, count);
 }
 
+template <sb_simd variant>
+SB_KERNEL void find_many_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots)
+{
+	const slot_order order(set);
+	uint64_t farthest = 0;
+	for (size_t i = 0; i < count; i++)
+		slots[i] = slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest);
+}
+static void find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
+SB_VARIANTS(void, find_many, (const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots),
+			(set, hashes, count, slots))
+
+void streambloom::hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots)
+{
+	find_many(set, hashes, count, slots);
+}
+
 /*
  * Returns the first empty slot for a hash that is not 0 and not in the set. It reads the four slots of a group one by
  * one, because they have often just been written one by one. A load of all four at once would wait for these stores.
@@ -327,16 +344,40 @@ static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
 	return SB_OK;
 }
 
+/*
+ * Sorts hashes of which only those that stand close together are in the wrong order. Gives up after 16 steps for each
+ * hash; then the hashes are in some order. Returns whether they are sorted.
+ */
+static sb_status sort_neighbours(uint64_t *hashes, size_t count, bool *sorted)
+{
+	size_t steps = 16 * count;
+	const sb_status status = in_pieces(count, sorted_at_once, [&](size_t first, size_t now) {
+		for (size_t i = first; i < first + now && steps > 0; i++)
+		{
+			const uint64_t hash = hashes[i];
+			size_t at = i;
+			for (; at > 0 && hashes[at - 1] > hash && steps > 0; at--, steps--)
+				hashes[at] = hashes[at - 1];
+			hashes[at] = hash;
+		}
+	});
+	*sorted = steps > 0;
+	return status;
+}
+
+sb_status streambloom::sort_walked(const sb_hash_set *set, uint64_t *hashes)
+{
+	bool sorted = false;
+	if (set->secret[0] == 0)
+		if (sb_status status = sort_neighbours(hashes, set->count, &sorted); status != SB_OK)
+			return status;
+	return sorted ? SB_OK : sort_from_bit(hashes, hashes + set->count, 63);
+}
+
 sb_status streambloom::hash_set_sort(const sb_hash_set *set, uint64_t *out)
 {
-	uint64_t *end = out;
-	bool stopped = false;
-	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
-		stopped = stopped || stop_wanted();
-		if (!stopped)
-			end = std::copy_n(hashes, count, end);
-	});
-	return stopped ? SB_INTERRUPTED : sort_from_bit(out, end, 63);
+	const sb_status status = walk_to_sort(set, out, [](const uint64_t *, size_t) {});
+	return status == SB_OK ? sort_walked(set, out) : status;
 }
 
 /* -------------------------------------------------------------- walking, travel */

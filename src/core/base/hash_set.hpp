@@ -7,6 +7,7 @@
 
 #include "base/bits.hpp"
 #include "base/simd.hpp"
+#include "base/stop.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -72,12 +73,15 @@ size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t cou
 /* Returns how many of these hashes are not in the set. REQUIRES: no two of the hashes are equal. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
+/* Stores the slots of hashes that the set has. It reads the memory in order if the hashes ascend. */
+void hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
+
 /* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
 uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
 
 /*
- * Writes the hashes of the set in ascending order. May return SB_INTERRUPTED. REQUIRES: `out` has room for set->count
- * hashes.
+ * Writes the hashes of the set in ascending order. For a set without a secret this takes little more time than reading
+ * the set. May return SB_INTERRUPTED. REQUIRES: `out` has room for set->count hashes.
  */
 [[nodiscard]] sb_status hash_set_sort(const sb_hash_set *set, uint64_t *out);
 
@@ -265,6 +269,35 @@ inline void in_batches(const sb_hash_set *set, Take take)
 	found.add(0, set->capacity, set->slots[place_of_slot(set->capacity, set->beside)] != 0);
 	found.flush();
 }
+
+/*
+ * The two steps of hash_set_sort(). The first writes the hashes in the order of slots, and calls also(slots, count) for
+ * the slots, some at a time. The second sorts what the first has written. Both may return SB_INTERRUPTED.
+ *
+ * In a set without a secret only hashes that stand close together are in the wrong order, except for hashes that found
+ * the last slots taken, and have one of the first. These are written from the end of `out` on.
+ */
+template <typename Also>
+[[nodiscard]] inline sb_status walk_to_sort(const sb_hash_set *set, uint64_t *out, Also also)
+{
+	const uint64_t middle = set->secret[0] == 0 ? set->capacity / 2 : 0;
+	uint64_t *end = out;
+	uint64_t *last = out + set->count;
+	bool stopped = false;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (stopped)
+			return;
+		if (count > 0 && slots[0] < middle)
+			for (size_t i = 0; i < count; i++)
+				*(hashes[i] >> 63 != 0 && slots[i] < middle ? --last : end++) = hashes[i];
+		else
+			end = std::copy_n(hashes, count, end);
+		also(slots, count);
+	});
+	return stopped ? SB_INTERRUPTED : SB_OK;
+}
+[[nodiscard]] sb_status sort_walked(const sb_hash_set *set, uint64_t *hashes);
 
 /*
  * Cuts all 64-bit numbers into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take() for the

@@ -131,8 +131,11 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
 												 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds all that `other` holds. `other` does not change, except that its pending hits are added to it. SB_DIFFERENT:
- * the two cannot be added up. The reasons are those for a stored filter, and two more, for which
+ * Adds all that `other` holds. What `other` holds does not change; its pending hits are added to it, and its items may
+ * get another form. If `other` was deserialized and has many items, a builder that is empty, or to which only such
+ * builders were added, copies their bytes instead of adding each item.
+ *
+ * SB_DIFFERENT: the two cannot be added up. The reasons are those for a stored filter, and two more, for which
  * difference->parameter is NULL:
  *  - only one of the two filters sizes itself;
  *  - neither sizes itself, at least one builder has sums of items, and the two filters differ in their number of
@@ -170,8 +173,8 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 
 /*
  * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. The bytes must stay in place as
- * long as the builder is used: if its sums are of items, sb_tbf_builder_unite() and sb_tbf_builder_serialize() read
- * them there. Other functions copy them first. With any status but SB_OK *out is NULL.
+ * long as the builder is used: if its sums are of items, sb_tbf_builder_unite(), sb_tbf_builder_serialize() and
+ * sb_tbf_builder_store() read them there. Other functions copy them first. With any status but SB_OK *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;

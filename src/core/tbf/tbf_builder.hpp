@@ -2,12 +2,14 @@
  * tbf_builder.hpp: what the files of sb_tbf_builder share. tbf_builder.cpp begins builders and adds hits.
  * tbf_builder_items.cpp has sums of items, and turns them into sums of cells. tbf_builder_unite.cpp adds stored
  * filters and other builders, tbf_builder_store.cpp stores, tbf_builder_exact.cpp handles exact filters,
- * tbf_builder_travel.cpp sends builders to other processes, and tbf_recurring.cpp has the table of recurring minimum.
+ * tbf_builder_travel.cpp sends builders to other processes, tbf_builder_runs.cpp keeps what came from there, and
+ * tbf_recurring.cpp has the table of recurring minimum.
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP
 
 #include "base/hash_set.hpp"
+#include "tbf/tbf_runs.hpp"
 #include "tbf/tbf_sums.hpp"
 #include "tbf/tbf_top.hpp"
 
@@ -23,16 +25,23 @@ enum class sums_form : uint8_t
 {
 	items, /* sums of items, beside the hashes of `set` */
 	cells, /* sums of cells: sums.cells[i] is a plane of the cells of `plan` */
-	/* sums of items (`borrowed`) in the bytes that the builder was deserialized from; the caller keeps these bytes */
-	borrowed,
+	/*
+	 * sums of items in `runs`. A builder that was deserialized has one run, in the bytes received, which the caller
+	 * keeps. An empty builder with which it is united keeps a copy of the run, and copies of those that follow
+	 * (tbf_builder_runs.cpp).
+	 */
+	runs,
 };
 
-/* Sums of items in the bytes that a builder was deserialized from: columns of little-endian words, not aligned. */
-struct borrowed_items
+/* The runs of a builder. */
+struct item_runs
 {
-	uint64_t count;
-	const unsigned char *hashes;
-	const unsigned char *words[SB_TBF_PLANES]; /* NULL: there is no such plane */
+	item_run *first;
+	size_t number;
+	uint64_t items;		/* of all runs; an item that several runs have counts several times */
+	uint64_t different; /* a lower bound of the number of different items */
+	bool counted;		/* `different` is that number */
+	size_t bytes;		/* of the columns of all runs */
 };
 
 /* Consecutive hits of one moment, whose values are not in the totals yet. */
@@ -68,10 +77,10 @@ struct sb_tbf_builder
 	bool self_sized; /* the stored filter gets its size from the number of items */
 	bool never_few;	 /* sums of cells began with so many items that no block has a list of cells */
 	streambloom::sums_form form;
-	sb_hash_set set;			/* the items, if form is `items` */
-	streambloom::tbf_sums sums; /* totals and times in any form; planes of items lie beside the hashes of the set */
-	streambloom::borrowed_items borrowed;
-	sb_hash_set recurring; /* recurring minimum: the table's items, with their hits beside; else slots is NULL */
+	sb_hash_set set;			 /* the items, if form is `items` */
+	streambloom::tbf_sums sums;	 /* totals and times in any form; planes of items lie beside the hashes of the set */
+	streambloom::item_runs runs; /* the items, if form is `runs` */
+	sb_hash_set recurring;		 /* recurring minimum: the table's items, with their hits beside; else slots is NULL */
 	sb_tbf_builder
 		*filters; /* sums of the added filters with cells, as long as the sums of this builder are of items; or NULL */
 	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
@@ -93,8 +102,14 @@ inline bool has_plane(const sb_tbf_builder *builder, int index)
 {
 	if (builder->form == sums_form::cells)
 		return builder->sums.cells[index] != nullptr;
-	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr :
-												  builder->sums.plane[index] != nullptr;
+	if (builder->form == sums_form::runs)
+	{
+		for (const item_run *run = builder->runs.first; run != nullptr; run = run->next)
+			if (column_of_plane(run, builder->sums.newest_plane - index) != nullptr)
+				return true;
+		return false;
+	}
+	return builder->sums.plane[index] != nullptr;
 }
 
 /* Returns the first half-life of a plane: values of this half-life are added to its words without a shift. */
@@ -165,7 +180,14 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 /* Moves the items to a set of another capacity, or to one with room for more planes. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
-/* If the builder borrows its items, copies them into a set of its own. If this fails, it borrows them as before. */
+/*
+ * Whether the items stay items if the set has this capacity, and do not become cells. If not, the items go to cells
+ * when the set would have more than outgrown.set_slots slots, or if the filter does not size itself, when the cells
+ * take less memory than the set.
+ */
+bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
+
+/* If the builder's items are in runs, moves them into a set. If this fails, they are in runs as before. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /*
@@ -184,21 +206,21 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 /* Releases the memory of the sums: the planes of cells, the set of items. */
 void release_sums(sb_tbf_builder *builder);
 
-/* The number of different items. REQUIRES: the sums are of items. */
+/* The number of different items. REQUIRES: the sums are of items; if these are in runs, they are counted. */
 inline uint64_t count_items(const sb_tbf_builder *builder)
 {
-	return builder->form == sums_form::borrowed ? builder->borrowed.count : builder->set.count;
+	return builder->form == sums_form::runs ? builder->runs.different : builder->set.count;
 }
 
 /* Reads the items of a builder, some at a time. */
 class item_reader
 {
 public:
-	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
+	explicit item_reader(const sb_tbf_builder *of);
 
 	/*
 	 * Reads the next items and returns their number, 0 after the last one. hashes() and words() are those of these
-	 * items until the next call.
+	 * items until the next call. An item that several runs have is read several times.
 	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
@@ -208,7 +230,8 @@ public:
 
 private:
 	const sb_tbf_builder *of_;
-	uint64_t next_ = 0; /* the next slot; for borrowed items, how many were read */
+	uint64_t next_ = 0; /* the next slot */
+	item_run_reader run_;
 	size_t count_ = 0;
 	uint64_t hashes_[tbf_batch];
 	uint64_t slots_[tbf_batch];
@@ -230,6 +253,61 @@ private:
  * or 2^j times fewer (tbf_builder_unite.cpp). REQUIRES: sums_combine_notes() was called.
  */
 [[nodiscard]] sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other);
+
+/* Releases the set and forgets its planes. REQUIRES: form is `items`. */
+void forget_items(sb_tbf_builder *builder);
+
+/* --------------------------------------------------- runs (tbf_builder_runs.cpp) */
+
+/* A builder keeps runs of at least this many items. Smaller ones go into its set. Only tests change the number. */
+struct runs_from_items
+{
+	uint64_t items = 16384;
+};
+extern runs_from_items runs_from;
+
+void release_runs(sb_tbf_builder *builder);
+
+/* Makes a run of a builder's items. */
+class run_of_items
+{
+public:
+	/*
+	 * Plans the columns: layout() has their widths, but no bytes. end() releases the memory, also after a failure.
+	 * SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: the items are in a set, or in one run.
+	 */
+	[[nodiscard]] sb_status begin(const sb_tbf_builder *builder);
+	void end();
+	const item_run &layout() const { return run_; }
+
+	/* Writes the columns of hashes and of the planes, one after the other: layout().bytes bytes. */
+	[[nodiscard]] sb_status write(unsigned char *out) const;
+
+private:
+	[[nodiscard]] sb_status begin_with_set();
+	void begin_with_run();
+	[[nodiscard]] sb_status write_from_set(unsigned char *out) const;
+
+	const sb_tbf_builder *builder_ = nullptr;
+	uint64_t *sorted_ = nullptr; /* the hashes of the set */
+	item_run run_ = {};
+	bool has_plane_[SB_TBF_PLANES] = {};
+};
+
+/* Adds a run, which belongs to the builder from now on. REQUIRES: form is `runs`. */
+void add_run(sb_tbf_builder *builder, item_run *run);
+
+/* Sets runs.different to the number of different items. May return SB_NO_MEMORY, SB_INTERRUPTED. */
+[[nodiscard]] sb_status count_different_items(sb_tbf_builder *builder);
+
+/*
+ * Sets *may to whether the builder can keep the items of `other` as a run: it is empty or has runs, and the runs take
+ * less memory than a set. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ */
+[[nodiscard]] sb_status may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other, bool *may);
+
+/* Copies the run of `other`. REQUIRES: may_keep_run_of(); sums_combine_notes() was called. */
+[[nodiscard]] sb_status keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
 /* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */
 

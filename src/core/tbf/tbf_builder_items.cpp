@@ -16,13 +16,20 @@ outgrown_at streambloom::outgrown;
 
 /* ------------------------------------------------------------------ reading */
 
+static_assert(tbf_batch == item_run_reader::at_once);
+
+item_reader::item_reader(const sb_tbf_builder *of) : of_(of)
+{
+	if (of->form == sums_form::runs)
+		run_ = item_run_reader(of->runs.first);
+}
+
 size_t item_reader::next()
 {
-	if (of_->form == sums_form::borrowed)
+	if (of_->form == sums_form::runs)
 	{
-		count_ = static_cast<size_t>(std::min<uint64_t>(of_->borrowed.count - next_, tbf_batch));
-		hash_set_read_words(of_->borrowed.hashes + next_ * sizeof(uint64_t), hashes_, count_);
-		next_ += count_;
+		while (count_ = run_.next(hashes_), count_ == 0 && run_.run()->next != nullptr)
+			run_ = item_run_reader(run_.run()->next);
 		return count_;
 	}
 	for (count_ = 0; count_ < tbf_batch && next_ <= of_->set.capacity; count_++)
@@ -40,8 +47,8 @@ size_t item_reader::next()
 
 const uint64_t *item_reader::words(int index)
 {
-	if (of_->form == sums_form::borrowed)
-		hash_set_read_words(of_->borrowed.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
+	if (of_->form == sums_form::runs)
+		run_.words(of_->sums.newest_plane - index, words_);
 	else
 		for (size_t i = 0; i < count_; i++)
 			words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
@@ -72,15 +79,16 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	return SB_OK;
 }
 
-/*
- * Moves the items to a larger set, or to cells if these take less memory. If the filter sizes itself, the items go to
- * cells when the set would have more than outgrown.set_slots slots.
- */
+bool streambloom::may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity)
+{
+	return builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
+}
+
+/* Moves the items to a larger set, or to cells (may_have_capacity()). */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots :
-											 capacity * 2 <= sb_tbf_cells(&builder->plan);
-	return stays ? remake_items(builder, capacity, builder->set.beside) : outgrow(builder);
+	return may_have_capacity(builder, capacity) ? remake_items(builder, capacity, builder->set.beside) :
+												  outgrow(builder);
 }
 
 sb_status streambloom::grow(sb_tbf_builder *builder)
@@ -172,6 +180,7 @@ void streambloom::release_sums(sb_tbf_builder *builder)
 		release_cell_plane(plane);
 	if (builder->set.slots != nullptr)
 		sb_hash_set_release(&builder->set, &builder->memory);
+	release_runs(builder);
 }
 
 /*
@@ -203,10 +212,16 @@ static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 static void forget_sums(sb_tbf_builder *builder)
 {
 	builder->set = {};
-	builder->borrowed = {};
+	builder->runs = {};
 	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
 	std::fill_n(builder->sums.fallen, SB_TBF_PLANES, nullptr);
 	std::fill_n(builder->sums.cells, SB_TBF_PLANES, nullptr);
+}
+
+void streambloom::forget_items(sb_tbf_builder *builder)
+{
+	sb_hash_set_release(&builder->set, &builder->memory);
+	forget_sums(builder);
 }
 
 sb_status streambloom::items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized)
@@ -236,8 +251,10 @@ sb_status streambloom::outgrow(sb_tbf_builder *builder)
 
 sb_status streambloom::own_items(sb_tbf_builder *builder)
 {
-	if (builder->form != sums_form::borrowed)
+	if (builder->form != sums_form::runs)
 		return SB_OK;
+	if (sb_status status = count_different_items(builder); status != SB_OK)
+		return status;
 	sb_tbf_builder items = *builder;
 	uint32_t beside = 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -246,7 +263,7 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 	builder->form = sums_form::items;
 
 	/* The set has room for all items before the first is inserted; make_room_for() says why. */
-	const uint64_t capacity = hash_set_capacity_for(items.borrowed.count + 1);
+	const uint64_t capacity = hash_set_capacity_for(items.runs.different + 1);
 	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
 	if (status != SB_OK)
 	{

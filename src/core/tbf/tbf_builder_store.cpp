@@ -25,7 +25,7 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 	*plan = builder->plan;
 	if (!is_exact(plan))
 		return;
-	const uint64_t items = std::max<uint64_t>(builder->set.count, 1) * (builder->sums.merged ? room_of_merged : 1);
+	const uint64_t items = std::max<uint64_t>(count_items(builder), 1) * (builder->sums.merged ? room_of_merged : 1);
 	sb_tbf sized;
 	if (sb_tbf_plan(items, plan->fpr, plan->half_life, plan->epoch, true, &sized) != SB_OK)
 		sized = largest_filter();
@@ -71,7 +71,7 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 {
 	if (builder->form != sums_form::cells)
-		return builder->set.count * plan->block_cells;
+		return count_items(builder) * plan->block_cells;
 	uint64_t bytes = 0;
 	for (const cell_plane *plane : builder->sums.cells)
 		bytes += plane != nullptr ? usual_bytes(plane) : 0;
@@ -84,7 +84,7 @@ static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
  * larger than a value may be, two passes are made instead: the first calculates how much room the counters need, and
  * the second writes them. Flat counters always take these two passes.
  */
-static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set *set, const sb_tbf *plan,
+static sb_status store_counters(const sb_tbf_builder *builder, const items_of_sums &items, const sb_tbf *plan,
 								sb_tbf *header, value_block *value)
 {
 	const tbf_sums *sums = &builder->sums;
@@ -94,7 +94,7 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 		sb_status status = value->allocate(room + most_extra(builder));
 		if (status != SB_OK)
 			return status;
-		status = sums_store(sums, set, plan, header, value->cells(), room);
+		status = sums_store(sums, items, plan, header, value->cells(), room);
 		plan_extra(builder, header);
 		if (status == SB_OK && sb_tbf_size(header) > SB_MAX_BYTES)
 			return SB_TOO_LARGE;
@@ -102,13 +102,13 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 			return status;
 		value->release();
 	}
-	sb_status status = sums_plan(sums, set, plan, header);
+	sb_status status = sums_plan(sums, items, plan, header);
 	plan_extra(builder, header);
 	if (status == SB_OK && sb_tbf_size(header) > SB_MAX_BYTES)
 		status = SB_TOO_LARGE;
 	if (status == SB_OK)
 		status = value->allocate_zeros(sb_tbf_size(header) - SB_TBF_HEADER);
-	return status == SB_OK ? sums_write(sums, set, header, value->cells()) : status;
+	return status == SB_OK ? sums_write(sums, items, header, value->cells()) : status;
 }
 
 /*
@@ -120,12 +120,22 @@ static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uin
 {
 	*set = builder->set;
 	*sorted = nullptr;
-	if (builder->form == sums_form::cells || set->secret[0] == 0)
+	if (builder->form != sums_form::items || set->secret[0] == 0)
 		return SB_OK;
 	sb_status status = allocate_words(builder, std::max<uint64_t>(set->count, 1), sorted);
 	if (status == SB_OK)
 		status = hash_set_sort(&builder->set, *sorted);
 	set->sorted = *sorted;
+	return status;
+}
+
+static sb_status store_runs(const sb_tbf_builder *builder, const sb_tbf *plan, value_block *value, sb_tbf *stored)
+{
+	runs_by_range runs;
+	sb_status status = runs.begin(&builder->memory, builder->runs.first, builder->sums.newest_plane);
+	if (status == SB_OK)
+		status = store_counters(builder, &runs, plan, stored, value);
+	runs.end();
 	return status;
 }
 
@@ -136,6 +146,8 @@ static sb_status store_cells(const sb_tbf_builder *builder, value_block *value, 
 	uint64_t *sorted;
 	plan_size(builder, &plan);
 	*stored = plan;
+	if (builder->form == sums_form::runs)
+		return store_runs(builder, &plan, value, stored);
 	sb_status status = sort_items(builder, &set, &sorted);
 	if (status == SB_OK)
 		status = store_counters(builder, builder->form == sums_form::cells ? nullptr : &set, &plan, stored, value);
@@ -217,6 +229,20 @@ static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf 
 	return status;
 }
 
+/*
+ * Moves items from runs to a set, unless the counters can be added up from the runs. An exact filter needs each item
+ * once, and so does minimum increase.
+ */
+static sb_status own_items_to_store(sb_tbf_builder *builder)
+{
+	if (builder->form != sums_form::runs)
+		return SB_OK;
+	if (sb_status status = count_different_items(builder); status != SB_OK)
+		return status;
+	const bool exact = is_exact(&builder->plan) && builder->runs.different <= SB_TBF_EXACT_ITEMS;
+	return exact || raises(builder) || builder->filters != nullptr ? own_items(builder) : SB_OK;
+}
+
 sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored,
 							   void **value) noexcept
 {
@@ -224,14 +250,14 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	*value = nullptr;
 	sb_status status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
-		status = own_items(builder);
+		status = own_items_to_store(builder);
 	if (status != SB_OK)
 		return status;
 	if (builder->plan.top != 0)
 		top_purge(&builder->top); /* at most `limit` entries are stored; items can still be added afterwards */
 	if (builder->filters != nullptr)
 		status = store_both(builder, &block, stored);
-	else if (is_exact(&builder->plan) && builder->set.count <= SB_TBF_EXACT_ITEMS)
+	else if (is_exact(&builder->plan) && count_items(builder) <= SB_TBF_EXACT_ITEMS)
 		status = store_exact(builder, &block, stored);
 	else
 		status = store_cells(builder, &block, stored);

@@ -8,12 +8,13 @@
  *     dropped_total, dropped_loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
- *     sums of items: their number (8), the hashes, then their words of each plane that is there (8 each)
+ *     sums of items: their number (8), the width of the differences between hashes (1), for each plane that is there
+ *     shift and width of its words (1 each), then these columns (hash_run.hpp): the items are in ascending order
  *     sums of cells: for each plane that is there its number of bytes (8), and its words as extensible counters
  *     if filters are sent: all of this once more, for builder->filters
  *
- * Items are copied once when they are sent. They are not copied when they arrive: sb_tbf_builder_unite() reads them in
- * the bytes received.
+ * Items are copied once when they are sent, in a half or a third of the bytes that they take in a set. They are not
+ * copied when they arrive. sb_tbf_builder_unite() reads them in the bytes received, or copies these bytes as they are.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -23,6 +24,8 @@
 #include "tbf/tbf_sums.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 using namespace streambloom;
 
@@ -141,37 +144,31 @@ static sb_status send_list(outgoing *out, top_list *list)
 	return SB_OK;
 }
 
-static int count_planes(const sb_tbf_builder *builder)
-{
-	int planes = 0;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		planes += has_plane(builder, i);
-	return planes;
-}
+/* The number of items and the width of the differences, then shift and width of each plane. */
+constexpr size_t most_before_columns = sizeof(uint64_t) + 1 + 2 * SB_TBF_PLANES;
 
 static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 {
-	const uint64_t items = count_items(builder);
-	const size_t column = items * sizeof(uint64_t);
-	const size_t bytes = column * (1 + static_cast<size_t>(count_planes(builder)));
-	if (sb_status status = out->reserve(sizeof(uint64_t) + bytes); status != SB_OK)
-		return status;
-	out->number(items);
-	item_reader reader(builder);
-	unsigned char *to = out->end();
-	for (size_t count = reader.next(); count > 0; count = reader.next())
+	run_of_items run;
+	sb_status status = run.begin(builder);
+	const item_run &layout = run.layout();
+	if (status == SB_OK)
+		status = out->reserve(most_before_columns + layout.bytes);
+	if (status == SB_OK)
 	{
-		unsigned char *part = to;
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		hash_set_write_words(reader.hashes(), count, part);
+		out->number(layout.hashes.count);
+		out->number(layout.hashes.differences.width);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (has_plane(builder, i))
-				hash_set_write_words(reader.words(i), count, part += column);
-		to += count * sizeof(uint64_t);
+			{
+				out->number(layout.words[i].shift);
+				out->number(layout.words[i].width);
+			}
+		status = run.write(out->end());
+		out->took(layout.bytes);
 	}
-	out->took(bytes);
-	return SB_OK;
+	run.end();
+	return status;
 }
 
 /* Sends a plane. If the usual room is too small, packing finds out how much is needed, and is repeated. */
@@ -235,6 +232,8 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 	if (counts_apart(builder))
 		return SB_DIFFERENT;
 	sb_status status = sb_tbf_builder_settle(builder);
+	if (status == SB_OK && builder->runs.number > 1)
+		status = own_items(builder);
 	if (status == SB_OK)
 		status = send_builder(&out, builder);
 	if (status == SB_OK || status == SB_TOO_LARGE)
@@ -334,7 +333,7 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	bool any_plane = false;
 	builder->self_sized = in->flag();
 	*filters = in->flag();
-	builder->form = in->flag() ? sums_form::cells : sums_form::borrowed;
+	builder->form = in->flag() ? sums_form::cells : sums_form::runs;
 	sums->any = in->flag();
 	sums->merged = in->flag();
 	sums->fractions = in->flag();
@@ -358,7 +357,7 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
-	const bool owns_items = builder->form == sums_form::borrowed;
+	const bool owns_items = builder->form == sums_form::runs;
 	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && owns_items :
 														  !builder->self_sized || !owns_items;
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
@@ -441,41 +440,72 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	return add_section(&builder->top, &builder->memory, section, base);
 }
 
-/* Checks a column: each of its words has only bits of `allowed`, and is below `limit`. */
-static sb_status check_words(const unsigned char *column, uint64_t count, uint64_t allowed, uint64_t limit)
+/* Checks that each word of a column is below SB_TBF_MAX_CELL. */
+static sb_status check_column(packed_column column, uint64_t count)
 {
+	constexpr int most_bits = std::bit_width(SB_TBF_MAX_CELL - 1);
+	const int shift = column.shift;
+	if (column.width > sizeof(uint64_t) || shift >= most_bits)
+		return SB_BAD_CELLS;
+	if (8 * column.width + shift <= most_bits)
+		return SB_OK;
 	uint64_t words[tbf_batch];
+	uint64_t any = 0;
+	column.shift = 0;
 	for (uint64_t done = 0; done < count; done += tbf_batch)
 	{
 		const auto now = static_cast<size_t>(std::min<uint64_t>(count - done, tbf_batch));
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		hash_set_read_words(column + done * sizeof(uint64_t), words, now);
-		if (std::any_of(words, words + now, [=](uint64_t word) { return (word & ~allowed) != 0 || word >= limit; }))
-			return SB_BAD_CELLS;
+		unpack_words(column, done, now, words);
+		any = std::accumulate(words, words + now, any, std::bit_or());
 	}
+	return static_cast<int>(std::bit_width(any)) + shift <= most_bits ? SB_OK : SB_BAD_CELLS;
+}
+
+/* Reads what stands before the columns. The columns get no bytes yet. */
+static sb_status receive_layout(incoming *in, const bool *plane, item_run *run)
+{
+	size_t width;
+	run->hashes.count = in->number<uint64_t>();
+	run->hashes.differences = {nullptr, in->number<uint8_t>(), 64 - SB_KEPT_HASH_BITS};
+	width = run->hashes.differences.width;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (plane[i])
+		{
+			run->words[i].shift = in->number<uint8_t>();
+			run->words[i].width = in->number<uint8_t>();
+			width += run->words[i].width;
+		}
+	if (in->status() != SB_OK)
+		return SB_TRUNCATED;
+	if (run->hashes.differences.width == 0 || run->hashes.count > in->left() / width)
+		return SB_BAD_LENGTH;
+	run->bytes = run->hashes.count * width;
 	return SB_OK;
 }
 
-/* Reads the items. They are not copied, because uniting reads them only once. */
+/* Reads the items: one run. Its columns stay where they are. */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
-	borrowed_items *borrowed = &builder->borrowed;
-	borrowed->count = in->number<uint64_t>();
-	const auto columns = static_cast<uint64_t>(1 + std::count(plane, plane + SB_TBF_PLANES, true));
-	if (in->status() != SB_OK)
-		return SB_TRUNCATED;
-	if (borrowed->count > in->left() / sizeof(uint64_t) / columns)
-		return SB_BAD_LENGTH;
-	const uint64_t column = borrowed->count * sizeof(uint64_t);
-	borrowed->hashes = in->bytes(column);
-	sb_status status = check_words(borrowed->hashes, borrowed->count, SB_KEPT_HASH_MASK, UINT64_MAX);
+	void *zeroed;
+	if (sb_status status = allocate_zeroed(&builder->memory, sizeof(item_run), &zeroed); status != SB_OK)
+		return status;
+	auto *run = static_cast<item_run *>(zeroed);
+	run->newest_plane = builder->sums.newest_plane;
+	sb_status status = receive_layout(in, plane, run);
+	if (status == SB_OK)
+	{
+		run->hashes.differences.bytes = in->bytes(run->hashes.count * run->hashes.differences.width);
+		status = check_run(run->hashes);
+	}
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (plane[i])
 		{
-			borrowed->words[i] = in->bytes(column);
-			status = check_words(borrowed->words[i], borrowed->count, UINT64_MAX, SB_TBF_MAX_CELL);
+			run->words[i].bytes = in->bytes(run->hashes.count * run->words[i].width);
+			status = check_column(run->words[i], run->hashes.count);
 		}
+	add_run(builder, run);
 	return status;
 }
 

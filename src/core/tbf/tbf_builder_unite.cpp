@@ -220,11 +220,16 @@ static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *
 	return status == SB_OK ? items_to_cells(builder, &joined) : status;
 }
 
-/* Brings the builder to a form and to parameters in which `other` can be added to it. */
-static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top,
+/*
+ * Brings the builder to a form and to parameters in which `other` can be added to it. *keeps becomes true if the items
+ * of `other` can be kept as a run.
+ */
+static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top, bool *keeps,
 							 sb_difference *difference)
 {
-	sb_status status = own_items(builder);
+	sb_status status = may_keep_run_of(builder, other, keeps);
+	if (status == SB_OK && !*keeps)
+		status = own_items(builder);
 	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
 		status = follow_to_cells(builder, other, difference);
 	if (status == SB_OK)
@@ -254,6 +259,7 @@ static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, s
 sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) noexcept
 {
 	sb_tbf joined;
+	bool keeps = false;
 	*difference = {};
 	if (!of_one_filter(builder, other))
 		return SB_DIFFERENT;
@@ -262,13 +268,18 @@ sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, s
 		status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
 		status = sb_tbf_builder_settle(other);
+	if (status == SB_OK && other->runs.number > 1)
+		status = own_items(other); /* each item is read once, so that make_room_for() counts right */
 	if (status == SB_OK)
-		status = prepare_for(builder, other, joined.top, difference);
+		status = prepare_for(builder, other, joined.top, &keeps, difference);
 	if (status == SB_OK)
 		status = unite_filters(builder, other, difference);
 	if (status != SB_OK)
 		return status;
 	sums_combine_notes(&builder->sums, &other->sums);
-	status = other->form == sums_form::cells ? unite_cells(builder, other) : unite_items(builder, other);
+	if (keeps)
+		status = keep_run_of(builder, other);
+	else
+		status = other->form == sums_form::cells ? unite_cells(builder, other) : unite_items(builder, other);
 	return status == SB_OK && joined.top != 0 ? unite_lists(&builder->top, &builder->memory, &other->top) : status;
 }

@@ -12,6 +12,7 @@
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 #include "tbf/tbf_plane.hpp"
+#include "tbf/tbf_runs.hpp"
 
 #include <algorithm>
 
@@ -234,24 +235,39 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 [[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
 
 /*
+ * Where the items are from whose sums counters are made: in a set, with their words beside their hashes, or in runs.
+ * Neither, if the sums are of cells.
+ */
+struct items_of_sums
+{
+	items_of_sums(std::nullptr_t) {}
+	items_of_sums(const sb_hash_set *in) : set(in) {}
+	items_of_sums(runs_by_range *in) : runs(in) {}
+
+	const sb_hash_set *set = nullptr;
+	runs_by_range *runs = nullptr;
+};
+
+/*
  * Two functions round the sums, once and up, to stored counters. sums_plan() makes the header: a copy of `tbf` for
  * which it chooses base, unit and width of a cell. sums_write() fills in the cells. SB_OVERFLOW if a counter does not
  * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
  * filled in that case, too).
  *
- * `set` is NULL if the sums are of cells. Otherwise the counters are made from the sums of the set's items. Without
- * minimum increase the bytes are the same as if the hits had been added to cells. REQUIRES of a set: the planes are
- * beside its hashes; if it has a secret, `sorted` is what hash_set_sort() gave.
+ * If there are items, the counters are made from their sums. Without minimum increase the bytes are the same as if the
+ * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, `sorted` is
+ * what hash_set_sort() gave. REQUIRES of runs: `tbf` is without minimum increase.
  */
-[[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
-[[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);
+[[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out);
+[[nodiscard]] sb_status sums_write(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *planned,
+								   void *cells);
 
 /*
  * Does what sums_plan() and sums_write() do, with one pass less over the sums, for callers that have `room` bytes for
  * the cells. Writes the same bytes. SB_TOO_LARGE: the value would have more than SB_MAX_BYTES, or `room` is too small;
  * then the bytes written are of no use.
  */
-[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
+[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out,
 								   void *cells, size_t room);
 
 /*

@@ -2,8 +2,8 @@
  * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
  *
  * The sums are read a block at a time. Sums of cells are read as they are. For sums of items, the cells of each block
- * are added up from the slots that have the block's items. So the words of all cells are never in memory at once: in a
- * filter of megabytes they would take some thirty times the bytes of the packed counters.
+ * are added up from the slots, or the parts of runs, that have the block's items. So the words of all cells are never
+ * in memory at once: in a filter of megabytes they would take some thirty times the bytes of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -42,7 +42,10 @@ namespace {
 class block_words
 {
 public:
-	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
+	block_words(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf)
+		: sums_(sums), set_(items.set), runs_(items.runs), tbf_(tbf)
+	{
+	}
 
 	/* Reads the words of a block, for planes(). May return SB_OVERFLOW. */
 	sb_status open(uint32_t block);
@@ -74,12 +77,15 @@ public:
 	}
 
 private:
+	bool has_plane(int i) const { return set_ != nullptr ? sums_->plane[i] != nullptr : runs_->has_plane(i); }
 	sb_status add_up(uint32_t block);
+	sb_status add_up_runs(uint32_t block);
 	void raise(uint32_t block);
 	void begin_items();
 
 	const tbf_sums *sums_;
 	const sb_hash_set *set_;
+	runs_by_range *runs_;
 	const sb_tbf *tbf_;
 	const uint64_t *plane_[SB_TBF_PLANES] = {};
 	block_counters added_[SB_TBF_PLANES]; /* words that were added up from items, or copied from a list */
@@ -87,13 +93,15 @@ private:
 
 sb_status block_words::open(uint32_t block)
 {
-	if (set_ == nullptr)
+	if (set_ == nullptr && runs_ == nullptr)
 	{
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			plane_[i] = sums_->cells[i] != nullptr ? read_block(sums_->cells[i], block, added_[i]) : nullptr;
 		return SB_OK;
 	}
 	std::fill_n(plane_, SB_TBF_PLANES, nullptr);
+	if (runs_ != nullptr)
+		return add_up_runs(block);
 	if ((tbf_->flags & SB_TBF_MINIMUM_INCREASE) == 0)
 		return add_up(block);
 	raise(block);
@@ -104,7 +112,7 @@ sb_status block_words::open(uint32_t block)
 void block_words::begin_items()
 {
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (sums_->plane[i] != nullptr)
+		if (has_plane(i))
 		{
 			std::memset(added_[i], 0, tbf_->block_cells * sizeof(uint64_t));
 			plane_[i] = added_[i];
@@ -126,6 +134,20 @@ sb_status block_words::add_up(uint32_t block)
 				status = add_to_block(added_[i], tbf_, hashes, values, count);
 			}
 	});
+	return status;
+}
+
+sb_status block_words::add_up_runs(uint32_t block)
+{
+	sb_status status = SB_OK;
+	auto add = [&](const uint64_t *hashes, const uint64_t *const *words, size_t count) {
+		if (empty())
+			begin_items();
+		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+			if (plane_[i] != nullptr)
+				status = add_to_block(added_[i], tbf_, hashes, words[i], count);
+	};
+	runs_->in_part(tbf_->block_count, block, add);
 	return status;
 }
 
@@ -401,9 +423,9 @@ static sb_status overflow_if_bad(sb_status status)
 	return status == SB_BAD_CELLS ? SB_OVERFLOW : status;
 }
 
-sb_status streambloom::sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out)
+sb_status streambloom::sums_plan(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out)
 {
-	block_words source(sums, set, tbf);
+	block_words source(sums, items, tbf);
 	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
 		return status;
 	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
@@ -411,10 +433,10 @@ sb_status streambloom::sums_plan(const tbf_sums *sums, const sb_hash_set *set, c
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
-sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
+sb_status streambloom::sums_store(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out,
 								  void *cells, size_t room)
 {
-	block_words source(sums, set, tbf);
+	block_words source(sums, items, tbf);
 	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
 		return status;
 	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
@@ -424,9 +446,9 @@ sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, 
 	return write_cells(*out, cells, stored_counters(sums, &source, out));
 }
 
-sb_status streambloom::sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells)
+sb_status streambloom::sums_write(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *planned, void *cells)
 {
-	block_words source(sums, set, planned);
+	block_words source(sums, items, planned);
 	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
 }
 

@@ -1,0 +1,370 @@
+/*
+ * tbf_runs_test.cpp: builders that keep the items of other builders in runs. However the hits were split over
+ * builders, and in whatever order these were sent and united, the stored bytes are those of one builder.
+ */
+#include "tbf_builder_support.h"
+
+#include "tbf/tbf_builder.hpp"
+
+#include <functional>
+
+using namespace test;
+using streambloom::sums_form;
+
+namespace {
+
+/* As long as an object of this class lives, builders keep runs of at least `items` items. */
+class RunsFrom
+{
+public:
+	explicit RunsFrom(uint64_t items) { streambloom::runs_from = {items}; }
+	~RunsFrom() { streambloom::runs_from = {}; }
+	RunsFrom(const RunsFrom &) = delete;
+	RunsFrom &operator=(const RunsFrom &) = delete;
+};
+
+Owned like(const sb_memory *memory, const Owned &other)
+{
+	sb_tbf_builder *builder = nullptr;
+	EXPECT_EQ(sb_tbf_builder_like(memory, other.get(), &builder), SB_OK);
+	return Owned(builder);
+}
+
+/* Builders with the hits, each of which goes to one of them. */
+std::vector<Owned> split(const sb_memory *memory, const sb_tbf &plan, bool self_sized, const std::vector<Hit> &hits,
+						 size_t parts, Random &random)
+{
+	std::vector<Owned> workers;
+	for (size_t i = 0; i < parts; i++)
+		workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized));
+	for (const Hit &hit : hits)
+		EXPECT_EQ(add(workers[random() % parts].get(), hit), SB_OK);
+	return workers;
+}
+
+/* Sends each builder to a new one, as tbf_agg_combine() does. */
+Owned united(const sb_memory *memory, const std::vector<Owned> &workers)
+{
+	Owned leader;
+	for (const Owned &worker : workers)
+	{
+		const Bytes bytes = sent(worker.get());
+		Owned there = arrived(memory, bytes);
+		if (leader == nullptr)
+			leader = like(memory, there);
+		EXPECT_EQ(unite(leader.get(), there.get()), SB_OK);
+	}
+	return leader;
+}
+
+/* The plans of the tests: of a given size and self-sized, with and without decay, a list, minimum increase. */
+std::vector<sb_tbf> plans(uint64_t items)
+{
+	std::vector<sb_tbf> all;
+	for (int64_t half_life : {INT64_C(0), hour})
+		for (bool listed : {false, true})
+			for (bool raises : {false, true})
+				for (bool flat : {false, true})
+				{
+					sb_tbf plan = planned(items, half_life);
+					plan.top = listed ? 7 : 0;
+					if (raises)
+						plan.flags |= SB_TBF_MINIMUM_INCREASE;
+					plan.layout = flat ? SB_TBF_FLAT : SB_TBF_EXTENSIBLE;
+					all.push_back(plan);
+				}
+	return all;
+}
+
+} // namespace
+
+TEST(TbfRuns, AnySplitGivesTheSameBytes)
+{
+	Random random(1);
+	Memory memory;
+	RunsFrom any(0);
+	uint64_t kept = 0;
+	for (const sb_tbf &plan : plans(20000))
+		for (uint64_t items : {900u, 6000u})
+			for (int64_t hours : {1, 100})
+				for (size_t parts : {2u, 3u, 7u})
+				{
+					const std::vector<Hit> hits = hits_of(random, 2 * items, items, hours);
+					Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+					add_all(whole.get(), hits);
+					std::vector<Owned> workers = split(memory, plan, false, hits, parts, random);
+					std::shuffle(workers.begin(), workers.end(), random);
+					Owned leader = united(memory, workers);
+					kept += leader->form == sums_form::runs && leader->runs.number == parts;
+					Bytes expected = stored_by(whole.get()).value();
+					if (plan.top != 0) /* what a list has depends on how the hits were split */
+					{
+						RunsFrom none(UINT64_MAX);
+						expected = stored_by(united(memory, workers).get()).value();
+					}
+					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected));
+					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected)) << "stored twice";
+				}
+	EXPECT_GT(kept, 40u);
+}
+
+/* Filters that size themselves: exact up to 65,536 items, then with cells. */
+TEST(TbfRuns, TheNumberOfDifferentItemsDecidesTheSize)
+{
+	Random random(2);
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(1, hour, true);
+	for (uint64_t items : {SB_TBF_EXACT_ITEMS + 0u, SB_TBF_EXACT_ITEMS + 1u})
+	{
+		/* each item comes to two builders */
+		std::vector<Hit> hits;
+		std::vector<Owned> workers;
+		for (size_t i = 0; i < 3; i++)
+			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true));
+		Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+		for (uint64_t i = 0; i < 2 * items; i++)
+		{
+			const Hit hit = {hash_of(i % items), static_cast<int64_t>(random() % 20) * hour, 1};
+			ASSERT_EQ(add(whole.get(), hit), SB_OK);
+			ASSERT_EQ(add(workers[(i % items + i / items) % 3].get(), hit), SB_OK);
+		}
+		Owned leader = united(memory, workers);
+		EXPECT_EQ(leader->form, sums_form::runs);
+		const Tbf expected = stored_by(whole.get());
+		EXPECT_EQ(expected.parameters.flags & SB_TBF_EXACT, items > SB_TBF_EXACT_ITEMS ? 0 : SB_TBF_EXACT);
+		EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), expected.value()));
+	}
+}
+
+/* Whatever is done with a builder that has runs, it does as one that has a set. */
+TEST(TbfRuns, CanBeUsedInAnyWay)
+{
+	Random random(3);
+	Memory memory;
+	for (bool self_sized : {false, true})
+		for (int64_t hours : {3, 100})
+		{
+			sb_tbf plan = planned(20000, hour, self_sized);
+			plan.top = 20;
+			const std::vector<Hit> hits = hits_of(random, 6000, 3000, hours);
+			const std::vector<Owned> workers = split(memory, plan, self_sized, hits, 3, random);
+			Owned few = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
+			add_all(few.get(), hits_of(random, 50, 40, hours));
+			const Tbf filter = stored_by(few.get());
+			const sb_tbf told = planned(3000, hour);
+			const Tbf cells = stored(told, hits_of(random, 500, 400, hours));
+
+			auto with_set = [&] { return united(memory, workers); };
+			auto with_runs = [&] {
+				RunsFrom any(0);
+				Owned builder = united(memory, workers);
+				EXPECT_EQ(builder->form, sums_form::runs);
+				return builder;
+			};
+			const std::vector<std::function<void(Owned &)>> ways = {
+				[](Owned &builder) {
+					ASSERT_EQ(add(builder.get(), {hash_of(77), 40 * hour, 2}), SB_OK);
+				},
+				[](Owned &builder) {
+					ASSERT_EQ(add(builder.get(), {hash_of(77), 1000 * hour, 2}), SB_OK);
+				},
+				[&](Owned &builder) { ASSERT_EQ(unite(builder.get(), few.get()), SB_OK); },
+				[&](Owned &builder) {
+					Owned into = like(memory, builder);
+					ASSERT_EQ(unite(into.get(), builder.get()), SB_OK);
+					builder = std::move(into);
+				},
+				[&](Owned &builder) {
+					const Bytes bytes = sent(builder.get());
+					builder = united(memory, workers);
+					Owned there = arrived(memory, bytes);
+					ASSERT_EQ(unite(builder.get(), there.get()), SB_OK);
+				},
+				[&](Owned &builder) {
+					sb_difference difference;
+					const Tbf &added = self_sized ? cells : filter;
+					ASSERT_EQ(sb_tbf_builder_add_filter(builder.get(), &added.parameters, added.cells.data(), 0.7,
+														&difference),
+							  SB_OK);
+				},
+				[&](Owned &builder) {
+					RunsFrom any(0);
+					Owned more = united(memory, workers);
+					const Bytes bytes = sent(more.get());
+					Owned there = arrived(memory, bytes);
+					ASSERT_EQ(unite(builder.get(), there.get()), SB_OK);
+				},
+			};
+			for (size_t i = 0; i < ways.size(); i++)
+			{
+				SCOPED_TRACE(i);
+				Owned set = with_set();
+				Owned runs = with_runs();
+				ways[i](set);
+				ways[i](runs);
+				EXPECT_TRUE(same_bytes(stored_by(runs.get()).value(), stored_by(set.get()).value()));
+			}
+		}
+}
+
+/* A newer plane makes the planes of earlier runs fall out. */
+TEST(TbfRuns, PlanesFallOut)
+{
+	Random random(4);
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(20000, hour);
+	for (int64_t later : {10, 30, 50, 70, 1000})
+		for (bool newest_first : {false, true})
+		{
+			std::vector<Owned> workers;
+			Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+			for (int64_t i = 0; i < 3; i++)
+			{
+				workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
+				for (Hit hit : hits_of(random, 2000, 1500, 20))
+				{
+					hit.at += i * later * hour;
+					ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
+					ASSERT_EQ(add(whole.get(), hit), SB_OK);
+				}
+			}
+			if (newest_first)
+				std::reverse(workers.begin(), workers.end());
+			Owned leader = united(memory, workers);
+			EXPECT_EQ(leader->form, sums_form::runs);
+			EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+		}
+}
+
+/* Many builders with the same items: their runs would take more memory than one set. */
+TEST(TbfRuns, TakeNoMoreMemoryThanASet)
+{
+	Random random(5);
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(1, hour, true);
+	for (size_t parts : {3u, 20u, 100u})
+	{
+		std::vector<Owned> workers;
+		Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+		for (size_t i = 0; i < parts; i++)
+		{
+			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true));
+			for (uint64_t item = 0; item < 2000; item++)
+			{
+				ASSERT_EQ(add(workers.back().get(), {hash_of(item), 0, 1}), SB_OK);
+				ASSERT_EQ(add(whole.get(), {hash_of(item), 0, 1}), SB_OK);
+			}
+		}
+		Memory of_leader;
+		Owned leader = united(of_leader, workers);
+		EXPECT_EQ(leader->form, parts == 3 ? sums_form::runs : sums_form::items);
+		const uint64_t set = streambloom::hash_set_bytes(whole->set.capacity, whole->set.beside);
+		EXPECT_LE(of_leader.bytes, set + 65536);
+		EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+	}
+}
+
+/* A call that fails loses nothing, and can be repeated. */
+TEST(TbfRuns, LoseNothingWhenMemoryEndsOrSomebodyStops)
+{
+	static uint64_t questions_left;
+	Random random(8);
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(20000, hour);
+	const std::vector<Hit> hits = hits_of(random, 3000, 2000, 40);
+	std::vector<Bytes> states;
+	for (const Owned &worker : split(memory, plan, false, hits, 3, random))
+		states.push_back(sent(worker.get()));
+	for (bool stops : {false, true})
+		for (uint64_t at = 0; at < 600; at += 1 + at / 10)
+		{
+			SCOPED_TRACE(at);
+			Memory limited;
+			limited.fails_at = stops ? UINT64_MAX : at;
+			questions_left = stops ? at : UINT64_MAX;
+			sb_set_stop([] { return questions_left == 0 || --questions_left == 0; });
+			auto tried = [&](const std::function<sb_status()> &call) {
+				const sb_status status = call();
+				if (status == SB_OK)
+					return;
+				EXPECT_EQ(status, stops ? SB_INTERRUPTED : SB_NO_MEMORY);
+				limited.fails_at = UINT64_MAX;
+				questions_left = UINT64_MAX;
+				ASSERT_EQ(call(), SB_OK);
+			};
+			Owned leader;
+			for (const Bytes &bytes : states)
+			{
+				sb_tbf_builder *out = nullptr;
+				tried([&] { return sb_tbf_builder_deserialize(limited, bytes.data(), bytes.size(), &out); });
+				Owned there(out);
+				if (leader == nullptr)
+				{
+					tried([&] { return sb_tbf_builder_like(limited, there.get(), &out); });
+					leader.reset(out);
+				}
+				tried([&] { return unite(leader.get(), there.get()); });
+			}
+			EXPECT_EQ(leader->form, sums_form::runs);
+			for (int i = 0; i < 2; i++) /* from runs, then from a set */
+			{
+				Tbf filter;
+				void *value = nullptr;
+				tried([&] { return sb_tbf_builder_store(leader.get(), limited, 0, &filter.parameters, &value); });
+				filter.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER,
+									 sb_tbf_size(&filter.parameters) - SB_TBF_HEADER);
+				limited.memory.release(limited.memory.context, value);
+				expect_no_undercount(filter, hits);
+				tried([&] { return streambloom::own_items(leader.get()); });
+			}
+			EXPECT_EQ(leader->form, sums_form::items);
+			sb_set_stop(nullptr);
+		}
+}
+
+/* Runs of which nobody knows whether their items are so many that a set would have become cells. */
+TEST(TbfRuns, OutgrowASetLikeItems)
+{
+	Random random(6);
+	Memory memory;
+	RunsFrom any(0);
+	streambloom::outgrown = {508, 2};
+	const sb_tbf plan = planned(1, hour, true);
+	for (uint64_t items : {50u, 200u, 317u, 318u, 319u, 900u})
+		for (size_t parts : {2u, 3u, 8u})
+		{
+			SCOPED_TRACE(items);
+			std::vector<Hit> hits = hits_of(random, 4 * items, items, 9);
+			for (uint64_t i = 0; i < items; i++)
+				hits.push_back({hash_of(i), 0, 1});
+			Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+			add_all(whole.get(), hits);
+			Owned leader = united(memory, split(memory, plan, true, hits, parts, random));
+			EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+		}
+	streambloom::outgrown = {};
+}
+
+/* Hashes that somebody has chosen: the sets use the secret, and their slots are in no order. */
+TEST(TbfRuns, ASetWithASecretIsSortedAsWell)
+{
+	Random random(7);
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(30000, hour);
+	std::vector<Hit> hits;
+	for (uint64_t i = 0; i < 8000; i++)
+		hits.push_back({i << (64 - SB_KEPT_HASH_BITS), static_cast<int64_t>(i % 30) * hour, 1});
+	Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	add_all(whole.get(), hits);
+	std::vector<Owned> workers = split(memory, plan, false, hits, 3, random);
+	ASSERT_EQ(sb_tbf_builder_settle(workers[0].get()), SB_OK);
+	EXPECT_NE(workers[0]->set.secret[0], 0u);
+	Owned leader = united(memory, workers);
+	EXPECT_EQ(leader->form, sums_form::runs);
+	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+}
