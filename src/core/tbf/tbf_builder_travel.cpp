@@ -408,8 +408,8 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 		/* without decay, everything lies in the planes from -2 to 1, and never falls out */
 		constexpr int last = SB_TBF_PLANES - 1;
 		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
-		for (sb_u128 slack : sums.slack)
-			may_fall_out |= slack != 0;
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			may_fall_out |= sums.slack[i] != 0;
 		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 ||
 			sums.newest_plane > 1 || sums.newest_half_life != 0)
 			return SB_BAD_HEADER;
