@@ -17,10 +17,13 @@ namespace {
 class RunsFrom
 {
 public:
-	explicit RunsFrom(uint64_t items) { streambloom::runs_from = {items}; }
-	~RunsFrom() { streambloom::runs_from = {}; }
+	explicit RunsFrom(uint64_t items) : before_(streambloom::runs_from) { streambloom::runs_from = {items}; }
+	~RunsFrom() { streambloom::runs_from = before_; }
 	RunsFrom(const RunsFrom &) = delete;
 	RunsFrom &operator=(const RunsFrom &) = delete;
+
+private:
+	streambloom::runs_from_items before_;
 };
 
 Owned like(const sb_memory *memory, const Owned &other)
@@ -367,4 +370,103 @@ TEST(TbfRuns, ASetWithASecretIsSortedAsWell)
 	Owned leader = united(memory, workers);
 	EXPECT_EQ(leader->form, sums_form::runs);
 	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+}
+
+/* Large states and small ones, in any order: as soon as there is a large one, all are kept as runs. */
+TEST(TbfRuns, ASmallStateEndsNothing)
+{
+	Random random(9);
+	Memory memory;
+	RunsFrom many(1000);
+	for (const sb_tbf &plan : plans(20000))
+		for (const std::vector<uint64_t> &sizes :
+			 {std::vector<uint64_t>{50, 3000}, {3000, 50, 2000}, {50, 60, 3000, 70}})
+		{
+			SCOPED_TRACE(sizes.size());
+			std::vector<Owned> workers;
+			Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+			for (uint64_t items : sizes)
+			{
+				workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
+				/* some items are in several states */
+				for (const Hit &hit : hits_of(random, 2 * items, items, 40))
+				{
+					ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
+					ASSERT_EQ(add(whole.get(), hit), SB_OK);
+				}
+			}
+			Owned leader = united(memory, workers);
+			EXPECT_EQ(leader->form, sums_form::runs);
+			Bytes expected = stored_by(whole.get()).value();
+			if (plan.top != 0) /* what a list has depends on how the hits were split */
+			{
+				RunsFrom none(UINT64_MAX);
+				expected = stored_by(united(memory, workers).get()).value();
+			}
+			EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), expected));
+		}
+}
+
+/* A builder keeps at most 64 runs. */
+TEST(TbfRuns, AfterTheLastRunComesASet)
+{
+	Memory memory;
+	RunsFrom any(0);
+	const sb_tbf plan = planned(20000, hour);
+	for (size_t parts : {64u, 65u, 70u})
+	{
+		std::vector<Owned> workers;
+		Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+		for (size_t i = 0; i < parts; i++)
+		{
+			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
+			for (uint64_t item = 0; item < 200; item++)
+			{
+				const Hit hit = {hash_of(i * 200 + item), 0, 1};
+				ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
+				ASSERT_EQ(add(whole.get(), hit), SB_OK);
+			}
+		}
+		Owned leader = united(memory, workers);
+		EXPECT_EQ(leader->form, parts == 64 ? sums_form::runs : sums_form::items);
+		EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
+	}
+}
+
+/* Runs with the same items may together be more than a set may have: the different ones count. */
+TEST(TbfRuns, CommonItemsCountOnce)
+{
+	Memory memory;
+	RunsFrom any(0);
+	streambloom::outgrown = {508, 2};
+	const sb_tbf plan = planned(1, hour, true);
+	std::vector<Owned> workers;
+	for (size_t i = 0; i < 2; i++)
+		for (uint64_t other : {0u, 100000u})
+		{
+			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true));
+			for (uint64_t item = 0; item < 90; item++)
+				ASSERT_EQ(add(workers.back().get(), {hash_of(other + item), static_cast<int64_t>(item) * hour / 9, 1}),
+						  SB_OK);
+		}
+	Owned leader = united(memory, workers);
+	EXPECT_EQ(leader->form, sums_form::runs);
+	streambloom::outgrown = {};
+}
+
+/* A made-up state with more items than a set may have is refused: a byte could make an item. */
+TEST(TbfRuns, MoreItemsThanASetMayHaveAreRefused)
+{
+	Memory memory;
+	const sb_tbf plan = planned(1, hour, true);
+	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+	for (uint64_t item = 0; item < 900; item++)
+		ASSERT_EQ(add(builder.get(), {hash_of(item), 0, 1}), SB_OK);
+	const Bytes bytes = sent(builder.get());
+	sb_tbf_builder *out = nullptr;
+	streambloom::outgrown = {508, 2};
+	EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &out), SB_BAD_LENGTH);
+	streambloom::outgrown = {};
+	EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &out), SB_OK);
+	Owned there(out);
 }

@@ -73,7 +73,7 @@ size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t cou
 /* Returns how many of these hashes are not in the set. REQUIRES: no two of the hashes are equal. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
-/* Stores the slots of hashes that the set has. It reads the memory in order if the hashes ascend. */
+/* Stores the slots of hashes that the set has. In a set without a secret, hashes that ascend are read in this order. */
 void hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
 
 /* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
@@ -275,12 +275,13 @@ inline void in_batches(const sb_hash_set *set, Take take)
  * the slots, some at a time. The second sorts what the first has written. Both may return SB_INTERRUPTED.
  *
  * In a set without a secret only hashes that stand close together are in the wrong order, except for hashes that found
- * the last slots taken, and have one of the first. These are written from the end of `out` on.
+ * the last slots taken, and have one of the first. (These have the highest bit, as no other hash in the first quarter of
+ * the slots has.) They are written from the end of `out` on.
  */
 template <typename Also>
 [[nodiscard]] inline sb_status walk_to_sort(const sb_hash_set *set, uint64_t *out, Also also)
 {
-	const uint64_t middle = set->secret[0] == 0 ? set->capacity / 2 : 0;
+	const uint64_t quarter = set->secret[0] == 0 ? set->capacity / 4 : 0;
 	uint64_t *end = out;
 	uint64_t *last = out + set->count;
 	bool stopped = false;
@@ -288,9 +289,9 @@ template <typename Also>
 		stopped = stopped || stop_wanted();
 		if (stopped)
 			return;
-		if (count > 0 && slots[0] < middle)
+		if (count > 0 && slots[0] < quarter)
 			for (size_t i = 0; i < count; i++)
-				*(hashes[i] >> 63 != 0 && slots[i] < middle ? --last : end++) = hashes[i];
+				*(hashes[i] >> 63 != 0 && slots[i] < quarter ? --last : end++) = hashes[i];
 		else
 			end = std::copy_n(hashes, count, end);
 		also(slots, count);

@@ -174,7 +174,7 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 /*
  * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. The bytes must stay in place as
  * long as the builder is used: if its sums are of items, sb_tbf_builder_unite(), sb_tbf_builder_serialize() and
- * sb_tbf_builder_store() read them there. Other functions copy them first. With any status but SB_OK *out is NULL.
+ * sb_tbf_builder_store() can read them there. Other functions copy them first. With any status but SB_OK *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;

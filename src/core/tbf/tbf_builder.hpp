@@ -38,9 +38,9 @@ struct item_runs
 {
 	item_run *first;
 	size_t number;
-	uint64_t items;		/* of all runs; an item that several runs have counts several times */
-	uint64_t different; /* a lower bound of the number of different items */
-	bool counted;		/* `different` is that number */
+	uint64_t most;		/* an upper bound of the number of different items */
+	uint64_t different; /* a lower bound of it */
+	bool counted;		/* both are that number */
 	size_t bytes;		/* of the columns of all runs */
 };
 
@@ -216,7 +216,11 @@ inline uint64_t count_items(const sb_tbf_builder *builder)
 class item_reader
 {
 public:
-	explicit item_reader(const sb_tbf_builder *of);
+	explicit item_reader(const sb_tbf_builder *of) : of_(of)
+	{
+		if (of->form == sums_form::runs)
+			run_ = item_run_reader(of->runs.first);
+	}
 
 	/*
 	 * Reads the next items and returns their number, 0 after the last one. hashes() and words() are those of these
@@ -259,7 +263,10 @@ void forget_items(sb_tbf_builder *builder);
 
 /* --------------------------------------------------- runs (tbf_builder_runs.cpp) */
 
-/* A builder keeps runs of at least this many items. Smaller ones go into its set. Only tests change the number. */
+/*
+ * A builder begins to keep runs with one of at least this many items. As long as it has none, fewer items go into its
+ * set. Only tests change the number.
+ */
 struct runs_from_items
 {
 	uint64_t items = 16384;
@@ -283,6 +290,9 @@ public:
 	/* Writes the columns of hashes and of the planes, one after the other: layout().bytes bytes. */
 	[[nodiscard]] sb_status write(unsigned char *out) const;
 
+	/* Makes the run, in one block of the builder's memory. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */
+	[[nodiscard]] sb_status make(item_run **out) const;
+
 private:
 	[[nodiscard]] sb_status begin_with_set();
 	void begin_with_run();
@@ -297,16 +307,24 @@ private:
 /* Adds a run, which belongs to the builder from now on. REQUIRES: form is `runs`. */
 void add_run(sb_tbf_builder *builder, item_run *run);
 
-/* Sets runs.different to the number of different items. May return SB_NO_MEMORY, SB_INTERRUPTED. */
+/* Sets runs.different and runs.most to the number of different items. May return SB_NO_MEMORY, SB_INTERRUPTED. */
 [[nodiscard]] sb_status count_different_items(sb_tbf_builder *builder);
 
 /*
- * Sets *may to whether the builder can keep the items of `other` as a run: it is empty or has runs, and the runs take
- * less memory than a set. May return SB_NO_MEMORY, SB_INTERRUPTED.
+ * Sets *may to whether the builder can keep the items of `other` as a run. It can if
+ * - `other` has one run, and this builder has fewer than most_runs runs;
+ * - this builder has runs already, or has at most a few items in its set, and the run of `other` has many (runs_from);
+ * - so many items may be in a set, and a set of them takes at least as much memory as the runs.
+ * May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other, bool *may);
 
-/* Copies the run of `other`. REQUIRES: may_keep_run_of(); sums_combine_notes() was called. */
+/*
+ * If the builder has items in its set, makes a run of them. SB_NO_MEMORY, SB_INTERRUPTED: they are in the set as before.
+ */
+[[nodiscard]] sb_status set_to_run(sb_tbf_builder *builder);
+
+/* Copies the run of `other`. REQUIRES: may_keep_run_of(); no items in a set; sums_combine_notes() was called. */
 [[nodiscard]] sb_status keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
 /* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */

@@ -1,6 +1,6 @@
 /*
  * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, until the builder goes over to sums of
- * cells. Items are read some at a time, from a set or from bytes that came from another process.
+ * cells. Items are read some at a time, from a set or from runs.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -17,12 +17,6 @@ outgrown_at streambloom::outgrown;
 /* ------------------------------------------------------------------ reading */
 
 static_assert(tbf_batch == item_run_reader::at_once);
-
-item_reader::item_reader(const sb_tbf_builder *of) : of_(of)
-{
-	if (of->form == sums_form::runs)
-		run_ = item_run_reader(of->runs.first);
-}
 
 size_t item_reader::next()
 {

@@ -2,9 +2,9 @@
  * tbf_builder_runs.cpp: a builder that keeps the items of other builders in runs (tbf_runs.hpp). So the builders of
  * parallel workers are united: the leader's builder is empty at first, and each worker's builder comes as one run.
  *
- * Runs are kept as long as nothing needs a set: until a hit or a stored filter is added, or the builder is serialized.
- * Then own_items() moves the items to a set. sb_tbf_builder_store() needs none if the result has cells, unless it has
- * minimum increase or builder->filters.
+ * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized, or another
+ * run cannot be kept (may_keep_run_of()). Then own_items() moves the items to a set. sb_tbf_builder_store() needs no set
+ * if the result has cells, unless it has minimum increase or builder->filters.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -30,7 +30,7 @@ void streambloom::add_run(sb_tbf_builder *builder, item_run *run)
 	run->next = runs->first;
 	*runs = {run,
 			 runs->number + 1,
-			 runs->items + run->hashes.count,
+			 runs->most + run->hashes.count,
 			 std::max(runs->different, run->hashes.count),
 			 run->next == nullptr,
 			 runs->bytes + run->bytes};
@@ -43,6 +43,8 @@ sb_status streambloom::count_different_items(sb_tbf_builder *builder)
 		return SB_OK;
 	const sb_status status = count_items_of_runs(&builder->memory, runs->first, &runs->different);
 	runs->counted = status == SB_OK;
+	if (runs->counted)
+		runs->most = runs->different;
 	return status;
 }
 
@@ -63,19 +65,32 @@ sb_status streambloom::may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_bui
 {
 	item_runs *runs = &builder->runs;
 	const item_run *more = other->runs.first;
-	const bool empty = builder->form == sums_form::items && builder->set.count == 0;
+	const uint64_t in_set = builder->form == sums_form::items ? builder->set.count : 0;
 	*may = false;
-	if ((builder->form != sums_form::runs && !empty) || other->form != sums_form::runs || other->runs.number != 1 ||
-		runs->number == most_runs || more->hashes.count < runs_from.items)
+	if (builder->form == sums_form::cells || other->form != sums_form::runs || other->runs.number != 1 ||
+		runs->number == most_runs)
+		return SB_OK;
+	if (builder->form == sums_form::items &&
+		(more->hashes.count < runs_from.items || (in_set > 0 && in_set >= runs_from.items)))
 		return SB_OK;
 
-	/* the items could be so many that they would not stay items in a set: then a set has to tell how many there are */
-	if (!may_have_capacity(builder, hash_set_capacity_for(runs->items + more->hashes.count + 1)))
-		return SB_OK;
+	/*
+	 * The items could be so many that they would not stay items in a set: then a set has to tell how many there are. If
+	 * runs may have many items in common, the different ones are counted first. Each time this is done, the runs have
+	 * at least twice as many items as were different the last time.
+	 */
+	auto may_be_in_a_set = [&] {
+		return may_have_capacity(builder, hash_set_capacity_for(runs->most + in_set + more->hashes.count + 1));
+	};
+	sb_status status = SB_OK;
+	if (!may_be_in_a_set() && runs->most >= 2 * runs->different)
+		status = count_different_items(builder);
+	if (status != SB_OK || !may_be_in_a_set())
+		return status;
 	*may = are_smaller_than_a_set(runs, more);
 	if (*may)
 		return SB_OK;
-	const sb_status status = count_different_items(builder);
+	status = count_different_items(builder);
 	*may = status == SB_OK && are_smaller_than_a_set(runs, more);
 	return status;
 }
@@ -91,6 +106,24 @@ sb_status streambloom::keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder
 		forget_items(builder);
 		builder->form = sums_form::runs;
 	}
+	add_run(builder, run);
+	return SB_OK;
+}
+
+sb_status streambloom::set_to_run(sb_tbf_builder *builder)
+{
+	run_of_items made;
+	if (builder->form != sums_form::items || builder->set.count == 0)
+		return SB_OK;
+	item_run *run = nullptr;
+	sb_status status = made.begin(builder);
+	if (status == SB_OK)
+		status = made.make(&run);
+	made.end();
+	if (status != SB_OK)
+		return status;
+	forget_items(builder);
+	builder->form = sums_form::runs;
 	add_run(builder, run);
 	return SB_OK;
 }
@@ -203,4 +236,32 @@ sb_status run_of_items::write(unsigned char *out) const
 		if (has_plane_[i])
 			status = copy_column(&out, run_.words[i], run_.hashes.count);
 	return status;
+}
+
+sb_status run_of_items::make(item_run **out) const
+{
+	const sb_memory *memory = &builder_->memory;
+	auto *run = static_cast<item_run *>(memory->allocate(memory->context, sizeof(item_run) + run_.bytes));
+	*out = nullptr;
+	if (run == nullptr)
+		return SB_NO_MEMORY;
+	auto *to = reinterpret_cast<unsigned char *>(run + 1);
+	if (sb_status status = write(to); status != SB_OK)
+	{
+		memory->release(memory->context, run);
+		return status;
+	}
+	*run = run_;
+	run->hashes.differences.bytes = to;
+	to += run_.hashes.count * run_.hashes.differences.width;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (has_plane_[i])
+		{
+			run->words[i].bytes = to;
+			to += run_.hashes.count * run_.words[i].width;
+		}
+		else
+			run->words[i] = {};
+	*out = run;
+	return SB_OK;
 }

@@ -13,7 +13,7 @@
  *     sums of cells: for each plane that is there its number of bytes (8), and its words as extensible counters
  *     if filters are sent: all of this once more, for builder->filters
  *
- * Items are copied once when they are sent, in a half or a third of the bytes that they take in a set. They are not
+ * Items are copied once when they are sent, mostly in 6 to 10 bytes; in a set they take 26 or more. They are not
  * copied when they arrive. sb_tbf_builder_unite() reads them in the bytes received, or copies these bytes as they are.
  */
 #include "base/memory.hpp"
@@ -357,9 +357,9 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
-	const bool owns_items = builder->form == sums_form::runs;
-	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && owns_items :
-														  !builder->self_sized || !owns_items;
+	const bool of_items = builder->form == sums_form::runs;
+	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && of_items :
+														  !builder->self_sized || !of_items;
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
 						  (sums->any || !any_plane);
 	return could_be ? SB_OK : SB_BAD_HEADER;
@@ -464,7 +464,7 @@ static sb_status check_column(packed_column column, uint64_t count)
 }
 
 /* Reads what stands before the columns. The columns get no bytes yet. */
-static sb_status receive_layout(incoming *in, const bool *plane, item_run *run)
+static sb_status receive_layout(incoming *in, const sb_tbf_builder *builder, const bool *plane, item_run *run)
 {
 	size_t width;
 	run->hashes.count = in->number<uint64_t>();
@@ -481,6 +481,10 @@ static sb_status receive_layout(incoming *in, const bool *plane, item_run *run)
 		return SB_TRUNCATED;
 	if (run->hashes.differences.width == 0 || run->hashes.count > in->left() / width)
 		return SB_BAD_LENGTH;
+	/* No builder has more items than a set of them may have. A byte of a made-up state could make an item otherwise. */
+	if (run->hashes.count > hash_set_capacity_for(1) &&
+		!may_have_capacity(builder, hash_set_capacity_for(run->hashes.count)))
+		return SB_BAD_LENGTH;
 	run->bytes = run->hashes.count * width;
 	return SB_OK;
 }
@@ -493,7 +497,7 @@ static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool
 		return status;
 	auto *run = static_cast<item_run *>(zeroed);
 	run->newest_plane = builder->sums.newest_plane;
-	sb_status status = receive_layout(in, plane, run);
+	sb_status status = receive_layout(in, builder, plane, run);
 	if (status == SB_OK)
 	{
 		run->hashes.differences.bytes = in->bytes(run->hashes.count * run->hashes.differences.width);

@@ -228,8 +228,8 @@ static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *othe
 							 sb_difference *difference)
 {
 	sb_status status = may_keep_run_of(builder, other, keeps);
-	if (status == SB_OK && !*keeps)
-		status = own_items(builder);
+	if (status == SB_OK)
+		status = *keeps ? set_to_run(builder) : own_items(builder);
 	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
 		status = follow_to_cells(builder, other, difference);
 	if (status == SB_OK)

@@ -72,8 +72,12 @@ void runs_by_range::rewind()
 	}
 }
 
+/* Reads more items of a run. Returns false after the last one, and if somebody wants to stop. */
 bool runs_by_range::read_more(items_ahead *ahead)
 {
+	stopped_ = stopped_ || stop_wanted();
+	if (stopped_)
+		return false;
 	ahead->at = 0;
 	ahead->end = ahead->reader.next(ahead->hashes);
 	for (int i = 0; i < SB_TBF_PLANES; i++)

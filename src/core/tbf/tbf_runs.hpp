@@ -96,17 +96,18 @@ public:
 
 	/*
 	 * Cuts all hashes into `parts` equal ranges, as multiply_high(hash, parts) does, and calls take(hashes, words,
-	 * count) for the items in range number `part`; words[i] are their words in plane newest_plane - i. REQUIRES: each
-	 * call has the same number of parts.
+	 * count) for the items in range number `part`; words[i] are their words in plane newest_plane - i. SB_INTERRUPTED:
+	 * some items were not taken. REQUIRES: each call has the same number of parts.
 	 */
 	template <typename Take>
-	void in_part(uint64_t parts, uint64_t part, Take take)
+	[[nodiscard]] sb_status in_part(uint64_t parts, uint64_t part, Take take)
 	{
 		if (part < next_part_)
 			rewind();
 		next_part_ = part + 1;
 		for (size_t i = 0; i < number_; i++)
 			read_part(&ahead_[i], parts, part, take);
+		return stopped_ ? SB_INTERRUPTED : SB_OK;
 	}
 
 private:
@@ -154,6 +155,7 @@ private:
 	uint64_t next_part_ = 0;
 	items_ahead *ahead_ = nullptr;
 	bool has_plane_[SB_TBF_PLANES] = {};
+	bool stopped_ = false;
 };
 
 } // namespace streambloom

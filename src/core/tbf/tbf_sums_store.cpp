@@ -147,8 +147,8 @@ sb_status block_words::add_up_runs(uint32_t block)
 			if (plane_[i] != nullptr)
 				status = add_to_block(added_[i], tbf_, hashes, words[i], count);
 	};
-	runs_->in_part(tbf_->block_count, block, add);
-	return status;
+	const sb_status read = runs_->in_part(tbf_->block_count, block, add);
+	return status == SB_OK ? read : status;
 }
 
 /*
