@@ -90,7 +90,7 @@ TEST(TbfRuns, AnySplitGivesTheSameBytes)
 	for (const sb_tbf &plan : plans(20000))
 		for (uint64_t items : {900u, 6000u})
 			for (int64_t hours : {1, 100})
-				for (size_t parts : {2u, 3u, 7u})
+				for (size_t parts : {2u, 7u})
 				{
 					const std::vector<Hit> hits = hits_of(random, 2 * items, items, hours);
 					Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
@@ -108,7 +108,7 @@ TEST(TbfRuns, AnySplitGivesTheSameBytes)
 					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected));
 					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected)) << "stored twice";
 				}
-	EXPECT_GT(kept, 40u);
+	EXPECT_GT(kept, 30u);
 }
 
 /* Filters that size themselves: exact up to 65,536 items, then with cells. */

@@ -275,8 +275,8 @@ inline void in_batches(const sb_hash_set *set, Take take)
  * the slots, some at a time. The second sorts what the first has written. Both may return SB_INTERRUPTED.
  *
  * In a set without a secret only hashes that stand close together are in the wrong order, except for hashes that found
- * the last slots taken, and have one of the first. (These have the highest bit, as no other hash in the first quarter of
- * the slots has.) They are written from the end of `out` on.
+ * the last slots taken, and have one of the first. (These have the highest bit, as no other hash in the first quarter
+ * of the slots has.) They are written from the end of `out` on.
  */
 template <typename Also>
 [[nodiscard]] inline sb_status walk_to_sort(const sb_hash_set *set, uint64_t *out, Also also)

@@ -320,7 +320,8 @@ void add_run(sb_tbf_builder *builder, item_run *run);
 [[nodiscard]] sb_status may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other, bool *may);
 
 /*
- * If the builder has items in its set, makes a run of them. SB_NO_MEMORY, SB_INTERRUPTED: they are in the set as before.
+ * If the builder has items in its set, makes a run of them. SB_NO_MEMORY, SB_INTERRUPTED: they are in the set as
+ * before.
  */
 [[nodiscard]] sb_status set_to_run(sb_tbf_builder *builder);
 

@@ -2,9 +2,9 @@
  * tbf_builder_runs.cpp: a builder that keeps the items of other builders in runs (tbf_runs.hpp). So the builders of
  * parallel workers are united: the leader's builder is empty at first, and each worker's builder comes as one run.
  *
- * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized, or another
- * run cannot be kept (may_keep_run_of()). Then own_items() moves the items to a set. sb_tbf_builder_store() needs no set
- * if the result has cells, unless it has minimum increase or builder->filters.
+ * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized, or
+ * another run cannot be kept (may_keep_run_of()). Then own_items() moves the items to a set. sb_tbf_builder_store()
+ * needs no set if the result has cells, unless it has minimum increase or builder->filters.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

@@ -119,8 +119,8 @@ private:
 
 /*
  * Makes the first pass. The caller's function produce(block, counters, &empty) fills in the counters of a block and
- * returns a status. `empty` is false before each call. If the function sets `empty` to true, all counters of the block
- * are 0, and it may leave `counters` as they are.
+ * returns a status: SB_INTERRUPTED, or the same one in each pass. `empty` is false before each call. If the function
+ * sets `empty` to true, all counters of the block are 0, and it may leave `counters` as they are.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -150,7 +150,8 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 		if (stop_wanted())
 			return SB_INTERRUPTED;
 		bool empty = false;
-		(void) produce(block, counters, &empty);
+		if (produce(block, counters, &empty) == SB_INTERRUPTED)
+			return SB_INTERRUPTED;
 		empty ? writer.add_empty() : writer.add(counters);
 	}
 	return SB_OK;
