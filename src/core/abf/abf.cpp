@@ -33,9 +33,10 @@ int64_t sb_abf_generation(const sb_abf *abf, int64_t position) noexcept
 }
 
 /*
- * Cuts a slice of `bits` bits into blocks. Let n = ceil(bits / SB_ABF_BLOCK_BITS). The slice gets n blocks of
- * SB_ABF_BLOCK_BITS bits, or n - 1 larger blocks if these take no more bits in all. Values just above an integer are
- * rounding noise between C libraries: they are treated as that integer.
+ * Cuts a slice of `bits` bits into blocks. Let n = ceil(bits / SB_ABF_BLOCK_BITS). If n is 1, the slice is one block
+ * of as many 64-bit words as its bits need. Otherwise it gets n blocks of SB_ABF_BLOCK_BITS bits, or n - 1 larger
+ * blocks if these take no more bits in all. Values just above an integer are rounding noise between C libraries: they
+ * are treated as that integer.
  */
 static void shape(double bits, sb_abf *out)
 {
@@ -78,9 +79,9 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->fpr = fpr;
 
 	/*
-	 * A complete slice has the items of k generations. By time l generations have the expected items of one window. But
-	 * if the window is so short that rounding the length of a generation up to whole microseconds matters, they have
-	 * more.
+	 * A complete slice has the items of k generations. In a filter by time, l generations together have the items that
+	 * are expected in one window. But the length of a generation is rounded up to whole microseconds. If the window is
+	 * so short that this matters, l generations are longer than the window, and have more items.
 	 */
 	double of_generation = static_cast<double>(sb_abf_length(out));
 	if (by_time && of_generation * generations > 1.01 * static_cast<double>(window))

@@ -109,8 +109,9 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * Finds the items of a bucket that is known to have some: the block's items number *begin .. *end - 1. `before` is how
- * many of the block's earlier buckets have items, and `items` is the number of the block's items. Bit last_at + i of
+ * Finds the items of a bucket that is known to have some. If the items of the block are counted from 0, they are the
+ * items *begin .. *end - 1. `before` is how many of the block's earlier buckets have items, and `items` is how many
+ * items the block has. Bit last_at + i of
  * the block says whether item i is the last one of its bucket. Returns false if these bits end no more than `before`
  * buckets: then the block is damaged.
  */

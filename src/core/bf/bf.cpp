@@ -193,8 +193,8 @@ static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
 /*
- * How many folded lines, each the union of 2^halvings lines, are made before the caller is asked again whether to stop.
- * They are made of lines_at_once lines, but there is at least one.
+ * How many folded lines, each the union of 2^halvings lines, are made before the caller is asked again whether to stop:
+ * as many as lines_at_once lines give, but at least one.
  */
 static size_t folded_at_once(int halvings)
 {
@@ -423,8 +423,8 @@ static double whole_power(double base, int exponent)
 
 /*
  * True if the mean fill of the lines of for_each_run() shows that the filter's rate is clearly below `rate`. For most
- * filters the result is true, and then the caller is done. Otherwise it looks at the fill of each of these lines, which
- * takes five times as long. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the
+ * filters the result is true, and then the caller is done. Otherwise the caller looks at the fill of each of these
+ * lines, which takes five times as long. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative variance of the
  * lines' fill. The v taken here is a little too large.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)

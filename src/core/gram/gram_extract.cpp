@@ -96,7 +96,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 
 size_t sb_gram_most(size_t size) noexcept
 {
-	/* Folding makes at most three characters of two bytes. The two marks are added. */
+	/* Folding turns two bytes into at most three characters. The two marks of beginning and end are added. */
 	return size + size / 2 + 2;
 }
 

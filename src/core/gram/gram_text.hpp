@@ -149,8 +149,8 @@ public:
 	uint64_t gram() const { return value_; }
 
 	/*
-	 * True if this character and the last one that was pushed are both any_letter. If can_swallow() is true of the
-	 * form, the character must not be pushed then.
+	 * True if this character and the last one that was pushed are both any_letter. The caller must not push such a
+	 * character if can_swallow() is true for the form of the grams.
 	 */
 	bool swallows(uint32_t character) const
 	{

@@ -133,8 +133,8 @@ typedef enum sb_stable_type
 /*
  * Reads and checks the header of a value of this type, as sb_bf_decode_header() does. SB_BAD_TYPE: the value is of
  * another type. If the status is not SB_OK, out->scheme only says which type an error message should name: SB_STABLE
- * stands for sbf, any other scheme for ibf. That is the type that was asked for; for SB_STABLE_EITHER it is ibf if the
- * value claims to be an ibf, otherwise sbf.
+ * stands for sbf, any other scheme for ibf. The type to name is the one that the caller asked for; if the caller asked
+ * for SB_STABLE_EITHER, it is ibf if the value claims to be an ibf, otherwise sbf.
  */
 SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
 											   sb_stable *out) SB_NOEXCEPT;

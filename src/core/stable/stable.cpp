@@ -53,10 +53,10 @@ static int default_bits(sb_scheme scheme)
 }
 
 /*
- * The number of hashes that a plan chooses. A search with sb_stable_false_negatives() found it: with this number items
- * are remembered longest in the given bytes. Value-weighted eviction gets the smallest number with which important
- * items are missed less often than with multi_class and the P of an sbf. The reason: the fewer hashes, the less the
- * rate rises if the importances are higher than planned.
+ * The number of hashes that a plan chooses. For eviction at random it is the number with which items are remembered
+ * longest in the given bytes; a search with sb_stable_false_negatives() found it. For value-weighted eviction it is the
+ * smallest number with which important items are missed less often than with multi_class and the P of an sbf, because
+ * with fewer hashes the rate rises less if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {

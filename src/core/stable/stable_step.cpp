@@ -196,8 +196,8 @@ SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int 
 namespace {
 
 /*
- * The parts that differ between processors. Not SB_KERNEL: these use AVX2 intrinsics, so they must not be inlined into
- * code compiled without AVX2.
+ * The parts that differ between processors: first the portable ones, then those for AVX2. Not SB_KERNEL: code with AVX2
+ * intrinsics must not be inlined into code that is compiled without AVX2.
  */
 template <sb_simd>
 struct code

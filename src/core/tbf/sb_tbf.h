@@ -1,5 +1,11 @@
 /*
  * sb_tbf.h: the Time-decaying Bloom filter as it is stored. Part of streambloom.h.
+ *
+ * A *hit* is one arrival of an item; it has a weight, and counts half as much after each half-life. Stored counters do
+ * not change as time passes: they give the hits as of one moment, the *base*, and a count at any other time is computed
+ * from them. They count in *units* of 2^-unit_bits hits. Decay moves the base to a later half-life, and may drop small
+ * amounts. The *slack* is the most that it has dropped of any one item. It is added to each count, so that no count is
+ * too low.
  */
 #ifndef STREAMBLOOM_SB_TBF_H
 #define STREAMBLOOM_SB_TBF_H

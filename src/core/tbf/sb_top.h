@@ -26,9 +26,9 @@ extern "C" {
  * sum of all L <= W, always. Merging adds up the bounds and the errors of both lists, and purges (Agarwal et al.
  * 2012): the inequalities add up.
  *
- * Rounding: L is always rounded down and the error always up, in 2^-40 hits at the base. So the error may exceed W / (c
- * + 1) by up to 2^-29 W, plus 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without
- * decay are exact.
+ * Rounding: L is always rounded down and the error always up, in 2^-40 hits at the base (see sb_tbf.h). So the error
+ * may exceed W / (c + 1) by up to 2^-29 W, plus 2^-40 hits for each hit, decay and merge whose result is not exact.
+ * Whole weights without decay are exact.
  *
  * Items are told apart by their 64-bit hashes. The list grows in an sb_tbf_builder; sb_lookup_top() reads a stored
  * one.

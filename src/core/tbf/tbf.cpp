@@ -266,8 +266,8 @@ static bool shape_is_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that no two options exclude each other, and that bytes after the counters are there only if an option has such
- * bytes: recurring minimum its table, or `top` the list of hot items.
+ * Checks that no two options exclude each other, and that bytes after the counters are there only if an option puts
+ * them there: recurring minimum has its table there, and a filter with `top` has the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {

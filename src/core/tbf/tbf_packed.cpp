@@ -290,8 +290,9 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 }
 
 /*
- * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number. For each call of the
- * writer has to wait for the call before it, but four codes can be joined while an earlier call still runs.
+ * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number, and the writer is
+ * called once for them. This saves time, because a call of the writer has to wait for the result of the call before it,
+ * but the processor can join four codes while an earlier call still runs.
  */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {

@@ -153,7 +153,10 @@ struct pending_item
 	sb_u128 least;
 };
 
-/* Whatever status the functions below return, the list is correct afterwards (see sb_top.h). */
+/*
+ * The functions below may return SB_NO_MEMORY, SB_INTERRUPTED. Then some items may not have been added. L <= f <= L +
+ * error (sb_top.h) still holds for the hits that were: if there is no room for an entry, its L is added to the error.
+ */
 
 /*
  * Makes room for a new entry and adds it with top_insert(). Only the first SB_TOP_MAX_ITEM bytes of the text are kept.
