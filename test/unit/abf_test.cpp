@@ -447,7 +447,7 @@ TEST(Abf, ItemsThatCannotBeCountedAreRefused)
 
 /*
  * Many items in one call have the same effect as one call after the other. This also holds for filters so large that
- * their lines are prefetched.
+ * their slices are prefetched.
  */
 TEST(Abf, BatchesAreSingleSteps)
 {

@@ -122,7 +122,7 @@ TEST(Gram, ARepeatedGramIsLeftOutMostly)
 	EXPECT_EQ(grams_of(text).size(), 3u);
 }
 
-/* The fast way through long texts finds the same grams as the slow way. */
+/* A long text, which is read in a faster way, has one gram for each different piece of n characters. */
 TEST(Gram, GramsOfLongTextsAreThoseOfTheirPieces)
 {
 	Random random(1);

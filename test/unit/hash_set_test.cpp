@@ -270,8 +270,8 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 }
 
 /*
- * Lists of chosen hashes that crowd: at the first slot, at the last one, in the middle, as a ladder, and so that they
- * lie side by side in the next larger set.
+ * Lists of chosen hashes that crowd: at the first slot, at the last one, at one slot in between, over a few of the
+ * first slots, and at seven slots far apart.
  */
 static std::vector<std::vector<uint64_t>> chosen_hashes(uint64_t count)
 {

@@ -253,7 +253,7 @@ TEST(Kernel, SqueezesSparseLines)
 		}
 }
 
-/* Bytes may come from another machine. If is_valid() accepts them, they must be safe to read: ASan watches. */
+/* Bytes may come from anywhere. If check_sparse_lines() accepts them, they must be safe to read: ASan watches. */
 TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 {
 	Bf from(20, 6);

@@ -64,8 +64,8 @@ TEST(Sizes, TheMeanOfTheRatesIsTheOneAskedFor)
 TEST(Sizes, TheFullestRangeDoesNotDecide)
 {
 	/*
-	 * a tenth of the ranges has twice as many items. The group gets fewer lines than a group of such ranges alone
-	 * would, and more than one of the other ranges alone
+	 * a tenth of the ranges has twice as many items. The group gets fewer lines than a group of only such ranges would
+	 * get, and more lines than a group of only the other ranges
 	 */
 	std::vector<double> items(125, 20000);
 	std::fill_n(items.begin(), 12, 40000);
@@ -87,7 +87,7 @@ TEST(Sizes, RangesFarAboveTheOthersDoNotCount)
 		else
 			EXPECT_GT(lines_for(items, 0.001, 125), 2 * without) << far_above;
 	}
-	/* however few ranges there are, one may be far above the others; but of two ranges, neither counts as that */
+	/* however few ranges there are, one that is far above the others is ignored; but of two ranges neither is */
 	EXPECT_EQ(bf_index_most_full(8), 1u);
 	EXPECT_EQ(lines_for({700, 1e6, 700}, 0.001, 8), lines_for({700, 700, 700}, 0.001, 8));
 	EXPECT_GT(lines_for({700, 1e6}, 0.001, 8), 2 * lines_for({700, 700}, 0.001, 8));
@@ -233,7 +233,7 @@ TEST(Sizes, GroupsOfALevelThatGrowsAreUnited)
 	EXPECT_EQ(bf_index_group_to_unite(2, 6, 500), 8u);
 	EXPECT_EQ(bf_index_group_to_unite(2, 7, 500), 25u);
 	EXPECT_EQ(bf_index_group_to_unite(2, 1000, 500), 125u);
-	/* an index that was built with so many ranges, and grows */
+	/* an index that was built with as many ranges as the first argument says, and grows */
 	EXPECT_EQ(united(40, 41, 1, 500).groups, Groups{63});
 	EXPECT_EQ(united(53, 54, 1, 500).groups, Groups{125});
 	EXPECT_EQ(united(83, 84, 1, 500).groups, Groups{125});
@@ -244,7 +244,10 @@ TEST(Sizes, GroupsOfALevelThatGrowsAreUnited)
 	EXPECT_EQ(bf_index_group_to_unite(125, 1, 500), 0u);
 	EXPECT_EQ(bf_index_group_to_unite(250, 300, 500), 0u);
 	EXPECT_EQ(bf_index_group_to_unite(UINT32_MAX - 1, 1, 1), 0u);
-	/* with the longest ranges that are chosen, level 1 always has one group; with much longer ones 2 GB are too much */
+	/*
+	 * with ranges as long as the index chooses them at most, level 1 always has one group. Much longer ranges are not
+	 * united once the old ones have more than 2 GB
+	 */
 	EXPECT_EQ(united(0, 64, 1, 125 * 32).groups, Groups{125});
 	EXPECT_EQ(united(0, 125, 1, 62500).groups, (Groups{8, 17, 38, 62}));
 	EXPECT_EQ(united(0, 125, 1, 131072).groups, (Groups{8, 17, 38, 62}));
@@ -369,7 +372,7 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 	std::vector<uint32_t> groups;
 	pages_if_built(items, &groups);
 	EXPECT_EQ(groups[0], 62u);
-	/* an end that no two groups hit: three do */
+	/* the full ranges end at 77: two groups together end there */
 	std::fill(items.begin() + 62, items.begin() + 77, 30000);
 	groups.clear();
 	pages_if_built(items, &groups);
@@ -382,7 +385,7 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 	pages_if_built(items, &groups);
 	EXPECT_EQ(groups, (std::vector<uint32_t>{62, 8}));
 
-	/* ranges by turns, in runs of any length: at most 1.3 times what these ranges need without any waste */
+	/* full and nearly empty ranges by turns, in runs of random length: at most 1.3 times the pages without any waste */
 	for (int round = 0; round < 20; round++)
 	{
 		const uint64_t run = 62 + random() % 200;

@@ -1,6 +1,6 @@
 /*
  * sums_items_test.cpp: sums of items are stored as the same bytes as sums of cells of the same hits. Planes that are
- * sent arrive unchanged.
+ * sent arrive unchanged. tbf_sums.hpp explains planes.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"

@@ -1,6 +1,6 @@
 /*
  * sums_limits_test.cpp: the limits of sums. Counters, totals and slack that grow too large are reported; planes fall
- * out; times are extreme.
+ * out (tbf_sums.hpp explains planes); times are extreme.
  */
 #include "tbf_support.h"
 

@@ -1,6 +1,7 @@
 /*
  * sums_merge_test.cpp: stored filters of any age, scale and size are merged into sums. No count is too low, and the
- * bytes depend neither on the order nor on how the work is split.
+ * bytes depend neither on the order nor on how the work is split. tbf_sums.hpp explains what planes are, and that old
+ * planes fall out.
  */
 #include "tbf_support.h"
 
@@ -148,9 +149,9 @@ TEST(SumsMerge, WithItselfDoublesEveryCount)
 }
 
 /*
- * A merged filter has its oldest base, and there a hit at the newest time weighs up to 2^32 times as much. It must
- * still be possible to merge such a filter when it has a few million hits, because a table of hourly filters is
- * merged again and again.
+ * A merged filter has the oldest base of its parts. At this base a hit of the newest time weighs up to 2^32 times as
+ * much as a hit of the oldest time. It must still be possible to merge such a filter when it has a few million hits,
+ * because a table of hourly filters is merged again and again.
  */
 TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 {

@@ -1,6 +1,7 @@
 /*
  * sums_test.cpp: exact sums, and what is stored of them. The promises: no undercount; the same bytes whatever the order
- * of rows and the number of workers; an overcount of at most 0.1 % and a unit.
+ * of rows and the number of workers; an overcount of at most 0.1 % and a unit. tbf_sums.hpp explains what planes are,
+ * and that old planes fall out.
  */
 #include "tbf_support.h"
 

@@ -5,6 +5,8 @@
  *
  * The oracle is the sum of weight times stored counter in long double, so these tests check the merge alone.
  * (sums_test.cpp checks that stored counters do not undercount the hits.)
+ *
+ * tbf_sums.hpp explains what planes are, and that old planes fall out.
  */
 #include "tbf_support.h"
 
@@ -246,7 +248,10 @@ TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 	}
 }
 
-/* A thousandth of a hit, ten thousand times. Amounts in steps of 2^-12 hits would come to 22 % more. */
+/*
+ * A thousandth of a hit is added ten thousand times. If each one were rounded up to a multiple of 2^-12 hits, the sum
+ * would be 22 % too large.
+ */
 TEST(SumsWeight, SmallAmountsKeepTheirProportions)
 {
 	for (bool decays : {false, true})

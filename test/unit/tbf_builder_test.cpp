@@ -55,7 +55,10 @@ TEST(TbfBuilder, FormOrderAndSplitsLeaveNoTrace)
 			}
 }
 
-/* Items are the same if the bits of their hashes that are kept are: in every form, and whatever is asked. */
+/*
+ * Two items count as one if their hashes have the same kept bits (SB_KEPT_HASH_MASK). This holds for every form of
+ * builder, and for whatever the builder or the filter is asked.
+ */
 TEST(TbfBuilder, BitsThatAreNotKeptLeaveNoTrace)
 {
 	Random random(10);
@@ -148,7 +151,7 @@ TEST(TbfBuilder, OneThatSizesItselfIsExactOrTheFilterOfThatSize)
 
 /*
  * In a builder of items, filters with cells have counters of their own, and the list of hot items belongs to the
- * items. Both must arrive.
+ * items. If such a builder is sent, these counters and the list must both arrive.
  */
 TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 {
@@ -268,8 +271,8 @@ TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 }
 
 /*
- * Sums of items raise a cell to the largest of its items, so neither the order of hits nor the way in which they were
- * split matters.
+ * With minimum increase each cell gets the largest sum of its items when sums of items are stored. So neither the
+ * order of hits nor the way in which they were split between builders matters.
  */
 TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 {
@@ -574,7 +577,7 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 
 /* -------------------------------------------------------------- recurring minimum */
 
-/* The table, computed from its rule alone. */
+/* Computes the table of recurring minimum in a few plain lines, from its rule (tbf_recurring.cpp) alone. */
 TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 {
 	Random random(8);

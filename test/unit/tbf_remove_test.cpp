@@ -143,7 +143,7 @@ TEST(Remove, LeavesAtMostAUnit)
 	}
 }
 
-/* A filter was widened from 64 cells. There, positions of an item may have coincided that no longer do. */
+/* Two positions of an item may be one cell among 64 cells, and two cells after the filter was widened. */
 TEST(Remove, NeverUndercountsInWidenedAndMergedFilters)
 {
 	Random random(4);

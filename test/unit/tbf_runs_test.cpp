@@ -1,6 +1,6 @@
 /*
- * tbf_runs_test.cpp: builders that keep the items of other builders in runs. However the hits were split over
- * builders, and in whatever order these were sent and united, the stored bytes are those of one builder.
+ * tbf_runs_test.cpp: builders that keep the items of other builders in runs (tbf_runs.hpp). However the hits were split
+ * over builders, and in whatever order these were sent and united, the stored bytes are those of one builder.
  */
 #include "tbf_builder_support.h"
 
@@ -329,7 +329,10 @@ TEST(TbfRuns, LoseNothingWhenMemoryEndsOrSomebodyStops)
 		}
 }
 
-/* Runs of which nobody knows whether their items are so many that a set would have become cells. */
+/*
+ * The runs of several workers have items in common. Only when the runs are read together is it known whether they have
+ * so many different items that a set would have become cells.
+ */
 TEST(TbfRuns, OutgrowASetLikeItems)
 {
 	Random random(6);
@@ -433,7 +436,7 @@ TEST(TbfRuns, AfterTheLastRunComesASet)
 	}
 }
 
-/* Runs with the same items may together be more than a set may have: the different ones count. */
+/* Runs may together have more items than a set may have if common items are counted again. They are counted once. */
 TEST(TbfRuns, CommonItemsCountOnce)
 {
 	Memory memory;
@@ -454,7 +457,10 @@ TEST(TbfRuns, CommonItemsCountOnce)
 	streambloom::outgrown = {};
 }
 
-/* A made-up state with more items than a set may have is refused: a byte could make an item. */
+/*
+ * A forged state with more items than a set may have is refused. Packed items may take as little as a byte each, so a
+ * short state could claim a great many of them.
+ */
 TEST(TbfRuns, MoreItemsThanASetMayHaveAreRefused)
 {
 	Memory memory;

@@ -17,8 +17,8 @@
 namespace test {
 
 /*
- * A hash for each number below 2^48. They differ in the bits that a tbf keeps. The other bits are not 0: nothing may
- * depend on them.
+ * A hash for each number below 2^48. All these hashes differ in the bits that a tbf keeps. Their other bits are not 0,
+ * so that a test fails if something depends on these other bits.
  */
 constexpr uint64_t hash_of(uint64_t number)
 {

@@ -111,9 +111,8 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 /*
  * Finds the items of a bucket that is known to have some. If the items of the block are counted from 0, they are the
  * items *begin .. *end - 1. `before` is how many of the block's earlier buckets have items, and `items` is how many
- * items the block has. Bit last_at + i of
- * the block says whether item i is the last one of its bucket. Returns false if these bits end no more than `before`
- * buckets: then the block is damaged.
+ * items the block has. Bit last_at + i of the block says whether item i is the last one of its bucket. Returns false if
+ * these bits end no more than `before` buckets: then the block is damaged.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin,
