@@ -30,15 +30,16 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 
 /*
  * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells: a step goes on
- * drawing until it has taken P from other cells. So if an item raises its cells by less than P in all, the filter
- * empties until a step does not find P cells to lower in its 32 P tries. In that state a cell of the value Max lasts m
- * Max (Max + 1) / 2 / (32 P) steps. With multi_class it lasts m Max / P steps.
+ * drawing until it has taken P from other cells. So if items raise their cells by less than P per step on average,
+ * cells become zero until a step does not find P cells to lower in its 32 P tries. In that state a cell of the value
+ * Max lasts m Max (Max + 1) / 2 / (32 P) steps. With multi_class it lasts m Max / P steps.
  *
- * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits,
- * and as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P of an sbf. This
- * holds for all rates up to 0.2, for uniform importances and for streams whose importances are mostly low or mostly
- * high. The table is for uniform importances, 64 kB and a rate of 1 %. Its last column is the share of important items
- * (those in the highest seventh of the range) that are no longer found after 6,000 more items:
+ * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits, and
+ * as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P that keeps the rate of an
+ * sbf ("the P of an sbf"). This holds for all rates up to 0.2, for uniform importances and for streams whose
+ * importances are mostly low or mostly high. The table is for uniform importances, 64 kB and a rate of 1 %. Its last
+ * column is the share of important items (those in the highest seventh of the range) that are no longer found after
+ * 6,000 more items:
  *
  *   multi_class, 3 bits, K 6, P 65: the P of an sbf                       4.3 %
  *   multi_class, 3 bits, K 6, P 37: 1 % for uniform importances           0.2 %

@@ -7,8 +7,9 @@
  * eviction evicts cannot be calculated in advance: how many cells it draws depends on the values of the cells.)
  *
  * Measured: ns per item, sbf of 3 bits, K = 6, P = 65, in batches of 256, for cells of 256 KB and of 64 MB. Each line
- * is another way to find the item's cells and to take 1 from each of the P cells ("P" for short). The machine, a Xeon
- * (Sapphire Rapids), was shared with others, so only the relation of the numbers means something.
+ * is another way to find the item's cells and to take 1 from each of the P cells ("P" for short). "16 steps known"
+ * means that the places are calculated 16 steps in advance. The machine, a Xeon (Sapphire Rapids), was shared with
+ * others, so only the relation of the numbers means something.
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200

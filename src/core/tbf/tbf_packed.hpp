@@ -58,10 +58,11 @@ inline uint64_t head_size(uint32_t cells, int levels)
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
- * How many bytes larger a block can become by decay. The widths of its levels are chosen by a cost (choose_levels()),
- * and decay cannot raise this cost, since no code gets longer. But a block may be larger or smaller than its cost,
- * because bit strings are filled up to whole bytes: the first level is up to 7 bits larger; each further level, with
- * the go-on bits that lead to it, is between 8 bits smaller and 6 bits larger.
+ * How many bytes larger a block can become by decay. The widths of its levels are those of the least cost in bits
+ * (choose_levels()), and decay cannot raise this cost, since no code gets longer. But the size of a block differs from
+ * its cost, because bit strings are filled up to whole bytes. The first level takes up to 7 bits more than its cost.
+ * Each further level, with the go-on bits that lead to it, takes from 8 bits less to 6 bits more. In the worst case the
+ * size is as far below the cost as possible before decay, and as far above it afterwards.
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 
