@@ -26,7 +26,7 @@ const char *sb_status_text(sb_status status) noexcept
 		case SB_BAD_LENGTH:
 			return "its length does not agree with its header";
 		case SB_BAD_CELLS:
-			return "one of its counters is out of range";
+			return "it has lines, cells or items that no filter can have";
 		case SB_BAD_LIST:
 			return "its list of hot items holds what no list can hold";
 		case SB_OUT_OF_RANGE:
