@@ -2,10 +2,10 @@
  * build_upper.c: the levels above 0 of a parallel build.
  *
  * When the leader has made the groups of a level, it wakes the workers. They take ranges of the level one at a time,
- * add the items that the tape has of a range to lines in their own memory, and write these lines to a file. The leader
- * goes from group to group, with as many ranges at a time as its memory has room for. It makes those that nobody has
- * taken, takes over the others from their files, and writes all of them to the group's pages. So the pages do not
- * depend on who has made the lines.
+ * add the items that the tape (tape.c: the items of level 0) has of a range to filter lines in their own memory, and
+ * write these lines to a file. The leader goes from group to group, with as many ranges at a time as its memory has
+ * room for. It makes those that nobody has taken, takes over the others from their files, and writes all of them to the
+ * group's pages. So the pages do not depend on who has made the lines.
  *
  * Workers are ahead of the leader by so few ranges that their files stay below temp_file_limit.
  */

@@ -53,8 +53,8 @@ extern void bf_index_end_workers(BfBuildWorkers *workers);
 /* ---------------------------------------------------------------- levels above 0 */
 
 /*
- * Lets the workers make the lines of the first `ranges` ranges of a level above 0. Returns false if they are of no use
- * for it. REQUIRES: bf_index_finish_ranges() was called; the level has groups for these ranges, and nobody adds any
+ * Lets the workers make the lines of the first `ranges` ranges of a level above 0. Returns false if workers are of no
+ * use there. REQUIRES: bf_index_finish_ranges() was called; the level has groups for these ranges, and nobody adds any
  * until bf_index_end_upper_level().
  */
 extern bool bf_index_begin_upper_level(BfBuildWorkers *workers, const BfGeometry *geometry, int level, uint32 ranges);

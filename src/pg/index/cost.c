@@ -466,8 +466,8 @@ estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const Index
  *
  * ANALYZE sorts rows with equal values by their position in the table. So even if the values are strewn over the
  * table, the correlation is not 0, but the sum of the squares of the values' shares of the rows. Only a correlation
- * above this sum tells of an order. If the sum is above 1/4, a few values have a large part of the rows, and the
- * other rows are too few to tell of a weak order (below 1/2).
+ * above this sum tells of an order. If the sum is above 1/4, a few values have a large part of the rows. The other
+ * rows are too few then to tell of a weak order, so an order below 1/2 counts as none.
  */
 static double
 correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
@@ -671,8 +671,9 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	/*
-	 * With fewer than two rows on a page, the formula above gives less than all pages even for selectivity 1. The
-	 * cost of the pages that it lacks is added here. (In a nested loop nothing is added: pages stay in the cache.)
+	 * If a page has fewer than two rows, the formula above gives less than all pages even for selectivity 1. The cost
+	 * of the pages that are missing in its result is added here. (In a nested loop nothing is added: pages stay in the
+	 * cache.)
 	 */
 	get_tablespace_page_costs(info->rel->reltablespace, &heap_random, &heap_seq);
 	rows_counted = *selectivity * rows;
@@ -682,11 +683,10 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 					  cost_of_pages(pages_counted, heap_pages, heap_random, heap_seq));
 	/*
 	 * Of two indexes for the same conditions the planner takes the one whose own cost is lower, whatever part of the
-	 * table each of them leaves.
-	 * So an index that leaves nothing out would hide one that leaves out nearly all. Therefore its own cost is raised
-	 * by that of a sequential scan. The planner adds the cost of the heap once more, which does no harm: a scan by
-	 * this index costs more than a sequential scan anyway. (In a nested loop it may cost less, because the pages stay
-	 * in the cache.)
+	 * table each of them rules out. So it might prefer an index that rules out nothing to one that rules out nearly
+	 * all of the table. Therefore, if this index rules out nothing, its cost is raised by that of a sequential scan.
+	 * The planner adds the cost of the heap once more, which does no harm: a scan by this index costs more than a
+	 * sequential scan anyway. (Not in a nested loop, where pages stay in the cache: there nothing is added.)
 	 */
 	if (loop_count <= 1 && expected.share >= 1)
 		*total += heap_pages * heap_seq + rows * (cpu_tuple_cost + qual_cost.per_tuple);

@@ -3,9 +3,9 @@
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
  * read. Under the lock of this page a range is ruled out if three things hold: it is summarized there, its bits say
- * that it lacks the item, and the snapshot may see no row that the summary has left out (the horizon). What is left
- * is searched on the level below, and so on down to level 0. Where a level has no groups, the level below decides;
- * behind the last group of level 0 everything is read.
+ * that it lacks the item, and the snapshot sees no row that the summary has left out (horizon.c). The ranges that are
+ * not ruled out are searched on the level below, and so on down to level 0. Where a level has no groups, the level
+ * below decides; behind the last group of level 0 everything is read.
  */
 #include "index/search.h"
 
@@ -90,8 +90,8 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
  * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases:
  *
  * - The group was replaced, and its former page has other content now.
- * - This is a probe or an estimate, and the page is not what it should be, for whatever reason. Then descent->failed
- *   is set.
+ * - This is a probe (probe.c) or an estimate (walk.c), and the page is not what it should be, for whatever reason.
+ *   Then descent->failed is set.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -214,7 +214,7 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
  * heap. On levels above 0 the items that each range may have are noted for the level below. Ranges on whose bits the
- * snapshot may not rely stay. They are added to descent->untrusted, unless they are only full.
+ * snapshot may not rely stay. add_untrusted() tells which of these are added to descent->untrusted.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)

@@ -57,7 +57,10 @@ begin_change(Relation index, Change *change)
 	change->meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(change->xlog, change->buffer, 0));
 }
 
-/* Counts a publication, so that writers and readers look at the meta page again. Logs the change; unlocks the pages. */
+/*
+ * Counts a publication, so that a session that looks at the meta page next reads the geometry anew. Logs the change;
+ * unlocks the pages.
+ */
 static void
 end_change(Change *change)
 {
@@ -454,7 +457,10 @@ bf_index_can_publish_union(Relation index, int level)
 	int			used = 0;
 	bool		can = true;
 
-	/* The entries of the level, and the last entries of the directory, which are moved to their places. */
+	/*
+	 * Counts the pages of the level's entries, and of the last entries of the directory, which are moved to the places
+	 * of the level's entries.
+	 */
 	for (uint32 i = 0; i < 2 * count && can; i++)
 	{
 		const uint32 entry = i < count ? entries[i] : geometry->stretches - 1 - (i - count);
@@ -472,8 +478,8 @@ bf_index_can_publish_union(Relation index, int level)
 }
 
 /*
- * The level has one entry afterwards. The entries at the end of the directory are moved to the places of its other
- * entries. Directory pages that have no entry any more become free.
+ * The level has one entry afterwards. The entries at the end of the directory are moved to the places of the level's
+ * other entries. Directory pages that have no entry any more become free.
  */
 void
 bf_index_publish_union(Relation index, const BfGroup *group)
@@ -485,7 +491,7 @@ bf_index_publish_union(Relation index, const BfGroup *group)
 
 	Assert(group->first_range == 0 && group->ranges > geometry->level[group->level].covered);
 	begin_change(index, &change);
-	/* The highest numbers come first, so the last entry is never one that goes later. */
+	/* The level's highest numbers come first. So an entry that is moved is never one of the level's own. */
 	for (uint32 i = 0; i + 1 < count; i++)
 	{
 		const uint32 last = --change.meta->stretches;

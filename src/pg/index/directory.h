@@ -22,8 +22,8 @@ extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
  * Publishes a group whose pages have been written, as the next group of its level. REQUIRES:
- * bf_index_reserve_entries() was called before first_block was chosen; nobody else adds groups
- * (ShareUpdateExclusiveLock on the heap, or the index is new).
+ * bf_index_reserve_entries() was called before first_block was chosen, since it may take a page for the directory;
+ * nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
  */
 extern void bf_index_publish_group(Relation index, const BfGroup *group);
 
@@ -99,8 +99,8 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
 /*
- * Notes down whether the next run looks for groups that have lost most of their items, even if no rows were deleted
- * meanwhile (replace.c). REQUIRES: nobody else adds groups.
+ * Notes down whether the next run of replace.c looks for groups that have lost most of their items, even if no rows
+ * were deleted meanwhile. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_sample_again(Relation index, bool again);
 

@@ -353,8 +353,8 @@ bf_index_geometry(Relation index)
 /*
  * Was nothing published since this geometry was read? REQUIRES: the meta page is pinned, in this buffer.
  *
- * The number of publications is read without a lock. This function is called for every row that is written, and the
- * lock would be half of its cost.
+ * The number of publications is read without a lock. This function is called for every row that is written, and taking
+ * the lock would double its time.
  *
  * Why this is safe: a writer does nothing for a row on a level where the row's range has not begun. So the summarizer
  * that begins this range later must find the row in the heap. It does: the barrier makes sure that the row was in the

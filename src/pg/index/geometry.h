@@ -149,12 +149,11 @@ extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 ra
 extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
 
 /*
- * Returns the content of page `number` of a group's run for a column. If the buffer has another page, and the group
- * was replaced since its geometry was read, returns NULL: then a reader knows nothing of the group's ranges, and a
- * writer has nothing to do. If the group was not replaced, raises an error if the buffer has another page. Code that
+ * Returns the content of page `number` of a group's run for a column. If the buffer has another page, and the group was
+ * replaced since its geometry was read, returns NULL: then a reader knows nothing of the group's ranges, and a writer
+ * has nothing to do. If the buffer has another page although the group was not replaced, raises an error. Code that
  * runs while a summarizer may be at work has to call this instead of bf_index_filter_page(). REQUIRES: the buffer is
- * locked for reading, and no other one is locked. If the buffer has another page, its lock is given back for a
- * moment.
+ * locked for reading, and no other one is locked. If the buffer has another page, its lock is given back for a moment.
  */
 extern BfFilterPage *bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group, int column,
 												 BlockNumber number);

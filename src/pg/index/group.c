@@ -121,7 +121,7 @@ bf_index_add_row(const BfRowItems *items, void *argument)
 
 /* ------------------------------------------------------------------ full ranges */
 
-/* Sets rates[n] to the rate of a line in which n bits are set: fill ^ hashes. */
+/* Sets rates[n] to the rate of a line in which n bits are set: the share of set bits, to the power `hashes`. */
 static void
 make_rates(int hashes, double rates[SB_BF_LINE * 8 + 1])
 {
@@ -143,9 +143,9 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 
 /*
  * Sets lines->full[column] for the selected ranges. A range is full if its rate is at least full_rate. But a group has
- * at most bf_index_most_full() full ranges. If other ranges of the group are full already, they count; of the selected
- * ranges those with the highest rates become full. states[] are the states on the column's first page; NULL: the group
- * is new.
+ * at most bf_index_most_full() full ranges, and its other ranges that are full already count among these. If this limit
+ * leaves no room for all, the selected ranges with the highest rates become full. states[] are the states on the
+ * column's first page; NULL: the group is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)

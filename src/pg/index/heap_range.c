@@ -70,8 +70,8 @@ add_to_sets(const BfRowItems *items, void *argument)
 /*
  * bf_index_items_if_full() scales up the items of a range that lacks pages, in proportion to the space in use. But
  * documents of many kilobytes lie out of line: a few of them take little space in the range, and can have as many
- * keys as a whole range of other rows. So no more items are expected than this number, or than the range can have
- * rows, whichever is greater. What was counted is never reduced.
+ * keys as a whole range of other rows. So the estimate is at most this number, or the number of rows that the range
+ * can have, if that is greater. But it is never less than the number that was counted.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

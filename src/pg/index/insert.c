@@ -9,9 +9,10 @@
  * states that a statement remembers (seen_lines.h) are used only if nothing was published since they were seen; that
  * is looked at for each row, too.
  *
- * A range that has not begun has no placeholder yet, so its page need not be looked at. This makes rows in new pages
- * cheap. The geometry says whether a range has begun, if nothing was published since the geometry was read. Whether
- * anything was published must be looked at for each row, after the row is in the heap.
+ * A range that has not begun was never summarized, and no summarizer is at work on it (else it would be a placeholder).
+ * So its page need not be looked at. This makes rows in new pages cheap. The geometry says whether a range has begun,
+ * if nothing was published since the geometry was read. Whether anything was published must be looked at for each row,
+ * after the row is in the heap.
  *
  * Each level is judged alone. What one level says proves nothing about another one. If an item's bits are set on
  * level 0, they may be missing on level 1. A range that is unsummarized on level 0 may lie in one that is summarized

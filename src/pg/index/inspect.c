@@ -236,7 +236,7 @@ typedef struct ColumnStats
 	int64		pages;
 	uint64		bits;			/* bits of all summarized ranges */
 	uint64		bits_set;
-	double		rates;			/* the sum of the ranges' rates, each the mean of fill ^ hashes over its lines */
+	double		rates;			/* the sum of the ranges' rates, each the mean of its lines' rates */
 	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
