@@ -8,9 +8,10 @@
  * order, from 0 to 1, which follows from the statistics (correlation_of()). For NULLs c is not known. The smallest of
  * the three estimates is used.
  *
- * If items are keys inside values, and the key is not known when the query is planned, statistics do not help. Each
- * of the column's keys is taken to be equally likely. If a range has n of the column's N different keys, a key is in
- * n / N of the ranges in the mean. The sizes of the filters of all levels tell n and N.
+ * If items are keys inside values (words of a text, elements of an array), and the key is not known when the query is
+ * planned, statistics do not help. Each of the column's keys is taken to be equally likely. If a range has n of the
+ * column's N different keys, a key is in n / N of the ranges in the mean. The sizes of the filters of all levels tell
+ * n and N.
  *
  * All this is for values that are not known when the query is planned. For known values estimate.c asks the index.
  *

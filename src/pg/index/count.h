@@ -9,8 +9,8 @@
 /*
  * Estimates how many different items rows have in each column, in little memory. bf_index_count_row() can be given to
  * bf_index_read_rows(), with the count as its argument. bf_index_end_count() sets counts[] for each column, and frees
- * the count. If `other` is not NULL, it also moves what was counted to `other`, whose estimate is then the same as if
- * it had counted the items itself. That is cheaper than counting each item twice.
+ * the count. If `other` is not NULL, it also moves what was counted to `other`. The estimate of `other` is then the
+ * same as if the items had been counted there too, which would take longer.
  */
 typedef struct BfItemCount BfItemCount;
 

@@ -1,5 +1,5 @@
 /*
- * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
+ * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the conditions of a search?
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
  * read. Under the lock of this page a range is ruled out if three things hold: it is summarized there, its bits say
@@ -303,7 +303,10 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		leave_only(candidates, &any);
 }
 
-/* Does the search end here? It does if enough was found, or if it has failed. */
+/*
+ * Does the search end here? It does if it has failed. It also does if the caller wants only a few pages (descent->few)
+ * and there are more, or if the caller collects nothing and a page was found.
+ */
 static inline bool
 is_done(const Descent *descent)
 {
