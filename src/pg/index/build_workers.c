@@ -72,7 +72,7 @@ bf_index_release_workers(BfBuildShared *shared)
 
 /*
  * Waits until the leader has begun more levels than *begun, and begins to work on the newest one. Sets *begun to the
- * number of levels that it has begun. Returns false if the leader will begin no more levels.
+ * number of levels that the leader has begun. Returns false if the leader will begin no more levels.
  */
 static bool
 begin_work(BfBuildShared *shared, uint32 *begun)
