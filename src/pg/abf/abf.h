@@ -1,9 +1,10 @@
 /*
  * abf.h: declarations that the files for abf values share. src/core/abf/sb_abf.h says what a filter promises.
  *
- * A filter *by items* remembers the last so many items. A filter *by time* remembers the items of the last so much
- * time, and each of its items has a time. The bits of a filter are cut into *slices*, which hold the items of different
- * parts of the window; the oldest slice is given up whenever a new one begins.
+ * A filter *by items* remembers a number of latest items. A filter *by time* remembers the items of the latest hour, or
+ * of another interval, and each of its items has a time. This number or interval is the *window*. The bits of a filter
+ * are cut into *slices*, which hold the items of different parts of the window; the oldest slice is given up whenever a
+ * new one begins.
  */
 #ifndef STREAMBLOOM_PG_ABF_H
 #define STREAMBLOOM_PG_ABF_H
@@ -69,8 +70,8 @@ typedef struct AbfParameters
 extern int64 abf_within(const Interval *interval);
 
 /*
- * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, because abf_empty() with a
- * column among its arguments is called for every row.
+ * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept for the next call: if an
+ * argument of abf_empty() is a column, every row plans a filter.
  */
 extern void abf_plan(const AbfParameters *parameters, sb_abf *out);
 

@@ -126,8 +126,8 @@ flatten_builder(void *builder)
  * Returns NULL if the filter is stored as lines; then the caller uses bf_to_change().
  *
  * If argument 0 is a variable that is changed in place (expanded.h), *target becomes the variable's expanded object, to
- * which the builder belongs. It keeps the builder when the filter is no longer exact. If argument 0 is no such
- * variable, *target becomes NULL, and the builder is a new one.
+ * which the builder belongs. The object keeps this builder even if the filter gets too many items to be exact. If
+ * argument 0 is no such variable, *target becomes NULL, and the builder is a new one.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)

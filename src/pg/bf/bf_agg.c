@@ -14,9 +14,9 @@
 #include "base/value.h"
 
 /*
- * Room for a value's header precedes the builder's lines, so that a large result can be lent without copying the
- * lines. A result of fewer than LENT_FROM_BYTES bytes is copied, because the copy takes less time than most readers of
- * a lent value need to follow its pointer.
+ * Room for a value's header precedes the builder's lines, so that a large result can be *lent*: lend_lines() returns a
+ * pointer to these lines instead of a copy. A result of fewer than LENT_FROM_BYTES bytes is copied, because the copy
+ * takes less time than most readers of a lent value need to follow its pointer.
  */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536

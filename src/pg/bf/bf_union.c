@@ -148,9 +148,9 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 /* ------------------------------------------------------- the aggregate of unions */
 
 /*
- * The state of bf_union_agg has the type bytea. It is an expanded object with a builder; when it travels to another
- * process, it is the bytes of a builder. Engines such as Citus split an aggregate over machines only if its state is
- * not a pseudo-type.
+ * The state of bf_union_agg has the type bytea, not internal: engines such as Citus split an aggregate over machines
+ * only if the type of its state is not a pseudo-type. Inside one process the state is an expanded object with a
+ * builder. For another process flatten_state() makes bytes of this builder.
  */
 static struct varlena *
 flatten_state(void *builder)

@@ -412,7 +412,7 @@ SB_CONTAINS(stable, SB_LOOKUP_STABLE)
 
 /*
  * If `answer` is true, returns whether one of the elements of argument 1 is found, else whether one of them is not
- * found. Each cell of an item takes a slice.
+ * found. If only slices of the stored filter are read, an element needs one for each of its cells.
  */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)

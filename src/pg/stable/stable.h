@@ -4,7 +4,8 @@
  *
  * A *step* is what the filter does for one item: it tests whether all cells of the item are non-zero (then the item is
  * a *duplicate*), it *evicts* (some random cells lose 1), and it raises the item's cells to a value. In an sbf this is
- * the largest value of a cell; in an ibf it follows from the item's *importance*. core/stable/sb_stable.h says more.
+ * the largest value of a cell; in an ibf it follows from the item's *importance*. An ibf without a range of importances
+ * *ranks* them: it compares each with a sample of the latest importances. core/stable/sb_stable.h says more.
  */
 #ifndef STREAMBLOOM_PG_STABLE_H
 #define STREAMBLOOM_PG_STABLE_H
@@ -58,7 +59,7 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	/* low and high: the range of importances; two_class: both are the threshold; NaN: importances are ranked */
+	/* low and high: the range of importances. In the scheme two_class both are the threshold. NaN: none, so rank. */
 	double		low;
 	double		high;
 	int64		hash_count;
@@ -83,9 +84,9 @@ extern sb_scheme ibf_scheme(Datum scheme_name);
 extern void stable_open(Datum value, StableValue *stable);
 
 /*
- * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, because a search for the
- * number of evictions takes up to 100 microseconds, and *_empty() with a column among its arguments is called for
- * every row.
+ * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept for the next call: a search for
+ * the number of evictions takes up to 100 microseconds, and if an argument of sbf_empty() or ibf_empty() is a column,
+ * every row plans a filter.
  */
 extern void stable_plan(const StableParameters *parameters, sb_stable *out);
 
@@ -180,7 +181,7 @@ stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t va
 {
 	state->hashes[state->pending_count] = stable_hash(state, hasher, item);
 	state->values[state->pending_count] = value;
-	/* A step of value-weighted eviction may take milliseconds, and has to be interruptible. */
+	/* A step of value-weighted eviction may take milliseconds. stable_settle() checks for interrupts before each. */
 	if (++state->pending_count == STABLE_PENDING || unlikely(state->header.scheme == SB_VALUE_WEIGHTED))
 		stable_settle(state);
 }

@@ -57,8 +57,8 @@ extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 extern void tbf_open_header(Datum value, sb_tbf *header);
 
 /*
- * Looks an item up, and sets `header.tbf` and `units` of `lookup`; sb_tbf_count() makes a count of these units. Of a
- * stored filter only the parts that the look-up needs are read.
+ * Looks an item up. Sets `header.tbf` and `units` of `lookup`, from which sb_tbf_count() computes the item's count. Of
+ * a stored filter only the parts that the look-up needs are read.
  */
 extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
