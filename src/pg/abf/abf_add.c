@@ -26,9 +26,9 @@ typedef enum Times
 } Times;
 
 /*
- * Checks the times of a call. Raises an error if the filter is by time and no times are given, or if it is by items
- * and times or not_after are given. Sets state->not_after. With ONE_TIME it checks this time and returns it; otherwise
- * it returns 0.
+ * Checks the times of a call. A filter by time must be given times, and a filter by items neither times nor not_after;
+ * otherwise an error is raised. For a filter by time sets state->not_after, and with ONE_TIME checks the time and returns
+ * it. In all other cases returns 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)

@@ -41,7 +41,7 @@ hint_end(ErrorHint *hint)
 
 /*
  * PostgreSQL looks up operator classes, reads their options and resolves polymorphic types without calling the
- * extension. Only the hook for messages (emit_log_hook) sees the errors that this raises, on their way to the client
+ * extension. Only the hook for messages (emit_log_hook) sees the errors of these steps, on their way to the client
  * and to the log. An EXCEPTION block of PL/pgSQL, which catches an error before that, does not get such a hint.
  */
 static emit_log_hook_type previous_hook;

@@ -147,7 +147,7 @@ seeded_hash(uint64_t hash, Datum seed)
 	return UInt64GetDatum(number == 0 ? hash : sb_hash_int64((int64_t) (hash ^ sb_hash_int64((int64_t) number))));
 }
 
-/* Returns the whole stored form. By this all types but tbf compare and hash their values. */
+/* Returns the whole stored form. All types but tbf compare and hash these bytes. */
 static ComparedBytes
 all_bytes(Datum value)
 {

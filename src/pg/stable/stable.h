@@ -59,7 +59,10 @@ typedef struct StableParameters
 	int64		bytes;
 	double		fpr;
 	sb_scheme	scheme;
-	/* low and high: the range of importances. In the scheme two_class both are the threshold. NaN: none, so rank. */
+	/*
+	 * low and high: the range of importances; in the scheme two_class both are the threshold. NaN: there is no range,
+	 * and importances are ranked.
+	 */
 	double		low;
 	double		high;
 	int64		hash_count;

@@ -68,7 +68,7 @@ struct RollupLists
 	listed_hash *items;
 	TypeCacheEntry *type;
 	Oid			collation;
-	int64		keep;			/* number of items wanted with the largest `from`; also of those with the largest `over` */
+	int64		keep;			/* this many items with the largest `from` are wanted, and as many by `over` */
 	ListedItem **kept;			/* these items; NULL: not found yet, or a list was added since */
 	int			kept_count;
 };

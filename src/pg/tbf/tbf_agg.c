@@ -16,8 +16,8 @@ typedef struct TbfAggState
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; NULL: no such hasher is known */
 
 	/*
-	 * The moment of the last row. All rows of one epoch have the same moment, so it is seldom computed: most rows come
-	 * in the order of time.
+	 * The moment of the last row. All rows of one epoch have the same moment, and most rows come in the order of time.
+	 * So a new moment is seldom computed.
 	 */
 	sb_moment	moment;
 	int64		epoch_end;		/* the end of the moment's epoch; PG_INT64_MIN: there was no row yet */
