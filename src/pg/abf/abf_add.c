@@ -27,8 +27,8 @@ typedef enum Times
 
 /*
  * Checks the times of a call. A filter by time must be given times, and a filter by items neither times nor not_after;
- * otherwise an error is raised. For a filter by time sets state->not_after, and with ONE_TIME checks the time and returns
- * it. In all other cases returns 0.
+ * otherwise an error is raised. For a filter by time this sets state->not_after, and with ONE_TIME checks the time and
+ * returns it. In all other cases the function returns 0.
  */
 static TimestampTz
 begin_times(FunctionCallInfo fcinfo, AbfState *state, Times times)
