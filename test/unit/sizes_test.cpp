@@ -332,7 +332,7 @@ TEST(Sizes, GroupsThatAreBuilt)
 			BfCounts rest = counts;
 			uint32_t lines;
 			rest.items += first;
-			groups.push_back(bf_index_group_to_build(&rest, 1, std::min(count - first, 125u), &lines));
+			groups.push_back(bf_index_group_to_build(&rest, 1, first, std::min(count - first, 125u), &lines));
 			first += groups.back();
 		}
 		return groups;
@@ -356,7 +356,7 @@ static double pages_if_built(const std::vector<double> &items, std::vector<uint3
 		BfCounts rest = counts;
 		uint32_t lines;
 		rest.items += first;
-		groups->push_back(bf_index_group_to_build(&rest, 1, std::min(count - first, 125u), &lines));
+		groups->push_back(bf_index_group_to_build(&rest, 1, first, std::min(count - first, 125u), &lines));
 		pages += lines / BF_POSITIONS(groups->back());
 		first += groups->back();
 	}

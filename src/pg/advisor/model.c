@@ -71,6 +71,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 {
 	uint32		before = 0;
 	uint32		last_size = 0;
+	uint32		begin = 0;
 
 	while (count > 0)
 	{
@@ -85,7 +86,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 			any_full |= ranges[i].full;
 		for (uint32 i = 0; i < next; i++)
 			items[i] = ranges[i].full ? ranges[i].items : any_full ? -1 : ranges[i].items / Max(share_of_last, 0.01);
-		size = bf_index_group_to_build(&counts, 1, next, &lines);
+		size = bf_index_group_to_build(&counts, 1, begin, next, &lines);
 		if (size == last_size)
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
@@ -93,6 +94,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 		model->pages += lines / BF_POSITIONS(size);
 		model->groups[0]++;
 		ranges += size;
+		begin += size;
 		count -= size;
 	}
 }

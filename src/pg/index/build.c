@@ -210,7 +210,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
 		count_items(geometry, items, have, counts);
-		count = bf_index_group_to_build(counts->columns, geometry->columns, have, lines);
+		count = bf_index_group_to_build(counts->columns, geometry->columns, next - have, have, lines);
 		if (!bf_index_reserve_entries(index, 1))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);

@@ -420,8 +420,9 @@ pages_for_items(const BfCounts *columns, int column_count, uint32_t from, uint32
 }
 
 /*
- * Into how many groups ranges are divided at most: 125 ranges, and fewer. With fewer ranges the level ends. Mostly no
- * level above covers its last ranges, or this is the highest level, so a search reads a page of each of these groups.
+ * Into how many groups ranges are divided at most: 125 ranges, and fewer. Fewer ranges are those behind a group that
+ * was divided off, or the last ones of a level. Mostly no level above covers the last ones, or this is the highest
+ * level, so a search reads a page of each of these groups.
  */
 #define MOST_GROUPS_INSIDE 3
 #define MOST_GROUPS_AT_END 2
@@ -464,15 +465,17 @@ divide(const BfCounts *columns, int column_count, uint32_t from, uint32_t count,
 }
 
 uint32_t
-bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t count, uint32_t *lines)
+bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t begin, uint32_t count, uint32_t *lines)
 {
-	const double one = (double) find_lines(columns, column_count, 0, count, lines);
-	const int	groups = count == BF_INDEX_MAX_RANGES ? MOST_GROUPS_INSIDE : MOST_GROUPS_AT_END;
-	uint32_t	first = count;
+	const uint32_t inside = BF_INDEX_MAX_RANGES - begin % BF_INDEX_MAX_RANGES;
+	const uint32_t ranges = LESSER(count, inside);
+	const double one = (double) find_lines(columns, column_count, 0, ranges, lines);
+	const int	groups = ranges == BF_INDEX_MAX_RANGES ? MOST_GROUPS_INSIDE : MOST_GROUPS_AT_END;
+	uint32_t	first = ranges;
 
-	if (pages_for_items(columns, column_count, 0, count, lines) < one * WORTH_SEVERAL_GROUPS)
-		(void) divide(columns, column_count, 0, count, groups, one * WORTH_SEVERAL_GROUPS, lines, &first);
-	if (first < count)
+	if (pages_for_items(columns, column_count, 0, ranges, lines) < one * WORTH_SEVERAL_GROUPS)
+		(void) divide(columns, column_count, 0, ranges, groups, one * WORTH_SEVERAL_GROUPS, lines, &first);
+	if (first < ranges)
 		find_lines(columns, column_count, 0, first, lines);
 	return first;
 }
