@@ -130,7 +130,10 @@ union_parts(const PlannedStmt *statement, const Plan *append, List *children, co
 	Scan	   *first;
 	int			parent;
 
-	/* No such parts: a MergeAppend begins with all children, and the partitions of a table have the same conditions. */
+	/*
+	 * A MergeAppend begins with all its children, so each of them is scanned. And children that belong to one table are
+	 * no parts of a UNION ALL: all of them have the table's conditions.
+	 */
 	if (IsA(append, MergeAppend) || (bms_get_singleton_member(relids, &parent) &&
 									 rt_fetch(parent, statement->rtable)->rtekind == RTE_RELATION))
 		return parts;

@@ -109,7 +109,10 @@ extern bool join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner
  */
 extern bool join_skip_is_outer_too_cheap(Cost outer, Cost inner);
 
-/* Puts the nodes into a plan that the leader alone runs. REQUIRES: ChunkSkip is in it already. */
+/*
+ * Puts the nodes into a plan that the leader alone runs. REQUIRES: if the plan gets the node ChunkSkip (chunk_skip.h),
+ * ChunkSkip is in it already.
+ */
 extern void join_skip_add_nodes(Plan *plan, FinishedStatement *finished);
 
 extern const CustomScanMethods join_keys_scan_methods;

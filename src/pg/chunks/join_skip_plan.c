@@ -75,8 +75,8 @@ typedef struct PlanWalk
 static bool visit_whole_plan(Plan *plan, void *argument);
 
 /*
- * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If it had side effects, the walk would
- * have ended at the first visit.)
+ * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If this CTE or
+ * sub-plan had side effects, the walk would have ended at the first visit.)
  */
 static bool
 visit_sub_plan(int plan_id, PlanWalk *walk)
@@ -323,8 +323,8 @@ replace_columns(Node *node, Replacement *replacement)
 
 /*
  * Takes an expression over the result of a plan node, and returns it over the node's input: each column is replaced
- * by what the node's target list has for it. Returns NULL if the expression has a column of another input, or if the
- * result is volatile or has a sub-plan (2).
+ * by what the node's target list has for it. Returns NULL if the expression has a column that is not in this list (one of
+ * another input, a system column or a whole row), or if the result is volatile or has a sub-plan (2).
  */
 static Node *
 seen_through(Node *expression, List *targets, int varno, FinishedStatement *finished)
@@ -420,8 +420,10 @@ typedef struct Answer
 
 /*
  * Finds out how an index that can answer the key hashes values: as which types, and under which collation. Sets
- * *answer (3). Returns false if the index cannot be used, or if its items are not the values of the column: they may
- * be keys inside the values, such as the grams of a text.
+ * *answer (3). Returns false
+ * - if the index cannot be used,
+ * - if the key is not an equality, or
+ * - if the items of the index are not the values of the column, but parts of them, such as the grams of a text.
  */
 static bool
 find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, Answer *answer)
