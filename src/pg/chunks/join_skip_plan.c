@@ -323,8 +323,8 @@ replace_columns(Node *node, Replacement *replacement)
 
 /*
  * Takes an expression over the result of a plan node, and returns it over the node's input: each column is replaced
- * by what the node's target list has for it. Returns NULL if the expression has a column that is not in this list (one of
- * another input, a system column or a whole row), or if the result is volatile or has a sub-plan (2).
+ * by what the node's target list has for it. Returns NULL if the expression has a column that is not in this list
+ * (one of another input, a system column or a whole row), or if the result is volatile or has a sub-plan (2).
  */
 static Node *
 seen_through(Node *expression, List *targets, int varno, FinishedStatement *finished)
