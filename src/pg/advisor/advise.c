@@ -209,17 +209,17 @@ compare_ranges(const void *a, const void *b)
 }
 
 /*
- * ranges_of_rare_value() estimates which share of a table's units have a rare value. If this share is smaller than
- * LEAST_SHARE, the value is taken to be only in the ranges of the sample: a small share does not show that the value
- * is in other ranges, too. Values that come again only in neighboring ranges, such as block numbers in the log of a
- * disk, also give a small share.
+ * ranges_of_rare_value() estimates in which share of a table's units (of SAMPLE_UNIT pages) a rare value is. If this
+ * share is smaller than LEAST_SHARE, the value is taken to be only in the ranges of the sample: a small share does not
+ * show that the value is in other ranges, too. Values that come again only in neighboring ranges, such as block numbers
+ * in the log of a disk, also give a small share.
  */
 #define LEAST_SHARE 0.1
 
 /*
  * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Of all values
- * of the sample, the tenth that are in the fewest ranges count as rare here. `units` is the number of units (groups of
- * SAMPLE_UNIT pages) of the sample. The table has `times` pages for each page of the sample.
+ * of the sample, the tenth that are in the fewest ranges count as rare here. The sample has `units` units. The table
+ * has `times` pages for each page of the sample.
  *
  * A value that is in one range of the sample may be in other ranges of the table, too. The number of these ranges is
  * estimated from how many values are in one unit of the sample, and how many in two. If each of n units has a value
@@ -577,8 +577,8 @@ toast_blocks_of(Relation heap)
 
 /*
  * Marks the largest partitions, at most MOST_LARGE_PARTITIONS, so that each of them stands for itself alone. Marks only
- * those with at least as many pages as a sampled partition stands for on average. Returns the number of marked
- * partitions. `pages` is the number of pages of all partitions.
+ * those with at least as many pages as a sampled partition stands for on average. If all partitions can be sampled,
+ * none is marked. Returns the number of marked partitions. `pages` is the number of pages of all partitions.
  */
 static int
 mark_large_leaves(Leaf *leaves, int count, double pages)

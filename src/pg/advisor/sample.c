@@ -446,7 +446,7 @@ collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryCo
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
-		/* If the out-of-line values are long, a part of the pages must do. lines_collected() scales the number up. */
+		/* If the out-of-line values are long, a part of the pages must do. lines_collected() scales the items up. */
 		if (sample->bytes_fetched - fetched_before >= most)
 		{
 			pages = ItemPointerGetBlockNumber(&slot->tts_tid) + share_of_page_read(slot) - first;

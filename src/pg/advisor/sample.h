@@ -67,7 +67,7 @@ struct kept_hash;
 typedef struct FrequentValue
 {
 	uint64		hash;
-	/* All numbers count from the row on with which the value took the slot. */
+	/* These numbers leave out the rows before the one with which the value took the slot: */
 	uint32		lead;			/* the rows of the value minus all other rows of the slot */
 	uint32		rows;
 	uint32		ranges;

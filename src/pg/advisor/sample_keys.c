@@ -380,8 +380,8 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 /* ---------------------------------------------------------------------- counting */
 
 /*
- * Drops half of the keys that do not have many rows. A key has many rows if it has at least 4 / most_kept of all
- * postings. So at most most_kept / 4 keys do.
+ * Drops half of the keys that do not have many rows. A posting is a row in the list of a key. A key has many rows if it
+ * has at least two, and at least 4 / most_kept of the postings of all keys. So at most most_kept / 4 keys do.
  */
 static void
 halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)

@@ -32,7 +32,7 @@
 #include "index/sizes.h"
 #include "index/space.h"
 
-/* A run replaces or moves no further group once it has read this share of the heap for that. */
+/* No further group is replaced or moved once this share of the heap was read for that, in one call. */
 #define MOST_REPLACED 0.5
 
 /* At most this many pages of each column are looked at before a group is replaced because of its bits. */
@@ -40,8 +40,8 @@
 
 /*
  * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
- * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. A run
- * samples no further group once it has read the share MOST_SAMPLED of the heap for this; but it samples at least one.
+ * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. No further
+ * group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
@@ -130,7 +130,10 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	GroupItems *items;
 	bool		is_large;
 
-	/* Ranges that are to come may need the space. */
+	/*
+	 * The group is kept if even one page for each column would save too little, or if ranges that are to come may need
+	 * its space.
+	 */
 	if (!bf_index_is_worth_replacing(pages, group->columns) ||
 		group->first_range + group->ranges > geometry->level[group->level].begun)
 		return false;
@@ -165,7 +168,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	/*
 	 * One range of each quarter of the group is read, at the same offset in each quarter. The offset is chosen at
-	 * random in each run, since rows may be gone from some ranges only.
+	 * random each time, since rows may be gone from some ranges only.
 	 */
 	const uint32 quarter = group->ranges / SAMPLED_RANGES;
 	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);
@@ -373,7 +376,7 @@ find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNum
 
 /*
  * Samples groups, and adds those that are many times too large to *large. It begins with a random group and goes on
- * from there, since not all of them may be sampled in one run. Returns how many pages of the heap were read for that.
+ * from there, since one call may not get to all of them. Returns how many pages of the heap were read for that.
  */
 static double
 sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, const GroupList *groups,
@@ -415,8 +418,8 @@ replace_groups(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted, 
 
 		*left -= sample_groups(work, geometry, heap_blocks, &others, &large);
 		/*
-		 * Where rows of one group were deleted, rows of others may be gone too, and this run may not get to all
-		 * groups. So the next run samples again, until a sample finds nothing.
+		 * Where rows of one group were deleted, rows of others may be gone too, and this call may not get to all
+		 * groups. So the next call samples again, until a call finds no such group.
 		 */
 		bf_index_note_sample_again(work->index, large.count > by_bits);
 	}
@@ -452,8 +455,8 @@ find_last_group(const BfGeometry *geometry, BfGroup *last)
 }
 
 /*
- * Moves the last group in the file to free pages before it, if there are many. Returns how many pages of the heap were
- * read for that.
+ * Moves the last group in the file to free pages before it, if many pages are free. Returns how many pages of the heap
+ * were read for that.
  */
 static double
 move_last_group(const BfSummarizer *work)

@@ -74,7 +74,7 @@ show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, Bloc
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
-/* Adds the items of a range of the group, counted within the group, to its lines. */
+/* Adds the items of the group's range with this number (from 0 in the group) to the lines of the range. */
 static void
 read_range(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, uint32 range,
 		   BlockNumber heap_blocks)
@@ -106,8 +106,8 @@ read_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines
 }
 
 /*
- * The same with workers: makes the ranges that none of them has taken, and then takes over what they have made.
- * REQUIRES: the selected ranges lie side by side.
+ * Does what read_selected() does, but with workers: makes the lines of the ranges that no worker has taken, and then
+ * takes over the lines that the workers have made. REQUIRES: the selected ranges lie side by side.
  */
 static void
 read_with_workers(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
@@ -160,8 +160,8 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
 	/*
-	 * Rows that were left out of other ranges do not concern these pages. A build keeps the horizons of all rows: what
-	 * it reads from the tape now was read from the heap before.
+	 * The reader's horizons come from rows that it has left out. Those of other ranges do not concern these pages, so
+	 * the horizons are forgotten. A build keeps them: what it reads from the tape now was read from the heap before.
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
@@ -268,7 +268,7 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 	bf_index_add_groups(&work, level, end, heap_blocks);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
-	/* Once, so that the meta page does not depend on how many ranges the memory has room for. */
+	/* All ranges begin at once, so that the meta page does not depend on how many ranges the memory has room for. */
 	if (work.building)
 		bf_index_begin_ranges(work.index, level, end);
 	Assert(work.workers == NULL || first == 0);

@@ -80,8 +80,9 @@ lengthen(uint32 *lines, const uint32 *least, const BfGroup *group)
 /*
  * Sets *group to a group that is to take the place of all groups of its level, if there is to be one. group->lines[]
  * are set, too. `available` ranges behind these groups are whole in the heap, at least one. `summarized` ranges of
- * these groups are summarized or full. The bits of the others do not tell their items: a run before may have failed
- * before it has summarized them. Then the new filters become at least about as long as the present ones.
+ * these groups are summarized or full. The bits of the others do not tell their items: an earlier summarizer may have
+ * failed before it summarized them. If there are such others, the new filters become at least about as long as the
+ * present ones.
  */
 static bool
 plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, uint32 summarized, BfGroup *group,
