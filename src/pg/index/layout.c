@@ -273,7 +273,7 @@ filter_page_size(const BfGroup *group)
 	return BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
 }
 
-/* The bytes in use until a range of the page becomes a placeholder: without lines, so images in the WAL are small. */
+/* The bytes in use as long as all ranges are unsummarized: without lines, so images in the WAL are small. */
 static inline Size
 states_size(const BfGroup *group)
 {

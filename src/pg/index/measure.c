@@ -1,8 +1,8 @@
 /*
  * measure.c: how full the filters of ranges are: how many items they have, and what their false-positive rates are.
  *
- * All of this follows from the numbers of bits that are set. An item has all its bits in one line, so a range's rate is
- * the mean of fill^hashes over its lines.
+ * All of this follows from the numbers of bits that are set. An item has all its bits in one line. So a line's rate is
+ * f^k, if the share f of its bits is set and an item sets k bits (`hashes`). A range's rate is the mean over its lines.
  */
 #include "index/measure.h"
 

@@ -11,7 +11,7 @@ typedef struct BfRangeMeasure
 {
 	uint64		lines;			/* 0: the range is not summarized */
 	uint64		bits_set;
-	double		rates;			/* the sum over the lines of fill ^ hashes */
+	double		rates;			/* the sum of the false-positive rates of the lines (measure.c) */
 } BfRangeMeasure;
 
 /*

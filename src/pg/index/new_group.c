@@ -66,8 +66,8 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * Sets items[] to how many items the last ranges that a level has groups for have in a column, by their bits. These are
- * the ranges of its last groups, at most BF_INDEX_MAX_RANGES together. Returns how many.
+ * Estimates from bits how many items some ranges of a level have in a column, and writes the numbers to items[]. These
+ * are the ranges of the level's last groups, at most BF_INDEX_MAX_RANGES together. Returns how many ranges these are.
  */
 static uint32
 items_of_last_groups(const BfSummarizer *work, const BfGeometry *geometry, int level, int column, double *items)
@@ -91,7 +91,10 @@ items_of_last_groups(const BfSummarizer *work, const BfGeometry *geometry, int l
 	return count;
 }
 
-/* When a table grows, there is often only one new range. The ranges to come may be like it, or like those before it. */
+/*
+ * When a table grows, there is often only one new range. The ranges to come may be like it, or like those before it. So
+ * of both sizes the larger one is taken.
+ */
 void
 bf_index_size_above(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,
 					uint32 *lines)

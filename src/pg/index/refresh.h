@@ -1,5 +1,5 @@
 /*
- * refresh.h: what summarize.c, refresh.c, replace.c and new_group.c share.
+ * refresh.h: what summarize.c, refresh.c, replace.c, unite.c and new_group.c share.
  */
 #ifndef STREAMBLOOM_PG_INDEX_REFRESH_H
 #define STREAMBLOOM_PG_INDEX_REFRESH_H

@@ -40,8 +40,8 @@
 
 /*
  * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
- * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. No further
- * group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
+ * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. No
+ * further group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
  */
 #define SAMPLED_RANGES 4
 #define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)

@@ -43,10 +43,10 @@ may_lack_level(const BfGeometry *geometry)
 }
 
 /*
- * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. Only
- * functions of an operator class may take one, so for a search that calls them the geometry is copied. With groups
- * that were added since the geometry was read, the search may rule out more ranges, or read fewer pages of the index.
- * So the meta page is looked at if there may be such groups.
+ * The geometry for a search in a heap of this length. It lies in the relation cache, and may become invalid when the
+ * session locks a relation. In a search only functions of an operator class may do that, so for a search that calls
+ * them the geometry is copied. If groups may have been added since it was read, the meta page is looked at: with such
+ * groups the search may rule out more ranges, or read fewer pages of the index.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)

@@ -45,7 +45,7 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
-/* `other` is a form of the condition that was set aside. Makes it the current form, and sets the former one aside. */
+/* `other` is a form of the condition that was set aside. Makes it the current form, and sets aside what was current. */
 static void
 exchange(Condition *condition, Condition *other)
 {

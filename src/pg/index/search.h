@@ -129,10 +129,10 @@ struct BfProbe
 	sb_locator	locator;
 	bool		is_permanent;	/* neither temporary nor unlogged */
 	Buffer		meta_buffer;
-	int			column;			/* column that is searched; type and collation with which its items were hashed */
-	Oid			type;
+	int			column;			/* column that is searched, from 0 */
+	Oid			type;			/* type and collation with which its items were hashed */
 	Oid			collation;
-	AttrNumber	attribute;		/* as in BfPages */
+	AttrNumber	attribute;		/* `attribute` and `type` of BfPages */
 	Oid			value_type;
 	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
 	BfGeometry *geometry;

@@ -95,7 +95,7 @@ bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_L
 	}
 }
 
-/* A level above 0 gets another one above it when it has more groups than this. */
+/* When a level above 0 has more groups than this, it gets another level above it. */
 #define FEW_GROUPS 8
 
 /*
@@ -420,9 +420,9 @@ pages_for_items(const BfCounts *columns, int column_count, uint32_t from, uint32
 }
 
 /*
- * Into how many groups ranges are divided at most: 125 ranges, and fewer. Fewer ranges are those behind a group that
- * was divided off, or the last ones of a level. Mostly no level above covers the last ones, or this is the highest
- * level, so a search reads a page of each of these groups.
+ * 125 ranges are divided into at most MOST_GROUPS_INSIDE groups, and fewer ranges into at most MOST_GROUPS_AT_END.
+ * Fewer ranges are those behind a group that was divided off, or the last ones of a level. Mostly no range of a higher
+ * level covers the last ones, so a search reads a page of each of their groups.
  */
 #define MOST_GROUPS_INSIDE 3
 #define MOST_GROUPS_AT_END 2
@@ -481,11 +481,11 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t begi
 }
 
 /*
- * The ranges before which the first groups of a growing level end. With pages of 8 kB the sizes of these groups fill
- * pages well: 8, 8, 15, 31 and 63 ranges on level 0. On a level above 0 they have 2, 6, 17, 38 and 62 ranges. The
- * first of them are smaller, since one range there has as many items as a whole group of the level below, and takes
- * as long to come. Groups of 8, 25, 63 and 125 ranges, which begin with range 0, fill pages even better: mostly one
- * such group takes the place of all groups before (bf_index_group_to_unite()).
+ * The ranges before which the first groups of a growing level end. On level 0 these groups have 8, 8, 15, 31 and 63
+ * ranges; with pages of 8 kB they fill at least 94 % of a page. On a level above 0 they have 2, 6, 17, 38 and 62
+ * ranges, and fill at least 89 %. There the first ones are smaller, since one range has as many items as a whole group
+ * of the level below, and takes as long to come. But mostly one group of 8, 25, 63 or 125 ranges, which begins with
+ * range 0, takes the place of all groups before (bf_index_group_to_unite()). Such a group fills at least 94 %.
  */
 static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 25, 63, 125};

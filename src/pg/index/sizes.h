@@ -55,11 +55,11 @@ extern "C" {
 /*
  * If range_length.c chooses how many pages a range has, a range gets about this many lines in the column with the most
  * items. It gets more if items are keys inside values: neighboring rows share most of their keys, so longer ranges take
- * less space. But the more rows a range has, the more often it has all keys of a query, in different rows. This was
- * measured with the trigrams of a log's lines, in a table of 6,000 pages (bench/keys). With 16 lines (2 pages a
- * range) a look-up of a rare word reads 250 pages of the table, and one of a rare address 415. With 32 lines (8 pages
- * a range) they read 300 and 2,350 pages, and the index has 3/5 of the size. With a lower false-positive rate these
- * numbers of pages are the same.
+ * less space. But the more rows a range has, the more often it has all keys of a query, in different rows. An
+ * example is an index on the trigrams of a log's lines, in a table of 6,000 pages (bench/keys). With 16 lines (2 pages
+ * a range) a look-up of a rare word reads 250 pages of the table, and one of a rare address 415. With 32 lines (8 pages
+ * a range) the two look-ups read 300 and 2,350 pages, and the index has 3/5 of the size. With a lower false-positive
+ * rate these numbers of pages are the same.
  */
 #define BF_LINES_OF_A_RANGE 8
 #define BF_LINES_OF_A_RANGE_WITH_KEYS 16
@@ -208,15 +208,16 @@ extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t avail
  * A level above 0 whose groups have `first` ranges, all of which are in the heap, gets `available` more. If one group
  * is to take the place of all its groups, returns the number of ranges of that group, which is greater than `first`.
  * If not, returns 0: then bf_index_group_to_grow() says what group is added. A level that grows range by range has
- * one group with 2, 8, 25, 63, and then 125 ranges. The `first` ranges are read once more for such a group. So there
- * is none if it would have less than half as many new ranges as old ones, or if the old ones have more than 2 GB.
+ * one group: of 2 ranges at first, and later of 8, 25, 63 and 125. The `first` ranges are read once more for such a
+ * group. So the result is 0 if there would be less than half as many new ranges as old ones, or if the old ones have
+ * more than 2 GB.
  */
 extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range);
 
 /*
  * Do the groups of a level, which have `first` ranges and `pages` pages, become one group of `united` ranges with
- * filters of lines[] lines? Not if they and further groups take at least an eighth less space: then their ranges have
- * fewer items than the new ones.
+ * filters of lines[] lines? Not if these groups, and further ones for the new ranges, take at least an eighth less
+ * space than the one group. That is so if the old ranges have fewer items than the new ones.
  */
 extern bool bf_index_is_worth_uniting(int level, uint32_t first, uint64_t pages, uint32_t united,
 									  const uint32_t *lines, int columns);

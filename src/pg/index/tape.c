@@ -40,7 +40,10 @@ struct BfTapeWriter
 	bool		ended;			/* nothing more is written */
 };
 
-/* Where a batch begins in the file of a tape that one process writes. */
+/*
+ * A tape that one process writes is one file. RANGES_A_MARK ranges of it are called a batch, too, and a mark says where
+ * a batch begins in the file.
+ */
 typedef struct Mark
 {
 	int			segment;

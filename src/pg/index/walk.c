@@ -268,8 +268,9 @@ walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *b
 }
 
 /*
- * How many alternatives a sample of a long condition may have. For each of them a page of each group of the highest
- * level is read. So many that a walk sees only one of several groups would say nothing about the others.
+ * How many alternatives a sample of a long condition may have. For each alternative a walk reads a page of each group
+ * that it looks at. With too many alternatives it could look at only one of several groups of the highest level, which
+ * would say nothing about the others. So the more groups that level has, the fewer alternatives there are.
  */
 static uint32
 most_alternatives(const Estimation *of)
