@@ -45,6 +45,24 @@ std::vector<Owned> split(const sb_memory *memory, const sb_tbf &plan, bool self_
 	return workers;
 }
 
+/* Makes a builder with these hits, and adds them to `whole`, too. */
+Owned worker(const sb_memory *memory, const std::vector<Hit> &hits, const Owned &whole)
+{
+	Owned made = like(memory, whole);
+	add_all(made.get(), hits);
+	add_all(whole.get(), hits);
+	return made;
+}
+
+/* A hit of each of the items from number `first` on. */
+std::vector<Hit> one_of_each(uint64_t first, uint64_t items)
+{
+	std::vector<Hit> hits;
+	for (uint64_t item = first; item < first + items; item++)
+		hits.push_back({hash_of(item), 0, 1});
+	return hits;
+}
+
 /* Sends each builder to a new one, as tbf_agg_combine() does. */
 Owned united(const sb_memory *memory, const std::vector<Owned> &workers)
 {
@@ -225,13 +243,10 @@ TEST(TbfRuns, PlanesFallOut)
 			Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
 			for (int64_t i = 0; i < 3; i++)
 			{
-				workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
-				for (Hit hit : hits_of(random, 2000, 1500, 20))
-				{
+				std::vector<Hit> hits = hits_of(random, 2000, 1500, 20);
+				for (Hit &hit : hits)
 					hit.at += i * later * hour;
-					ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
-					ASSERT_EQ(add(whole.get(), hit), SB_OK);
-				}
+				workers.push_back(worker(memory, hits, whole));
 			}
 			if (newest_first)
 				std::reverse(workers.begin(), workers.end());
@@ -253,14 +268,7 @@ TEST(TbfRuns, TakeNoMoreMemoryThanASet)
 		std::vector<Owned> workers;
 		Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
 		for (size_t i = 0; i < parts; i++)
-		{
-			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true));
-			for (uint64_t item = 0; item < 2000; item++)
-			{
-				ASSERT_EQ(add(workers.back().get(), {hash_of(item), 0, 1}), SB_OK);
-				ASSERT_EQ(add(whole.get(), {hash_of(item), 0, 1}), SB_OK);
-			}
-		}
+			workers.push_back(worker(memory, one_of_each(0, 2000), whole));
 		Memory of_leader;
 		Owned leader = united(of_leader, workers);
 		EXPECT_EQ(leader->form, parts == 3 ? sums_form::runs : sums_form::items);
@@ -330,6 +338,43 @@ TEST(TbfRuns, LoseNothingWhenMemoryEndsOrSomebodyStops)
 }
 
 /*
+ * A stop that is wanted at one question only, whichever it is: the result is that status, or the whole value if fewer
+ * questions are asked.
+ */
+TEST(TbfRuns, AStopGivesNoWrongCounters)
+{
+	static uint64_t questions_left;
+	Random random(10);
+	Memory memory;
+	RunsFrom any(0);
+	for (bool flat : {false, true})
+	{
+		sb_tbf plan = planned(6000, hour);
+		plan.layout = flat ? SB_TBF_FLAT : SB_TBF_EXTENSIBLE;
+		const Owned leader = united(memory, split(memory, plan, false, hits_of(random, 3000, 2000, 10), 3, random));
+		ASSERT_EQ(leader->form, sums_form::runs);
+		const Bytes expected = stored_by(leader.get()).value();
+		uint64_t at = 0;
+		for (bool stopped = true; stopped;)
+		{
+			sb_tbf parameters;
+			void *value = nullptr;
+			questions_left = ++at;
+			sb_set_stop([] { return questions_left > 0 && --questions_left == 0; });
+			const sb_status status = sb_tbf_builder_store(leader.get(), memory, 0, &parameters, &value);
+			sb_set_stop(nullptr);
+			stopped = questions_left == 0;
+			ASSERT_EQ(status, stopped ? SB_INTERRUPTED : SB_OK) << at;
+			if (stopped)
+				continue;
+			EXPECT_TRUE(same_bytes(Bytes(value, sb_tbf_size(&parameters)), expected));
+			memory.memory.release(memory.memory.context, value);
+		}
+		EXPECT_GT(at, 20u);
+	}
+}
+
+/*
  * The runs of several workers have items in common. Only when the runs are read together is it known whether they have
  * so many different items that a set would have become cells.
  */
@@ -388,16 +433,8 @@ TEST(TbfRuns, ASmallStateEndsNothing)
 			SCOPED_TRACE(sizes.size());
 			std::vector<Owned> workers;
 			Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
-			for (uint64_t items : sizes)
-			{
-				workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
-				/* some items are in several states */
-				for (const Hit &hit : hits_of(random, 2 * items, items, 40))
-				{
-					ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
-					ASSERT_EQ(add(whole.get(), hit), SB_OK);
-				}
-			}
+			for (uint64_t items : sizes) /* some items are in several states */
+				workers.push_back(worker(memory, hits_of(random, 2 * items, items, 40), whole));
 			Owned leader = united(memory, workers);
 			EXPECT_EQ(leader->form, sums_form::runs);
 			Bytes expected = stored_by(whole.get()).value();
@@ -421,15 +458,7 @@ TEST(TbfRuns, AfterTheLastRunComesASet)
 		std::vector<Owned> workers;
 		Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
 		for (size_t i = 0; i < parts; i++)
-		{
-			workers.push_back(begun(memory, plan, SB_TBF_SUMS_OF_ITEMS));
-			for (uint64_t item = 0; item < 200; item++)
-			{
-				const Hit hit = {hash_of(i * 200 + item), 0, 1};
-				ASSERT_EQ(add(workers.back().get(), hit), SB_OK);
-				ASSERT_EQ(add(whole.get(), hit), SB_OK);
-			}
-		}
+			workers.push_back(worker(memory, one_of_each(i * 200, 200), whole));
 		Owned leader = united(memory, workers);
 		EXPECT_EQ(leader->form, parts == 64 ? sums_form::runs : sums_form::items);
 		EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));

@@ -39,8 +39,7 @@ struct item_runs
 	item_run *first;
 	size_t number;
 	uint64_t most;		/* an upper bound of the number of different items */
-	uint64_t different; /* a lower bound of it */
-	bool counted;		/* both are that number */
+	uint64_t different; /* a lower bound of it; if both are equal, they are that number */
 	size_t bytes;		/* of the columns of all runs */
 };
 

@@ -28,23 +28,19 @@ void streambloom::add_run(sb_tbf_builder *builder, item_run *run)
 {
 	item_runs *runs = &builder->runs;
 	run->next = runs->first;
-	*runs = {run,
-			 runs->number + 1,
-			 runs->most + run->hashes.count,
-			 std::max(runs->different, run->hashes.count),
-			 run->next == nullptr,
+	*runs = {run, runs->number + 1, runs->most + run->hashes.count, std::max(runs->different, run->hashes.count),
 			 runs->bytes + run->bytes};
 }
 
 sb_status streambloom::count_different_items(sb_tbf_builder *builder)
 {
 	item_runs *runs = &builder->runs;
-	if (runs->counted)
+	uint64_t counted;
+	if (runs->different == runs->most)
 		return SB_OK;
-	const sb_status status = count_items_of_runs(&builder->memory, runs->first, &runs->different);
-	runs->counted = status == SB_OK;
-	if (runs->counted)
-		runs->most = runs->different;
+	const sb_status status = count_items_of_runs(&builder->memory, runs->first, &counted);
+	if (status == SB_OK)
+		runs->different = runs->most = counted;
 	return status;
 }
 
@@ -52,12 +48,18 @@ sb_status streambloom::count_different_items(sb_tbf_builder *builder)
  * Returns whether a set of the different items, or of those that are known to be different, takes at least as much
  * memory as the runs and one more. (Runs of many workers that all have the same items take more.)
  */
-static bool are_smaller_than_a_set(const item_runs *runs, const item_run *more)
+static bool are_smaller_than_a_set(const sb_tbf_builder *builder, const item_run *more)
 {
+	const item_runs *runs = &builder->runs;
 	const uint64_t different = std::max(runs->different, more->hashes.count);
 	uint32_t planes = 0;
-	for (const packed_column &column : more->words)
-		planes += column.bytes != nullptr;
+	uint32_t planes_of_more = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		planes += has_plane(builder, i);
+		planes_of_more += more->words[i].bytes != nullptr;
+	}
+	planes = std::max(planes, planes_of_more);
 	return runs->bytes + more->bytes <= hash_set_bytes(hash_set_capacity_for(different + 1), std::max(planes, 1u));
 }
 
@@ -87,27 +89,32 @@ sb_status streambloom::may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_bui
 		status = count_different_items(builder);
 	if (status != SB_OK || !may_be_in_a_set())
 		return status;
-	*may = are_smaller_than_a_set(runs, more);
+	*may = are_smaller_than_a_set(builder, more);
 	if (*may)
 		return SB_OK;
 	status = count_different_items(builder);
-	*may = status == SB_OK && are_smaller_than_a_set(runs, more);
+	*may = status == SB_OK && are_smaller_than_a_set(builder, more);
 	return status;
 }
 
-sb_status streambloom::keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other)
+/* Makes this the first run of a builder that has a set, or adds it to the others. */
+static void begin_or_add_run(sb_tbf_builder *builder, item_run *run)
 {
-	item_run *run;
-	const sb_status status = copy_run(&builder->memory, other->runs.first, &run);
-	if (status != SB_OK)
-		return status;
 	if (builder->form == sums_form::items)
 	{
 		forget_items(builder);
 		builder->form = sums_form::runs;
 	}
 	add_run(builder, run);
-	return SB_OK;
+}
+
+sb_status streambloom::keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other)
+{
+	item_run *run;
+	const sb_status status = copy_run(&builder->memory, other->runs.first, &run);
+	if (status == SB_OK)
+		begin_or_add_run(builder, run);
+	return status;
 }
 
 sb_status streambloom::set_to_run(sb_tbf_builder *builder)
@@ -120,12 +127,9 @@ sb_status streambloom::set_to_run(sb_tbf_builder *builder)
 	if (status == SB_OK)
 		status = made.make(&run);
 	made.end();
-	if (status != SB_OK)
-		return status;
-	forget_items(builder);
-	builder->form = sums_form::runs;
-	add_run(builder, run);
-	return SB_OK;
+	if (status == SB_OK)
+		begin_or_add_run(builder, run);
+	return status;
 }
 
 /* ---------------------------------------------------------------- making a run */
