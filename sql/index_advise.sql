@@ -195,6 +195,12 @@ VACUUM FULL uneven;
 SELECT bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table, regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice FROM bf_index_advise('uneven', '{a}');
 DROP TABLE uneven;
 
+-- Ranges with many values and ranges with few by turns: a part of the table is sampled, and the groups of level 0 end where the ranges change.
+CREATE TABLE turns AS SELECT CASE WHEN i / 100000 % 2 = 0 THEN i % 100 ELSE i END AS v FROM generate_series(1, 2000000) i;
+CREATE INDEX turns_v ON turns USING bf (v);
+SELECT bf_bytes BETWEEN 0.9 * pg_relation_size('turns_v') AND 1.1 * pg_relation_size('turns_v') AS about_as_large FROM bf_index_advise('turns', NULL, 8000);
+DROP TABLE turns;
+
 -- a key that GIN cannot store
 CREATE TABLE wide_keys AS SELECT ARRAY[(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) i)] AS a FROM generate_series(1, 3);
 SELECT gin_bytes, bf_bytes > 0 AS bf FROM bf_index_advise('wide_keys');

@@ -332,7 +332,7 @@ TEST(Sizes, GroupsThatAreBuilt)
 			BfCounts rest = counts;
 			uint32_t lines;
 			rest.items += first;
-			groups.push_back(bf_index_group_to_build(&rest, 1, first, std::min(count - first, 125u), &lines));
+			groups.push_back(bf_index_group_to_build(&rest, 1, 0, first, std::min(count - first, 125u), &lines));
 			first += groups.back();
 		}
 		return groups;
@@ -356,7 +356,7 @@ static double pages_if_built(const std::vector<double> &items, std::vector<uint3
 		BfCounts rest = counts;
 		uint32_t lines;
 		rest.items += first;
-		groups->push_back(bf_index_group_to_build(&rest, 1, first, std::min(count - first, 125u), &lines));
+		groups->push_back(bf_index_group_to_build(&rest, 1, 0, first, std::min(count - first, 125u), &lines));
 		pages += lines / BF_POSITIONS(groups->back());
 		first += groups->back();
 	}
@@ -397,6 +397,38 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 		EXPECT_LT(pages_if_built(items, &groups), 1.3 * needed) << "runs of " << run;
 		EXPECT_EQ(std::accumulate(groups.begin(), groups.end(), 0u), items.size());
 	}
+}
+
+/* Full ranges are always read. So no group ends where it does only because then more ranges would be full. */
+TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
+{
+	std::vector<double> items(125, 1000);
+	items[20] = items[80] = items[120] = 5000; /* three are too many to be full in one group of 125 */
+	const BfCounts counts = column_of(items, 0.001);
+	EXPECT_EQ(bf_index_far_above(&counts, 125), INFINITY);
+	uint32_t lines;
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 125u);
+	/* two are full in one group as well, so they do not keep it from ending earlier */
+	items[120] = 1000;
+	std::fill(items.begin() + 62, items.end(), 10);
+	items[80] = 5000;
+	EXPECT_EQ(bf_index_far_above(&counts, 125), 5000);
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 62u);
+}
+
+/* A search reads a page of each group of the highest level. So above level 0 only fewer than 125 ranges are divided. */
+TEST(Sizes, ALevelAboveIsDividedOnlyAtItsEnd)
+{
+	std::vector<double> items(125, 30000);
+	std::fill(items.begin() + 62, items.end(), 1000);
+	const BfCounts counts = column_of(items, 0.01);
+	uint32_t lines;
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 62u);
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 0, 125, &lines), 125u);
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 0, 70, &lines), 62u);
+	/* only on level 0 a group ends at a multiple of 125 */
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 120, 60, &lines), 5u);
+	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 120, 60, &lines), 60u);
 }
 
 TEST(Sizes, RangesToRead)

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "access/nbtree.h"
+#include "miscadmin.h"
 
 #include "advisor/model.h"
 #include "index/layout.h"
@@ -82,11 +83,12 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 		uint32		lines;
 		uint32		size;
 
+		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < next; i++)
 			any_full |= ranges[i].full;
 		for (uint32 i = 0; i < next; i++)
 			items[i] = ranges[i].full ? ranges[i].items : any_full ? -1 : ranges[i].items / Max(share_of_last, 0.01);
-		size = bf_index_group_to_build(&counts, 1, begin, next, &lines);
+		size = bf_index_group_to_build(&counts, 1, 0, begin, next, &lines);
 		if (size == last_size)
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
@@ -172,17 +174,19 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 		/* the ranges of the sample, put one after the other, stand for all ranges */
 		BfModel		part = {0};
 		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
-		uint32		whole = column->range_count / BF_INDEX_MAX_RANGES * BF_INDEX_MAX_RANGES;
+		uint32		blocks = column->range_count / BF_INDEX_MAX_RANGES;	/* of 125 ranges, in the sample */
+		double		times;		/* how many times the index has what the blocks have */
 
-		model->groups[0] = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) + (rest > 0);
-		if (whole > 0)
-			add_groups(&part, column->ranges, whole, rate, 1);
+		if (blocks > 0)
+			add_groups(&part, column->ranges, blocks * BF_INDEX_MAX_RANGES, rate, 1);
 		else
 		{
 			part.pages = pages_of_ranges(column->ranges, column->range_count, rate, BF_INDEX_MAX_RANGES);
 			part.groups[0] = 1;
 		}
-		model->pages += floor(model->ranges[0] / BF_INDEX_MAX_RANGES) * part.pages / part.groups[0];
+		times = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) / Max(blocks, 1);
+		model->pages += times * part.pages;
+		model->groups[0] = ceil(times * part.groups[0]) + (rest > 0);
 		if (rest > 0)
 		{
 			uint32		last = Min((uint32) rest, column->range_count);

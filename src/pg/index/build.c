@@ -5,7 +5,7 @@
  * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
  * In each column the filters get so many lines that the mean of these ranges' false-positive rates is the rate that
  * was asked for (sizes.c). A group gets as many of the next ranges as a page and the memory have room for, so that the
- * index on a small partition has one group. These ranges become two groups if two take at least an eighth less space.
+ * index on a small partition has one group. They become several groups if these take at least an eighth less space.
  * The items of the ranges are kept (tape.c). When level 0 is done, the levels above are made from these items
  * (summarize.c). Parallel workers may help (build_workers.c); the groups are the same with and without them.
  *
@@ -210,7 +210,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
 		count_items(geometry, items, have, counts);
-		count = bf_index_group_to_build(counts->columns, geometry->columns, next - have, have, lines);
+		count = bf_index_group_to_build(counts->columns, geometry->columns, 0, next - have, have, lines);
 		if (!bf_index_reserve_entries(index, 1))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);

@@ -171,7 +171,8 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 		const uint32 count = Min(available, BF_INDEX_MAX_RANGES);
 		BfCountsAbove *counts = bf_index_counts_above(work, geometry, level, first, count);
 
-		group.ranges = bf_index_group_to_build(counts->columns, geometry->columns, first, count, line_counts);
+		group.ranges = bf_index_group_to_build(counts->columns, geometry->columns, level, first, count,
+											   line_counts);
 		pfree(counts);
 	}
 	else

@@ -404,41 +404,56 @@ find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ra
 	return pages;
 }
 
+/* The ranges that are to be divided into groups. */
+typedef struct Division
+{
+	const BfCounts *columns;
+	int			column_count;
+	uint32_t	count;
+	const uint32_t *lines;		/* the lines of one group of all these ranges, in each column */
+} Division;
+
 /*
- * Returns the pages that these ranges would take at least: each filter as small as its items allow, but not larger than
- * in one group of all ranges, which has of_one[column] lines (a range far above the others is full), and no space lost.
+ * Returns the pages that some of these ranges would take at least: each filter as small as its items allow, but not
+ * larger than in one group of all ranges (where a range far above the others is full), and no space lost.
  */
 static double
-pages_for_items(const BfCounts *columns, int column_count, uint32_t from, uint32_t count, const uint32_t *of_one)
+pages_for_items(const Division *of, uint32_t from, uint32_t count)
 {
 	double		lines = 0;
 
-	for (int column = 0; column < column_count; column++)
+	for (int column = 0; column < of->column_count; column++)
 		for (uint32_t i = from; i < from + count; i++)
-			lines += LESSER(GREATER(columns[column].items[i], 0) / columns[column].load, of_one[column]);
+			lines += LESSER(GREATER(of->columns[column].items[i], 0) / of->columns[column].load, of->lines[column]);
 	return lines / BF_POSITIONS(1);
 }
 
-/*
- * 125 ranges are divided into at most MOST_GROUPS_INSIDE groups, and fewer ranges into at most MOST_GROUPS_AT_END.
- * Fewer ranges are those behind a group that was divided off, or the last ones of a level. Mostly no range of a higher
- * level covers the last ones, so a search reads a page of each of their groups.
- */
-#define MOST_GROUPS_INSIDE 3
-#define MOST_GROUPS_AT_END 2
+/* Would ranges of a group of these be full that are not full in one group of all ranges? */
+static bool
+has_more_full(const Division *of, uint32_t from, uint32_t count)
+{
+	for (int column = 0; column < of->column_count; column++)
+	{
+		BfCounts	part = of->columns[column];
+
+		part.items += from;
+		if (bf_index_far_above(&part, count) < bf_index_far_above(&of->columns[column], of->count))
+			return true;
+	}
+	return false;
+}
 
 /*
- * Looks for a division of `count` ranges, beginning with range `from` of `columns`, into up to `groups` groups that
- * take less than `most` pages. If there is one, sets *first to the ranges of its first group, and returns its pages.
- * Otherwise returns `most`. of_one[]: as in pages_for_items().
+ * Looks for a division of `count` ranges, beginning with range `from`, into up to `groups` groups that take less than
+ * `most` pages. If there is one, sets *first to the ranges of its first group, and returns its pages. Otherwise returns
+ * `most`.
  */
 static double
-divide(const BfCounts *columns, int column_count, uint32_t from, uint32_t count, int groups, double most,
-	   const uint32_t *of_one, uint32_t *first)
+divide(const Division *of, uint32_t from, uint32_t count, int groups, double most, uint32_t *first)
 {
-	const double one = (double) find_lines(columns, column_count, from, count, NULL);
+	const double one = (double) find_lines(of->columns, of->column_count, from, count, NULL);
 
-	if (one < most)
+	if (one < most && !has_more_full(of, from, count))
 	{
 		most = one;
 		*first = count;
@@ -451,10 +466,10 @@ divide(const BfCounts *columns, int column_count, uint32_t from, uint32_t count,
 
 		if (size >= count)
 			continue;
-		pages = (double) find_lines(columns, column_count, from, size, NULL);
-		if (pages + pages_for_items(columns, column_count, from + size, count - size, of_one) >= most)
+		pages = (double) find_lines(of->columns, of->column_count, from, size, NULL);
+		if (pages + pages_for_items(of, from + size, count - size) >= most || has_more_full(of, from, size))
 			continue;
-		pages += divide(columns, column_count, from + size, count - size, groups - 1, most - pages, of_one, &next);
+		pages += divide(of, from + size, count - size, groups - 1, most - pages, &next);
 		if (pages < most)
 		{
 			most = pages;
@@ -464,17 +479,32 @@ divide(const BfCounts *columns, int column_count, uint32_t from, uint32_t count,
 	return most;
 }
 
-uint32_t
-bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t begin, uint32_t count, uint32_t *lines)
+/*
+ * How many groups a division may have. Fewer than 125 ranges are the last ones of a level, or lie behind a group that
+ * was divided off. A search reads a page of each group of the last ranges, which mostly no higher level covers, and of
+ * each group of the highest level. But a level above may rule out most groups of 125 ranges of level 0.
+ */
+static int
+most_groups(int level, uint32_t ranges)
 {
-	const uint32_t inside = BF_INDEX_MAX_RANGES - begin % BF_INDEX_MAX_RANGES;
-	const uint32_t ranges = LESSER(count, inside);
-	const double one = (double) find_lines(columns, column_count, 0, ranges, lines);
-	const int	groups = ranges == BF_INDEX_MAX_RANGES ? MOST_GROUPS_INSIDE : MOST_GROUPS_AT_END;
+	if (ranges < BF_INDEX_MAX_RANGES)
+		return 2;
+	return level == 0 ? 3 : 1;
+}
+
+uint32_t
+bf_index_group_to_build(const BfCounts *columns, int column_count, int level, uint32_t begin, uint32_t count,
+						uint32_t *lines)
+{
+	const uint32_t most = BF_INDEX_MAX_RANGES - (level == 0 ? begin % BF_INDEX_MAX_RANGES : 0);
+	const uint32_t ranges = LESSER(count, most);
+	const Division all = {columns, column_count, ranges, lines};
+	const double worth_it = (double) find_lines(columns, column_count, 0, ranges, lines) * WORTH_SEVERAL_GROUPS;
+	const int	groups = most_groups(level, ranges);
 	uint32_t	first = ranges;
 
-	if (pages_for_items(columns, column_count, 0, ranges, lines) < one * WORTH_SEVERAL_GROUPS)
-		(void) divide(columns, column_count, 0, ranges, groups, one * WORTH_SEVERAL_GROUPS, lines, &first);
+	if (groups > 1 && pages_for_items(&all, 0, ranges) < worth_it)
+		(void) divide(&all, 0, ranges, groups, worth_it, &first);
 	if (first < ranges)
 		find_lines(columns, column_count, 0, first, lines);
 	return first;

@@ -186,13 +186,15 @@ extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range);
 
 /*
  * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
- * filters in each column. The first of these ranges is number `begin` of the level. The group ends at the next multiple
- * of BF_INDEX_MAX_RANGES at the latest: there a range of the level above ends, and if the group went on, a search
- * inside that range would read two groups. The group ends earlier if several groups take at least an eighth less space.
+ * filters in each column. The first of these ranges is number `begin` of the level. The group does not get all of them
+ * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
+ *   search inside that range would read two groups;
+ * - if several groups take at least an eighth less space, and no more ranges are full in them. Above level 0 this holds
+ *   only for fewer than BF_INDEX_MAX_RANGES ranges.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
  */
-extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
-										uint32_t *lines);
+extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, int level, uint32_t begin,
+										uint32_t count, uint32_t *lines);
 
 /*
  * How many ranges the next group of a level has, in an index that grows. The level has `first` ranges, and

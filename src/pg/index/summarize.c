@@ -185,7 +185,7 @@ uint32
 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range)
 {
 	const Size	memory = memory_limit() - (work->workers != NULL ? memory_limit() / BF_PART_FOR_WORKERS : 0);
-	const uint32 by_memory = Max(1, memory / bf_index_bytes_of_range(group));
+	const uint32 by_memory = Min(BF_INDEX_MAX_RANGES, Max(1, memory / bf_index_bytes_of_range(group)));
 
 	/* A build has the items of its upper levels already. */
 	return work->building ? by_memory : Min(by_memory, bf_index_ranges_to_read(pages_per_range));
