@@ -262,8 +262,8 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 TEST(Kernel, TakesBlocksApartWhateverTheirLevels)
 {
 	/*
-	 * codes of all widths that a level may have (up to 32 bits); ends of bit strings at all distances from the end of
-	 * the value
+	 * Codes of all widths that a level may have, 1 to 32 bits. (The head of tbf_cells.cpp explains levels, codes and
+	 * bit strings.) The bit strings end at many different distances from the end of the value.
 	 */
 	for (int bits = 1; bits <= 40; bits++)
 		for (uint32_t nonzero : {1u, 2u, 3u, 5u, 63u, 64u, 65u, 4095u, 4096u})

@@ -470,7 +470,7 @@ TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 }
 
 /*
- * Doubling the state doubles the count each time, until the overflow is reported. From then on it is reported always.
+ * Doubling the state doubles the count each time, until an overflow is reported. The test ends there.
  */
 TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 {

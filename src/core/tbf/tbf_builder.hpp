@@ -334,8 +334,9 @@ void add_run(sb_tbf_builder *builder, item_run *run);
 										 const filter_weight *weight);
 
 /*
- * Sets *stored to the header of an exact filter of all items, allocates the filter's value, and writes its items
- * there. REQUIRES: the builder owns its items, at most SB_TBF_EXACT_ITEMS of them.
+ * Sets *stored to the header of an exact filter of the builder's items, allocates the filter's value, and writes the
+ * items there. Items whose count is 0 are left out. REQUIRES: the items are in the set, not in runs (own_items()), and
+ * there are at most SB_TBF_EXACT_ITEMS of them.
  */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 

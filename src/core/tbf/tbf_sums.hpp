@@ -113,8 +113,9 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 /*
  * Raises each of the item's cells to the number that `words` stand for, if the cell is smaller. So in the end each
  * cell has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
- * planes. Used when sums of items become sums of cells, and by sums_raise_item(). SB_NO_MEMORY: nothing was raised.
- * REQUIRES: there is a plane for each word that is not zero; no word is larger than sums->loss of its plane.
+ * planes. For minimum increase: used by sums_raise_item(), and when sums of items become sums of cells. (Without
+ * minimum increase the sums are added then.) SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for each word
+ * that is not zero; no word is larger than sums->loss of its plane.
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 

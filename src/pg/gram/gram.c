@@ -302,8 +302,9 @@ bf_gram_triconsistent(PG_FUNCTION_ARGS)
 /* ---------------------------------------------------------------------- to look at */
 
 /*
- * Writes a character as text; the marks of the beginning and the end of a text are written as ^ and $. Returns the
- * number of bytes, at most MAX_MULTIBYTE_CHAR_LEN.
+ * Writes a character as text; the marks of the beginning and the end of a text are written as ^ and $. If the encoding
+ * is not UTF-8, a byte beyond ASCII is written as ?, because it need not be a whole character. Returns the number of
+ * bytes, at most MAX_MULTIBYTE_CHAR_LEN.
  */
 static int
 write_character(uint32 character, unsigned char *to)

@@ -283,7 +283,7 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 
 /*
  * Replaces a group if a closer look confirms that it is many times too large. Returns how many pages of the heap were
- * read for that.
+ * read for that at most: pages of ranges that are not summarized are counted, but not read.
  */
 static double
 replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)
@@ -455,8 +455,9 @@ find_last_group(const BfGeometry *geometry, BfGroup *last)
 }
 
 /*
- * Moves the last group in the file to free pages before it, if many pages are free. Returns how many pages of the heap
- * were read for that.
+ * Moves the last group in the file to free pages before it, if many pages are free, the group fits there, and the
+ * directory has room. Does nothing if a directory page lies behind that group. Returns 0 if nothing was moved; else the
+ * number of pages in the group's ranges, of which at most all were read.
  */
 static double
 move_last_group(const BfSummarizer *work)

@@ -167,8 +167,8 @@ bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *
 	expected->pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range :
 		BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	/*
-	 * One page is the meta page. Each item is looked up in all groups of the highest level, and in about one group of
-	 * all levels below together.
+	 * One page is the meta page. Each look-up of an item in a group reads one page. An item is looked up in all groups
+	 * of the highest level. On all lower levels taken together, it is looked up in about one group.
 	 */
 	expected->pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
 	return true;

@@ -210,8 +210,8 @@ find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGrou
 }
 
 /*
- * Summarizes those ranges of a group from `first` to `end` (exclusive) that are neither summarized nor full. Returns
- * how many.
+ * Summarizes those ranges of a group that are neither summarized nor full and whose numbers in the level are from
+ * `first` to `end` (exclusive). Returns how many.
  */
 static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)

@@ -1,9 +1,10 @@
 # KeysValues.pm: random values that have keys inside (lines of text, jsonb, tsvector, arrays), and random conditions on
 # them.
 #
-# Everything is returned as SQL, in characters, not bytes. Neighbouring rows have similar values ($place is the number
-# of the row), so that some keys occur on few pages. Conditions are made from values that were made before (seen()), or
-# from new ones.
+# row() and condition() return SQL. line(), doc(), words() and list() return the text of one value, undef for NULL;
+# literal() makes SQL of it. All strings are in characters, not bytes. Neighbouring rows have similar values ($place is
+# the number of the row), so that some keys occur on few pages. Conditions are made from values that were made before
+# (seen()), or from new ones.
 package KeysValues;
 
 use strict;
