@@ -75,6 +75,22 @@ subtest 'rows were deleted' => sub {
 	cmp_ok($after, '<=', 1.3 * $db->sql("SELECT pages('gone_bf')"), 'the new group is about as large as one that is built');
 };
 
+# A build gives the full ranges at the beginning a group of their own, of fewer ranges than other groups have.
+subtest 'rows of a small group were deleted' => sub {
+	$db->sql(<<'SQL');
+CREATE TABLE small (i integer, tags integer[]) WITH (autovacuum_enabled = off);
+INSERT INTO small SELECT i, CASE WHEN i <= 10000 THEN tags(i) ELSE array_fill(0, ARRAY[32]) END FROM generate_series(1, 80000) i;
+CREATE INDEX small_bf ON small USING bf (tags) WITH (pages_per_range = 16, levels = 1);
+SQL
+	cmp_ok($db->sql("SELECT groups FROM bf_index_stats('small_bf')"), '>', 1, 'the full ranges have a group of their own');
+	my $before = $db->sql("SELECT pages('small_bf')");
+	$db->sql('DELETE FROM small WHERE i <= 10000 AND i % 20 <> 0');
+	vacuum('small', 2);
+	cmp_ok($db->sql("SELECT pages('small_bf')"), '<', $before / 3, 'VACUUM replaces this group');
+	is_right($db, 'small', 'in the new group');
+	$db->sql('DROP TABLE small');
+};
+
 # A VACUUM ends when it has read half of the table. The next ones find no dead rows, and go on nevertheless.
 subtest 'many groups' => sub {
 	$db->sql("CALL make('many'); INSERT INTO many SELECT i, tags(i) FROM generate_series(20001, 100000) i; REINDEX INDEX many_bf");

@@ -39,12 +39,12 @@
 #define PAGES_THAT_PROVE 256
 
 /*
- * To find out whether rows of a large group were deleted, up to SAMPLED_RANGES of its ranges are read, if it has at
- * least LEAST_SAMPLED_OF. The second one is read only if the first one has lost most of its items, and so on. No
+ * To find out whether rows of a large group were deleted, one of its ranges in SAMPLED_OF is read, but at least one and
+ * at most SAMPLED_RANGES. The second one is read only if the first one has lost most of its items, and so on. No
  * further group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
  */
 #define SAMPLED_RANGES 4
-#define LEAST_SAMPLED_OF (8 * SAMPLED_RANGES)
+#define SAMPLED_OF 8
 #define MOST_SAMPLED (1.0 / 64)
 
 /* How many items each range of a group has in each column; negative: that is not known. */
@@ -150,9 +150,42 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 {
 	const uint64 last = group->first_range + group->ranges - 1;
 
-	return group->level == 0 && group->ranges >= LEAST_SAMPLED_OF &&
-		bf_index_is_worth_replacing(bf_index_group_pages(group), group->columns) &&
+	return group->level == 0 && bf_index_is_worth_replacing(bf_index_group_pages(group), group->columns) &&
 		last * geometry->level[0].pages_per_range < heap_blocks;
+}
+
+/* The items of a range in all columns together, as far as they are known. */
+static double
+items_of_range(const GroupItems *items, int columns, uint32 range)
+{
+	double		sum = 0;
+
+	for (int column = 0; column < columns; column++)
+		sum += Max(items->of[column][range], 0);
+	return sum;
+}
+
+/*
+ * Chooses one of the `count` ranges of a group that begin with range `from`, at random, but none with less than half
+ * of the mean number of items: few items tell nothing of a group whose other ranges have many. If all have less, the
+ * result is any of them.
+ */
+static uint32
+choose_range(const GroupItems *items, const BfGroup *group, uint32 from, uint32 count)
+{
+	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, count - 1);
+	double		mean = 0;
+
+	for (uint32 range = 0; range < group->ranges; range++)
+		mean += items_of_range(items, group->columns, range) / group->ranges;
+	for (uint32 i = 0; i < count; i++)
+	{
+		const uint32 range = from + (offset + i) % count;
+
+		if (items_of_range(items, group->columns, range) >= mean / 2)
+			return range;
+	}
+	return from + offset;
 }
 
 /*
@@ -167,11 +200,11 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	/*
-	 * One range of each quarter of the group is read, at the same offset in each quarter. The offset is chosen at
-	 * random each time, since rows may be gone from some ranges only.
+	 * The group is cut into as many equal parts as ranges are read, and one range of each part is read. Each time other
+	 * ranges are chosen, since rows may be gone from some ranges only.
 	 */
-	const uint32 quarter = group->ranges / SAMPLED_RANGES;
-	const uint32 offset = (uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, quarter - 1);
+	const uint32 samples = Max(1, Min(group->ranges / SAMPLED_OF, SAMPLED_RANGES));
+	const uint32 part = group->ranges / samples;
 	double		there[INDEX_MAX_KEYS] = {0};
 	double		told[INDEX_MAX_KEYS] = {0};
 	GroupItems *by_bits = palloc(sizeof(GroupItems));
@@ -179,9 +212,9 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 	bool		is_large = true;
 
 	items_by_bits(work, geometry, group, BF_PAGES_THAT_TELL, by_bits);
-	for (uint32 i = 0; i < SAMPLED_RANGES && is_large; i++)
+	for (uint32 i = 0; i < samples && is_large; i++)
 	{
-		const uint32 range = i * quarter + offset;
+		const uint32 range = choose_range(by_bits, group, i * part, part);
 		BfRangeItems found;
 
 		bf_index_read_range(work->reader, group->first_range + range, pages_per_range, heap_blocks, &found);
@@ -349,7 +382,7 @@ new_group_list(const BfGeometry *geometry)
 
 /*
  * Sets *large to the groups that are many times too large by their bits, and *others to those that are not, but can
- * be sampled: the larger ones of level 0.
+ * be sampled: those of level 0 that have enough pages.
  */
 static void
 find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,
