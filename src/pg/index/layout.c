@@ -37,8 +37,8 @@ bf_index_read_page(Relation index, BlockNumber block)
 }
 
 /*
- * Says how much of the page is in use. Generic WAL and full-page images leave out what lies between pd_lower and
- * pd_upper.
+ * Sets pd_lower so that `size` bytes behind the page header are in use. Generic WAL and full-page images leave out
+ * what lies between pd_lower and pd_upper.
  */
 static void
 set_content_size(Page page, Size size)
@@ -47,8 +47,8 @@ set_content_size(Page page, Size size)
 }
 
 /*
- * Is exactly this much of the page in use? The replay of generic WAL clears what lies between pd_lower and pd_upper,
- * so with a wrong pd_lower it would clear lines.
+ * Are exactly `size` bytes behind the page header in use? The replay of generic WAL clears what lies between pd_lower
+ * and pd_upper, so with a wrong pd_lower it would clear lines.
  */
 static inline bool
 has_content_size(Page page, Size size)

@@ -30,21 +30,22 @@
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
  *   BfStoredStretch entries          the first ones of the directory; the others are on directory pages
  *
- * The *directory* says where the groups lie. Groups of one level that follow each other are one *stretch* if they
- * have the same number of ranges, filters of the same sizes, and the same distance from each group to the next. A
- * group that is added lengthens the last stretch of its level, or begins a new one. So the directory is short,
- * however many groups there are.
+ * The *directory* says where the groups lie, stretch by stretch. A *stretch* is groups of one level that follow each
+ * other, and that have the same number of ranges, filters of the same sizes, and the same distance from each group to
+ * the next. A group that is added lengthens the last stretch of its level, or begins a new one. So the directory is
+ * short, however many groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
- * pages_per_range was not given, it is chosen when the first group is made. Of the other fields these never become
+ * pages_per_range was not given, it is chosen before the first group is made. Of the other fields these never become
  * smaller: `publications`, `begun`, `in_vain` and `in_vain_below`. `groups`, `stretches` and `directory_pages` become
  * smaller only when groups are united (unite.c).
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
- * free (space.c): they belonged to a replaced group, or were left there by a crash or an error.
+ * free (space.c): they belonged to a replaced group or to the directory, or were left there by a crash or an error.
  *
- * Everything that is read from the meta page and the directory is checked before it is used. The checksums must be
- * right, the groups of each level must follow each other, and they must end within the file.
+ * When a session reads the geometry from the meta page and the directory (geometry.c), it checks all of it before it
+ * uses it. The checksums must be right, the groups of each level must follow each other, and they must end within the
+ * file.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 2
@@ -89,7 +90,7 @@ typedef struct BfMetaPage
 	uint16		version;
 	uint16		columns;
 	uint32		checksum;		/* CRC-32C of this struct, all columns included, with zeros in checksum */
-	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen when the first group is made */
+	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen before the first group is made */
 	uint64		publications;	/* grows by 1 with each change of this page, and after placeholders were written */
 	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
 	uint16		directory_pages;
@@ -110,12 +111,15 @@ typedef struct BfMetaPage
 	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
 	uint32		full_ranges;
 	BlockNumber full_block;		/* the first block of the first such range */
-	uint32		sample_again;	/* 1: the last sample found groups that had lost most of their items (replace.c) */
+	uint32		sample_again;	/* 1: the last sample found groups that were many times too large (replace.c) */
 	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
 
-/* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
+/*
+ * An entry of the directory. The ranges of a level's stretches follow each other without a gap, from range 0 on. The
+ * entries may stand in another order.
+ */
 typedef struct BfStoredStretch
 {
 	uint32		first_range;	/* first range of the first group */

@@ -22,8 +22,8 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 								  BfRangeMeasure *ranges);
 
 /*
- * The most pages of a column that are read to find out how full a range is. One page is not enough: if a group has
- * many ranges, a page has only one line of each.
+ * So many pages of a column tell how full its ranges are. One page is not enough: if a group has many ranges, a page
+ * has only one line of each. (Before replace.c replaces a group, it reads more.)
  */
 #define BF_PAGES_THAT_TELL 16
 
@@ -39,9 +39,9 @@ extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, 
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Finds which of a group's ranges has the highest false-positive rate, as some of its bits tell. Only rates above
- * `bound` and below `end` count. Returns the rate, and sets *range to the range, counted within the group. Returns 0
- * if no rate counts.
+ * Looks for the range of a group with the highest false-positive rate. In each column the first page names a range,
+ * and up to BF_PAGES_THAT_TELL pages give its rate. Only rates above `bound` and below `end` count, on the first page
+ * too. Returns the highest rate, and sets *range to its range, counted within the group. Returns 0 if none counts.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);

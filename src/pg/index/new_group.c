@@ -1,8 +1,8 @@
 /*
  * new_group.c: makes the groups of a level, with filters of the size that their ranges need.
  *
- * In a build the items of all ranges have been counted before. Later, some ranges are read in the heap, to estimate
- * how many items the ranges of the new group have.
+ * In a build (which makes the groups of level 0 itself) the items of all ranges have been counted before. Later, some
+ * ranges are read in the heap, to estimate how many items the ranges of the new group have.
  */
 #include "index/new_group.h"
 
@@ -11,7 +11,7 @@
 #include "index/group.h"
 #include "index/measure.h"
 
-/* How many ranges are read to find the size of a new group's filters on level 0. */
+/* At most this many ranges are read to find the size of a new group's filters on level 0. */
 #define SAMPLED_RANGES 4
 
 /*
@@ -62,7 +62,7 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 		bf_index_read_rows(work->reader, first, end, add, argument);
 }
 
-/* How many ranges of a level above 0 are read in the heap to find the size of a new group's filters. */
+/* At most this many ranges of a level above 0 are read in the heap to find the size of a new group's filters. */
 #define SAMPLED_ABOVE 2
 
 /*
@@ -149,7 +149,7 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 }
 
 /*
- * Makes the next group of a level. The sizes of its filters come from some of its ranges, or from ranges before it;
+ * Makes the next group of a level. The sizes of its filters come from some of its ranges and of the ranges before it;
  * in a build, from all its ranges, whose items were counted. Returns false if the directory is full.
  */
 static bool

@@ -11,10 +11,10 @@
 extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks);
 
 /*
- * Sets lines[] to the sizes of a new group on a level above 0, with as many ranges as `group` has. The heap has
- * `candidates` whole ranges behind those that the level has groups for. Up to two of these are read; if there is none,
- * as much of the next range as the heap has. The sizes come from these ranges, or from the bits of the level's last
- * groups, if those ask for more lines.
+ * Sets lines[] to the sizes of a new group on a level above 0, with as many ranges as `group` has. `candidates` is how
+ * many whole ranges the heap has for this group behind those that have groups on the level. Up to two of these are
+ * read; if there is none, as much of the next range as the heap has. In each column the size comes from these ranges,
+ * or from the bits of the level's last groups, if those ask for more lines.
  */
 extern void bf_index_size_above(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
 								uint32 candidates, uint32 *lines);

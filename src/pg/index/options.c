@@ -18,7 +18,7 @@
 typedef struct BfOptions
 {
 	int32		vl_len_;
-	int			pages_per_range;	/* 0: it is chosen when the first group is made */
+	int			pages_per_range;	/* 0: it is chosen before the first group is made */
 	double		false_positive_rate;	/* 0: it was not given */
 	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 	int			levels;			/* 0: as many as are useful */
@@ -48,8 +48,8 @@ bf_index_init(void)
 }
 
 /*
- * The rate has two names, because the functions of filters call it fpr. Only one of them may be given, since an index
- * has one rate.
+ * The rate has two names, because the functions of filters call it fpr. An index, or an operator class of one of its
+ * columns, may be given the rate by one of these names only.
  */
 #define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
 

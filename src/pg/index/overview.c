@@ -1,6 +1,6 @@
 /*
  * overview.c: bf_index_overview(), behind the view bf_indexes. It says what two pages of an index tell, without
- * waiting for anybody. For an index that is larger than its table, and not small, the function reads a third page.
+ * waiting for locks. For an index that is larger than its table, and not small, the function reads a third page.
  *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
@@ -8,11 +8,11 @@
  * - If the caller may not read the table of an index, the result is NULL.
  *
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
- * have not begun are not summarized. Ranges begin in their order, some at a time, and then are summarized. So all
- * ranges that have begun are summarized, unless a summarizer was interrupted, or somebody has called
- * bf_desummarize_range(). If a summarizer was interrupted, the ranges that began last are not summarized. So the
- * second page is the first page of their group, which has the states of up to 125 ranges. The number is too large
- * only if a range of an earlier group is not summarized. The next VACUUM or bf_summarize() would mend that.
+ * have not begun are not summarized. Mostly ranges begin in their order, some at a time, and then are summarized. So
+ * mostly all ranges that have begun are summarized. If a summarizer was interrupted, the ranges that began last are
+ * not. So the second page is the first page of their group, which has the states of up to 125 ranges. The number is
+ * too large only if a range of an earlier group is not summarized: bf_desummarize_range() was called, or a range
+ * behind it was summarized alone (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that.
  */
 #include "base/compat.h"
 
@@ -138,7 +138,7 @@ group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGr
 	group->lines = memcpy(lines, entry->lines, columns * sizeof(uint32));
 }
 
-/* The number of lines of all columns of an entry's groups. */
+/* The number of lines that an entry's groups have together, in all ranges and columns. */
 static double
 lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 {
@@ -151,7 +151,7 @@ lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 
 /*
  * The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines.
- * Returns NULL if the meta page has none. Nearly all lines of an index are those of level 0.
+ * Returns NULL if the meta page has none. The levels above are left out, since mostly they have fewer lines.
  */
 static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
@@ -218,8 +218,8 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 }
 
 /*
- * Says why an index is larger than its table, given the largest group that the meta page knows and how many ranges of
- * level 0 have begun.
+ * Says why an index is larger than its table. `group` is the first group of the entry with the most lines, and `begun`
+ * is how many ranges of level 0 have begun.
  */
 static const char *
 why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, const BfGroup *group,
@@ -369,7 +369,7 @@ state_of(Overview *overview, char **detail)
 	return overview->heap_is_there ? "damaged" : "table damaged";
 }
 
-/* As state_of(), but opens the index and its heap first. Returns NULL if the index is gone. */
+/* As state_of(), but opens the index and its heap first. Returns NULL if one of the two is gone. */
 static const char *
 look_at(Oid heap, Oid index, Overview *overview, char **detail)
 {

@@ -10,7 +10,7 @@
 
 /*
  * Returns how large ranges of `pages` pages are in their largest column: 1 means as many lines as a range should
- * have. The result is estimated from `samples` ranges that are spread evenly over the table.
+ * have. The result is estimated from up to `samples` ranges that are spread evenly over the table.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
@@ -64,8 +64,8 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	{
 		/*
 		 * Neighboring rows share keys, so half of a range has more than half of its different keys. How many more
-		 * cannot be calculated, so ranges of each length are read, from the longest to the shortest, until a length
-		 * is too short. They are spread over the table, because the beginning of a log may be unlike the rest of it.
+		 * cannot be calculated, so ranges of 16 pages are read, then of 8 pages, and so on, until a length is too
+		 * short. They are spread over the table, because the beginning of a log may be unlike the rest of it.
 		 *
 		 * The branch for values gives a small table longer ranges, so that a search reads fewer pages of the index
 		 * (bf_index_range_length_for()). This one does not: a query has several keys, and so it reads several pages

@@ -29,7 +29,8 @@
  * Some ranges have more items than their filters were made for, so they stay too full when they are summarized anew.
  * The meta page notes the highest and the lowest rate of such ranges: one pair for level 0, and one for the levels
  * above. After that, a range is summarized anew only if its rate is above MORE_THAN_IN_VAIN times the highest of
- * these, or below LESS_THAN_IN_VAIN times the lowest. Otherwise each VACUUM would read such a range again.
+ * these, or below LESS_THAN_IN_VAIN times the lowest. Otherwise each VACUUM would read such a range again. (On the
+ * levels above 0 the lower bound is used only if the upper one is at least 1.)
  */
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9

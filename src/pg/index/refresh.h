@@ -43,8 +43,9 @@ extern uint32 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *g
 extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 
 /*
- * Summarizes anew ranges of level 0 that are too full. It begins with the groups that have the fullest ranges, and
- * reads at most half of the heap's pages; but it does at least one range.
+ * Summarizes anew ranges of level 0 that are too full: in each group at most bf_index_ranges_at_once() ranges. It
+ * begins with the groups that have the fullest ranges, and reads at most half of the heap's pages; but it does at
+ * least one range.
  */
 extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
 

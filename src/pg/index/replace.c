@@ -40,8 +40,8 @@
 
 /*
  * To find out whether rows of a large group were deleted, one of its ranges in SAMPLED_OF is read, but at least one and
- * at most SAMPLED_RANGES. The second one is read only if the first one has lost most of its items, and so on. No
- * further group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
+ * at most SAMPLED_RANGES. The second one is read only if by the first one the group is many times too large, and so
+ * on. No further group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
  */
 #define SAMPLED_RANGES 4
 #define SAMPLED_OF 8
@@ -200,8 +200,8 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	/*
-	 * The group is cut into as many equal parts as ranges are read, and one range of each part is read. Each time other
-	 * ranges are chosen, since rows may be gone from some ranges only.
+	 * The group is cut into as many equal parts as ranges are read, and one range of each part is read. The ranges
+	 * are chosen at random each time, since rows may be gone from some ranges only.
 	 */
 	const uint32 samples = Max(1, Min(group->ranges / SAMPLED_OF, SAMPLED_RANGES));
 	const uint32 part = group->ranges / samples;

@@ -7,7 +7,10 @@
 
 #include "index/search.h"
 
-/* The most alternatives of a condition that are looked for. A long condition is one that has more. */
+/*
+ * A *long* condition has more alternatives than this. At most this many of its alternatives are looked for, and its
+ * common ones besides.
+ */
 #define BF_SAMPLE_MOST 16
 
 /* At most this many alternatives are looked for because they are the most common ones by the statistics. */
@@ -15,12 +18,12 @@
 
 typedef struct BfSample
 {
-	Condition	whole;
+	Condition	whole;			/* the long condition, with all of its alternatives */
 	uint32		common[BF_SAMPLE_COMMON];	/* the numbers of these alternatives, ascending */
 	uint32		common_count;	/* 0: statistics do not know any of the alternatives */
 } BfSample;
 
-/* Has the condition more alternatives than are looked for? */
+/* Has the condition more than BF_SAMPLE_MOST alternatives? */
 extern bool bf_index_is_long(const Condition *condition);
 
 /*

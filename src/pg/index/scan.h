@@ -56,8 +56,8 @@ bf_index_are_few(const BfPages *pages)
 }
 
 /*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if
- * the snapshot is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? No range is ruled out for a
+ * snapshot that is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
  * ranges are searched and *verdict is set. If both are NULL, the search ends at the first range that may have such a
  * row.
  *
@@ -184,8 +184,8 @@ extern void bf_index_free_probe(BfProbe *probe);
 /*
  * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which probes come
  * next lets the processor load what they need into its caches. There are three steps: first the probe itself, then
- * the geometry that it points to, and then the pages of the index that its search will read. Nothing is locked or
- * changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
+ * the geometry that it points to, and then the meta page and the filter page that the search will read first. Nothing
+ * is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
  */
 typedef enum BfFetch
 {

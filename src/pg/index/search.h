@@ -112,7 +112,7 @@ extern bool bf_index_has_key_search(const BfSearch *search);
  */
 extern void bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation);
 
-/* Is this a search for the rows that have a value, or one of several values, in one column? */
+/* Is this a search, for an MVCC snapshot, for the rows that have a value, or one of several values, in one column? */
 extern bool bf_index_is_for_values(const BfSearch *search);
 
 /* A page of an index, and the buffer where it was last. */

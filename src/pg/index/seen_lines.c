@@ -3,8 +3,8 @@
  *
  * A text from a log has far more than a hundred grams (keys of some letters each). They belong on nearly all pages of
  * the group that has the row's range, and on the levels above nearly all of them are there already. So a statement
- * that writes several rows into the same ranges keeps copies of the ranges' lines, and looks only at the pages that
- * lack an item.
+ * that writes several rows into the same ranges keeps copies of the ranges' lines, and looks only at pages that it has
+ * not copied yet or that lack an item.
  *
  * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
  * counts a publication before it writes placeholders and one after that, before it reads the heap. A writer uses the

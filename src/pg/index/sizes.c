@@ -480,9 +480,9 @@ divide(const Division *of, uint32_t from, uint32_t count, int groups, double mos
 }
 
 /*
- * How many groups a division may have. Fewer than 125 ranges are the last ones of a level, or lie behind a group that
- * was divided off. A search reads a page of each group of the last ranges, which mostly no higher level covers, and of
- * each group of the highest level. But a level above may rule out most groups of 125 ranges of level 0.
+ * How many groups a division may have. Fewer than 125 ranges are mostly the last ones of a level, or lie behind a
+ * group that was divided off. A search reads a page of each group of the last ranges, which mostly no higher level
+ * covers, and of each group of the highest level. But a level above may rule out most groups of 125 ranges of level 0.
  */
 static int
 most_groups(int level, uint32_t ranges)

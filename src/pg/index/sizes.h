@@ -176,9 +176,9 @@ extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int c
 extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
 
 /*
- * Returns how many ranges of this length a build or a summarizer reads before it writes them to the index: those of
- * 256 MB, at least one. Meanwhile their hashes or lines are in memory. If it is cancelled, only these ranges have to be
- * read again.
+ * Returns how many ranges of this length a build (on level 0) or a summarizer reads at most before it writes them to
+ * the index: those of 256 MB, at least one. Meanwhile their hashes or lines are in memory. If a summarizer is
+ * cancelled, only these ranges have to be read again.
  */
 extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range);
 
@@ -201,8 +201,9 @@ extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_coun
  * `available` more are in the heap. The last of these may still be filling. A level that grows range by range has
  * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
  * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
- * level's ranges are still to come. On the other levels they have 2, 6, 17, 38 and 62. If more ranges are available
- * at once, they get larger groups. REQUIRES: first < UINT32_MAX. The group ends at UINT32_MAX at the latest.
+ * level's ranges are still to come. On the other levels they have 2, 6, 17, 38 and 62, unless one group takes their
+ * place (see below). If more ranges are available at once, they get larger groups. REQUIRES: first < UINT32_MAX. The
+ * group ends at UINT32_MAX at the latest.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
 

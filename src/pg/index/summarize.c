@@ -172,7 +172,7 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
-/* The memory that VACUUM may take for an index, in bytes. */
+/* The memory that a summarizer or a build may take, in bytes. Autovacuum may have a limit of its own. */
 static Size
 memory_limit(void)
 {
@@ -289,8 +289,8 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 /* -------------------------------------------------------------------- upper levels */
 
 /*
- * Summarizes those ranges of the levels above 0 that the heap fills and that are not summarized yet. Returns their
- * number.
+ * Makes groups for those ranges of the levels above 0 that the heap fills, and summarizes those that are neither
+ * summarized nor full yet. Returns their number.
  */
 static int64
 summarize_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)

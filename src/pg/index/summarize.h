@@ -31,10 +31,10 @@ typedef struct BfTask
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes the task's ranges that are not summarized yet, and returns their number. If the task is all ranges, it
- * also summarizes anew ranges that have become too full (refresh.c), and replaces groups that are many times too
- * large (replace.c). The ranges that it summarizes for this are not counted. REQUIRES: ShareUpdateExclusiveLock on
- * the heap, so that there is one summarizer at a time.
+ * Summarizes the task's ranges that are neither summarized nor full yet, and returns their number. If the task is all
+ * ranges, it also summarizes anew ranges that have become too full (refresh.c), replaces groups that are many times
+ * too large (replace.c), and unites the groups of levels that grow (unite.c). Ranges that are summarized anew are not
+ * counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 

@@ -20,7 +20,7 @@
 #include "index/heap.h"
 #include "index/items.h"
 
-/* What is written of a range before its items. */
+/* What is written of a range before its items: see the fields of BfRangeItems (heap.h) that have the same names. */
 typedef struct RangeHeader
 {
 	double		share;

@@ -2,10 +2,10 @@
  * unite.c: when a level above 0 grows, one group takes the place of all its groups, for VACUUM and the SQL functions
  * that summarize all ranges.
  *
- * A search reads a page of each group of the highest level. An index that was built has one group there for up to 125
- * ranges. If a level that grows range by range kept its groups of 2, 6, 17, 38 and 62 ranges, a search would read up to
- * five pages. So instead of the second group it gets one of 8 ranges, which has the first two ranges as well; then one
- * of 25 ranges, and so on. This happens at most four times, before the level has 125 ranges. The groups behind these
+ * A search reads a page of each group of the highest level. An index that was built mostly has one group there for up
+ * to 125 ranges. If a level that grows range by range kept its groups of 2, 6, 17, 38 and 62 ranges, a search would
+ * read up to five pages. So instead of the second group it gets one of 8 ranges, which has the first two ranges as
+ * well; then one of 25 ranges, one of 63, and one of 125. So this happens at most four times. The groups behind these
  * have 125 ranges from the beginning.
  *
  * The steps are those of replace.c: all ranges become unsummarized on the pages of the old groups; the pages of the

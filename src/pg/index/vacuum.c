@@ -55,7 +55,7 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 IndexBulkDeleteResult *
 bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
-	/* If there were no dead rows, VACUUM has not called bf_index_bulk_delete(), and `stats` is NULL. */
+	/* If VACUUM has found no dead rows, or only few, it has not called bf_index_bulk_delete(), and `stats` is NULL. */
 	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true, .deleted = stats != NULL};
 	Relation	heap;
 	int64		done;

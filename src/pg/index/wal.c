@@ -8,15 +8,15 @@
  * code of this library: a standby and crash recovery replay such records without loading it.
  *
  * Everywhere else this extension writes these records with GenericXLogStart(), GenericXLogRegisterBuffer() and
- * GenericXLogFinish(). Here the record is put together by hand, with the same content, because this is done for each
- * row that brings a new item:
+ * GenericXLogFinish(). Here the record is put together by hand, in the same format, because this is done for each row
+ * that brings a new item:
  *
  * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the
  *   page into one of them.
  * - GenericXLogFinish() compares the page and its copy byte by byte to find out what has changed, and copies the
  *   whole page back.
- * - When pd_lower grows, GenericXLogFinish() logs all bytes below the new pd_lower, also those that are zero before
- *   and after.
+ * - When pd_lower grows, GenericXLogFinish() logs all bytes between the old and the new pd_lower, also those that are
+ *   zero before and after.
  *
  * All this costs some microseconds for each row, and doubles the WAL of a group that is made for future ranges. Here
  * it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
@@ -24,7 +24,7 @@
  * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
- * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
+ * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_is_filter_page() has checked
  *   pd_lower. Bits are only set for a range that is summarized or a placeholder, and on a page with such a range the
  *   lines lie below pd_lower. The space above pd_lower is zero already: the page was made that way. So when pd_lower
  *   grows, the bytes that it passes need not be logged.

@@ -18,7 +18,7 @@
 #include "index/scan.h"
 #include "index/search.h"
 
-/* The most pages of an index that are read, and the most groups of a level that are looked at. */
+/* The most pages of an index that are read (walk.h has an exception), and the most groups of a level looked at. */
 #define MOST_PAGES 16
 
 /* Pages of the heap that are left after a level was looked at. */
