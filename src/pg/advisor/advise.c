@@ -7,8 +7,8 @@
  * the keys are the items, and "value" means a key in this file. From the sample model.c computes:
  *
  * - the bytes of a bf index on this column alone. The index's groups are computed from the ranges as build.c makes
- *   groups, by the same functions for the sizes. If all of the table was read, the bytes differ from those of a real
- *   index only because a real index has the items of deleted rows, too;
+ *   groups, by the same functions for the sizes. If all of the table was read, level 0 is about as large as that of a
+ *   real index, which has the items of some deleted rows, too. The levels above are estimated in any case;
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.

@@ -32,7 +32,7 @@ typedef struct SampledRange
 	bool		full;
 } SampledRange;
 
-/* A value that was kept. */
+/* A value that was kept: in how many rows, pages, units and ranges of the sample it is, and where it was seen last. */
 typedef struct KeptValue
 {
 	uint64		hash;			/* the key for simplehash.h */
@@ -107,7 +107,7 @@ typedef struct SampleColumn
 	bool		deduplicates;	/* equal values share a tuple in that B-tree */
 
 	/* of the table, or of the partition that is sampled: */
-	double		items;			/* the sum of all rows' numbers of items */
+	double		items;			/* the sum of the numbers of items of all rows that were read */
 	BlockNumber pages_per_range;	/* of an index on this column alone */
 	sb_hash_set set;			/* the items of the range that is being read */
 	double		added;			/* how many items were added to the set; equal ones count each time */
@@ -120,7 +120,7 @@ typedef struct SampleColumn
 	FrequentValue frequent[FREQUENT_SLOTS];
 	/* number of distinct values in the first range of each level; 0: not known */
 	double		items_from_start[BF_INDEX_MAX_LEVELS];
-	bool		too_wide;		/* some value, also in an earlier partition, is too wide for a B-tree */
+	bool		too_wide;		/* some value that was kept, also in an earlier partition, is too wide for a B-tree */
 
 	/* of all partitions together: */
 	struct kept_hash *all_kept; /* as `kept`; NULL: only one table is sampled */
@@ -191,7 +191,7 @@ typedef struct Place
 {
 	bool		at_beginning;	/* in the beginning of the table */
 	uint32		page;
-	uint32		unit;
+	uint32		unit;			/* counted in the sample, through all partitions */
 	uint32		range;
 } Place;
 

@@ -52,7 +52,7 @@ typedef struct KeptKey
 {
 	uint64		hash;			/* the key for simplehash.h */
 	uint64		last;			/* the row that was counted last, as place_of_row() */
-	uint64		bytes;
+	uint64		bytes;			/* these and `size`: as in CountedKey */
 	uint32		rows;
 	uint32		units;
 	uint32		last_unit;
@@ -93,7 +93,7 @@ struct SampleKeys
 	uint32		first_unit;
 	double		pages;			/* pages that were looked at; a part of a page may count, as in Sample */
 	double		contiguous;		/* of these, pages at the beginning of the table; 0 unless all units are looked at */
-	bool		too_wide;		/* some key, also in an earlier partition, is too wide for a GIN index */
+	bool		too_wide;		/* some key that was kept, also in an earlier partition, is too wide for a GIN index */
 };
 
 /* ------------------------------------------------------------------- operator classes */

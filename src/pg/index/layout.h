@@ -100,7 +100,7 @@ typedef struct BfMetaPage
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
 	/*
 	 * The highest and the lowest false-positive rate of the ranges above level 0 that were still too full after they
-	 * had been summarized anew; 0: there was no such range.
+	 * had been summarized anew (refresh.c); 0: there was no such range.
 	 */
 	float4		in_vain;
 	float4		least_in_vain;
@@ -160,7 +160,7 @@ typedef struct BfFilterPage
 	uint8		column;			/* from 0 */
 	uint16		ranges;
 	uint32		first_range;	/* first range of the group */
-	uint32		first_line;
+	uint32		first_line;		/* the line at the first position of this page, counted in the filter from 0 */
 	uint32		lines;			/* lines of a filter (an earlier group on these pages may have had another number) */
 	uint32		zero;
 	uint64		horizon;		/* full transaction id: snapshots older than it may see rows that this page lacks */

@@ -43,8 +43,9 @@ count_summarized(Relation index, const BfGeometry *geometry, int level)
 }
 
 /*
- * What the groups of a level have together: their pages, and in each column how many lines their filters need at
- * least. (With a page fewer, the filters of the group with the longest ones would have been too short.)
+ * What is known of the groups of a level: how many pages they have together, and in each column how many lines their
+ * longest filters need at least. A filter's lines were rounded up to whole pages, so the filter may need only one line
+ * more than it would have with a page fewer.
  */
 typedef struct Present
 {
