@@ -705,6 +705,10 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 		}
 }
 
+/*
+ * The most pages of a sample; the most values that are kept for a column; and the most for all columns together, unless
+ * these are so many that each is given 1,024.
+ */
 #define MOST_SAMPLE_PAGES 1048576
 #define MOST_KEPT_VALUES 65536
 #define MOST_KEPT_IN_ALL 1000000

@@ -109,7 +109,7 @@ keys_of_column(Relation index, int column)
  * The false-positive rate on the levels above 0. It is higher if all columns have keys inside values and a rate of at
  * least BF_INDEX_MANY_KEY_FPR, which is meant for queries with many keys. A range is read only if its filter seems to
  * have all keys of such a query, so the filter may be wrong more often about each of them. With the higher rate the
- * filters are half as large, and a new row changes fewer of their pages.
+ * filters are about half as large, and a new row changes fewer of their pages.
  */
 static double
 upper_rate(const BfMetaPage *meta)

@@ -22,8 +22,9 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 								  BfRangeMeasure *ranges);
 
 /*
- * So many pages of a column tell how full its ranges are. One page is not enough: if a group has many ranges, a page
- * has only one line of each. (Before replace.c replaces a group, it reads more.)
+ * This many pages of a column in a group, or all if there are fewer, tell how full the ranges are. One page is not
+ * enough: if a group has many ranges, a page has only one line of each. (Before replace.c replaces a group, it reads
+ * more.)
  */
 #define BF_PAGES_THAT_TELL 16
 

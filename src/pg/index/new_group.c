@@ -1,8 +1,8 @@
 /*
  * new_group.c: makes the groups of a level, with filters of the size that their ranges need.
  *
- * In a build (which makes the groups of level 0 itself) the items of all ranges have been counted before. Later, some
- * ranges are read in the heap, to estimate how many items the ranges of the new group have.
+ * In a build the items of all ranges have been counted before. (build.c itself makes the groups of level 0.) Later,
+ * some ranges are read in the heap, to estimate how many items the ranges of the new group have.
  */
 #include "index/new_group.h"
 

@@ -40,7 +40,7 @@
 #include "index/measure.h"
 #include "index/sizes.h"
 
-/* A filter with four times the items that it was made for has about this rate. */
+/* A filter above level 0 that has nearly four times the items that it was made for has about this rate. */
 #define RATE_OF_EXCEPTIONS 0.5
 
 /* Filters are too full if their mean rate is more than this many times the one that was asked for. */
@@ -54,7 +54,7 @@
 
 /*
  * A group is larger than its items need if its filters have less than this share of their bits set. Filters with as
- * many items as they were made for have about half of them set.
+ * many items as they were made for have nearly half of them set.
  */
 #define SPARSE 0.2
 
