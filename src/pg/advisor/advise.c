@@ -706,8 +706,8 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 }
 
 /*
- * The most pages of a sample; the most values that are kept for a column; and the most for all columns together, unless
- * these are so many that each is given 1,024.
+ * The most pages of a sample; the most values that are kept for a column; and the most that are kept for all columns
+ * together, except that each column may have 1,024.
  */
 #define MOST_SAMPLE_PAGES 1048576
 #define MOST_KEPT_VALUES 65536

@@ -27,7 +27,7 @@ with_remark(const char *advice, const char *remark)
 
 /*
  * If the fullest range has more than this many times the items of the average range, uneven ranges are named as the
- * reason why an index is too large: all filters of a group are as large as its fullest range needs.
+ * reason why an index is too large: all filters of a group have the same size, and its fullest ranges need the most.
  */
 #define UNEVEN 2
 

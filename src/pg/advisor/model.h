@@ -10,7 +10,8 @@
 /*
  * Returns the number of items of the fullest range that was read, divided by the mean of all ranges that were read; 1
  * if there are no items. Ranges that are far above the others (bf_index_most_items() in sizes.h) do not count as the
- * fullest one. The result matters because all filters of a group are about as large as the group's fullest range needs.
+ * fullest one. The result matters because all filters of a group have the same size, and its fullest ranges need the
+ * largest ones.
  */
 extern double bf_index_unevenness(const SampleColumn *column);
 

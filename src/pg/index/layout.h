@@ -30,10 +30,10 @@
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
  *   BfStoredStretch entries          the first ones of the directory; the others are on directory pages
  *
- * The *directory* says where the groups lie, stretch by stretch. A *stretch* is groups of one level that follow each
- * other, and that have the same number of ranges, filters of the same sizes, and the same distance from each group to
- * the next. A group that is added lengthens the last stretch of its level, or begins a new one. So the directory is
- * short, however many groups there are.
+ * The *directory* says where the groups lie, stretch by stretch. A *stretch* consists of groups of one level that
+ * follow each other, and that have the same number of ranges, filters of the same sizes, and the same distance from
+ * each group to the next. A group that is added lengthens the last stretch of its level, or begins a new one. So the
+ * directory is short, however many groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
  * pages_per_range was not given, it is chosen before the first group is made. Of the other fields these never become
@@ -43,8 +43,8 @@
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group or to the directory, or were left there by a crash or an error.
  *
- * When a session reads the geometry from the meta page and the directory (geometry.c), it checks all of it before it
- * uses it. The checksums must be right, the groups of each level must follow each other, and they must end within the
+ * When a session reads the geometry (geometry.c), everything from the meta page and the directory is checked before it
+ * is used. The checksums must be right, the groups of each level must follow each other, and they must end within the
  * file.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */

@@ -1,6 +1,6 @@
 /*
  * probe.c: asks an index that was asked before, this time without opening it or its heap. See BfProbe in scan.h.
- * ../chunks/chunk_cache.c makes the probes, and knows when one may be used.
+ * ../chunks/chunk_cache.c keeps the probes, and knows when one may be used.
  */
 #include "index/search.h"
 

@@ -154,7 +154,7 @@ typedef struct Descent
 	/* pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
 	int64		pages;
 	uint32		opened;			/* pages of the index that were opened so far */
-	/* of the group searched last: the ranges that BfVerdict counts as unsummarized, by at least one page */
+	/* of the group searched last: the ranges that BfVerdict counts as unsummarized, because of at least one page */
 	Mask		untrusted;
 
 	/* for an estimate, which raises no errors */
