@@ -332,7 +332,7 @@ add_advice(const Sample *sample, const SampleColumn *column, const Weight *weigh
 	add_figures(&lower, frequent, weight, &advice->bf_lower);
 	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
 	/*
-	 * With another rate than the default one, CREATE INDEX would choose another length of ranges than the one that was
+	 * With another rate than the default one, CREATE INDEX may choose another length of ranges than the one that was
 	 * sampled. So the options give this length. But they do not give it if a partition was sampled, because one length
 	 * may not suit all partitions.
 	 */
@@ -395,7 +395,10 @@ in_tenths(double estimate)
 	return rint(estimate * 10) / 10;
 }
 
-/* Returns the name of a bf index on the column that does what the advised index would do; NULL if there is none. */
+/*
+ * Returns the name of a valid bf index on the column, without a predicate, whose items are values or keys as those of
+ * the advised index are; NULL if there is none.
+ */
 static const char *
 index_of_column(Relation table, const SampleColumn *column)
 {

@@ -7,7 +7,7 @@
  * random places, evenly over the rest of the table.
  *
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
- * values. If several partitions are sampled, twice as many values are kept.
+ * values and about as many keys. If several partitions are sampled, twice as many values are kept.
  */
 #include "advisor/sample.h"
 

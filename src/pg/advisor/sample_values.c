@@ -35,7 +35,7 @@
 
 /*
  * The most bytes of a tuple in a B-tree: a page must have room for three tuples. (This is BTMaxItemSize, a macro that
- * differs between versions of PostgreSQL.)
+ * differs between versions of PostgreSQL. The limit of GIN is only 8 bytes higher, so this one is used for GIN, too.)
  */
 #define MOST_BYTES_OF_KEY 2704
 

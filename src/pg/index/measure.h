@@ -9,7 +9,7 @@
 /* What was measured of the lines of a range. */
 typedef struct BfRangeMeasure
 {
-	uint64		lines;			/* 0: the range is not summarized */
+	uint64		lines;			/* how many lines were measured; 0: the range is not summarized */
 	uint64		bits_set;
 	double		rates;			/* the sum of the false-positive rates of the lines (measure.c) */
 } BfRangeMeasure;

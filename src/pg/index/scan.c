@@ -1,6 +1,6 @@
 /*
- * scan.c: asks an index: as an index scan, which makes a bitmap; and for ../chunks, to know whether a table may hold
- * rows at all. descend.c finds the pages.
+ * scan.c: asks an index: as an index scan, which makes a bitmap; and for ../chunks, to know whether, and on which
+ * pages, a table may hold rows that are searched for. descend.c finds the pages.
  */
 #include "index/search.h"
 

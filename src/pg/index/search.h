@@ -157,7 +157,7 @@ typedef struct Descent
 	/* of the group searched last: the ranges that BfVerdict counts as unsummarized, because of at least one page */
 	Mask		untrusted;
 
-	/* for an estimate, which raises no errors */
+	/* for an estimate (walk.c), which raises no error if a page is not what it should be */
 	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
 	uint32		most_opened;
 	bool		unasked;		/* pages were not opened because most_opened was reached */
