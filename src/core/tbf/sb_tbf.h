@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define SB_TBF_HEADER 128		/* bytes before the first cell */
+#define SB_TBF_HEADER 128		/* bytes of the header */
 #define SB_TBF_MAX_HASHES 16
 #define SB_TBF_BLOCK 4096		/* cells of a block; a filter of one block may have fewer */
 #define SB_TBF_MIN_BLOCK 64
@@ -64,7 +64,8 @@ typedef struct sb_tbf
 	int64_t		epoch;			/* microseconds; 0 if the filter does not decay */
 	int64_t		base;			/* the moment for which counters are written down: half-lives since 2000-01-01 UTC */
 	int64_t		newest;			/* start of the epoch of the newest hit; microseconds since 2000-01-01 UTC */
-	uint64_t	slack;			/* the most that decay has dropped of any one item: 2^-12 hits at the base */
+	/* the most that was dropped of any one item, without the half unit of SB_TBF_FORGOTTEN; 2^-12 hits at the base */
+	uint64_t	slack;
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
 	double		fpr;
@@ -89,9 +90,9 @@ typedef struct sb_moment
 
 /*
  * Sets *out to the moment of the time `at`: the start of the epoch that `at` lies in, so that decay happens at epoch
- * boundaries that all hits share (Cheng et al., Fig. 1). Let T be `epoch`, E = floor(at / T), and x = E * T /
- * half_life. Then half_lives is floor(x), and scale is 2^62 * 2^(x - floor(x)), rounded up. Without decay half_lives
- * is 0 and scale is 2^62. The arithmetic uses only integers, so the result is the same on every machine. REQUIRES:
+ * boundaries that all hits share (Cheng et al. 2005, Fig. 1). Let T be `epoch`, E = floor(at / T), and x = E * T /
+ * half_life. Then half_lives is floor(x), and scale is 2^62 * 2^(x - floor(x)), rounded up. Without decay half_lives is
+ * 0 and scale is 2^62. The arithmetic uses only integers, so the result is the same on every machine. REQUIRES:
  * sb_tbf_plan() accepts half_life and epoch, |at| <= SB_TBF_MAX_TIME.
  */
 void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out) SB_NOEXCEPT;
@@ -99,7 +100,7 @@ void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out
 /*
  * Sets *out to the value of a hit of this weight: weight * 2^12 * moment->scale / 2^62, rounded up. So it is in 2^-12
  * hits at the start of the moment's half-life. SB_OUT_OF_RANGE if the weight is NaN, infinite or below 0. SB_OVERFLOW
- * if the value is too large; the value of a weight below 2^33 always fits.
+ * if the value is too large: 2^46 or more. The value of a weight up to 2^33 - 1 always fits.
  */
 SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) SB_NOEXCEPT;
 
@@ -108,7 +109,8 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
  * high is at most `fpr`. half_life and epoch are 1 .. SB_TBF_MAX_TIME microseconds, or both 0: then nothing decays.
  *
  * If `self_sized` is true, the filter sizes itself: expected_items is 0, and the number of cells is a power of two. If
- * `items` is 0 as well, *out describes an exact filter, which has no cells yet.
+ * `items` is 0 as well, *out describes an exact filter, which has no cells yet. If `self_sized` is false, a large
+ * number of blocks is rounded up to nine significant binary digits, as sb_bf_plan() does with lines.
  *
  * SB_OUT_OF_RANGE: `items` is 0 and self_sized is false; `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR;
  * or half_life or epoch is out of its range. SB_TOO_LARGE: the filter would need more than SB_TBF_MAX_CELLS cells. A
@@ -160,9 +162,9 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCE
 
 /*
  * Estimates the share of items that are counted too high by more than `over` hits at the time `at`. In each of the k
- * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k,
- * where s is the share of its counters that exceed t; the result is the mean over all blocks. If the slack alone
- * exceeds `over`, the result is 1; otherwise it is 0 for an exact filter. It may be too low, but it is close to the
+ * counters of such an item, other items have more than t = over - slack hits. So the estimate for a block is s^k, where
+ * s is the share of its counters that exceed t; the result is the mean over all blocks. If the slack alone exceeds
+ * `over`, the result is 1; otherwise it is 0 for an exact filter. The estimate may be too low, but it is close to the
  * truth even where sb_tbf_error_bound() is too large to be of use. *out is NaN unless over > 0. May return
  * SB_BAD_CELLS, SB_INTERRUPTED.
  */
@@ -177,10 +179,10 @@ double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
  * Estimates an item's hits at the time `at`: the smallest of its k counters, minus the amount that other items add to
- * it on average. That amount is estimated as the mean of the smallest of k counters drawn at random from the block.
- * For an exact filter the result is the item's count. The result lies between 0 and the smallest counter. It may be
- * too small: slack is not added, and the result is rounded to nearest. It is of no use for filters with minimum
- * increase, because their counters are no sums. SB_BAD_CELLS if the block cannot be read.
+ * it on average. That amount is estimated as the mean of the smallest of k counters drawn at random from the block. For
+ * an exact filter the result is the item's count. The result lies between 0 and the smallest counter. It may be too
+ * small: slack is not added, and the result is rounded to nearest. It is of no use for filters that have cells and
+ * minimum increase, because their counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at,
 									   double *out) SB_NOEXCEPT;
@@ -199,8 +201,9 @@ typedef struct sb_tbf_stats
 } sb_tbf_stats;
 
 /*
- * Measures a filter. If it has more than `most_blocks` blocks, only that many are read, at even distances; reading
- * sixteen takes some microseconds. May return SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
+ * Measures a filter. If it has more than `most_blocks` blocks, only that many are read, at even distances. (The
+ * extension reads sixteen to decide whether to warn of a full filter.) An exact filter is read as a whole. May return
+ * SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
  */
 SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks,
 									  sb_tbf_stats *out) SB_NOEXCEPT;
@@ -219,7 +222,8 @@ SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cel
  * estimate of at least 0: the sum over all blocks of (sum(a b) - A B / m) / (k (1 - k/m)), where a and b run over the
  * block's m counters in the two filters, and A and B are their sums. The result may be infinite, as that of
  * sb_tbf_count(). SB_DIFFERENT: both filters have cells, but different numbers of them. May also return SB_BAD_CELLS,
- * SB_INTERRUPTED. REQUIRES: neither filter has one of SB_TBF_OPTIONS.
+ * SB_INTERRUPTED. REQUIRES: both filters have the same number of hashes; a filter with cells has none of
+ * SB_TBF_OPTIONS.
  */
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;
@@ -227,7 +231,10 @@ SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left
 /* Returns the share of its weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 
-/* Returns slack, plus half a unit if SB_TBF_FORGOTTEN is set; in 2^-12 hits at the base. */
+/*
+ * Returns the most that was dropped of any one item, in 2^-12 hits at the base: the field `slack`, plus half a unit,
+ * rounded up, if SB_TBF_FORGOTTEN is set.
+ */
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*

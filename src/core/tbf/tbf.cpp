@@ -4,12 +4,12 @@
  * that become counters, tbf_clock.cpp the times.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
- * one block, so that a look-up in a stored filter reads only this block, and its entry of the directory if there is
- * one. Of a hash the 48 highest bits count (SB_KEPT_HASH_MASK); the others are 0 in what follows. The block is
- * floor(hash * blocks / 2^64). The hash is mixed to more bits, and each 16 of these choose one of the item's positions
- * in the block. Two positions of an item may be the same cell: then each hit is added to that cell twice. (If positions
- * were made distinct, widening would break: a look-up in the wider filter could read cells to which the item was not
- * added.)
+ * one block, so that a look-up reads only this block of a stored filter, besides the header, and the one or two entries
+ * of the directory that say where the block lies. (With recurring minimum it also searches the table.) Of a hash the 48
+ * highest bits count (SB_KEPT_HASH_MASK); the others are 0 in what follows. The block is floor(hash * blocks / 2^64).
+ * The hash is mixed to more bits, and each 16 of these choose one of the item's positions in the block. Two positions
+ * of an item may be the same cell: then each hit is added to that cell twice. (If positions were made distinct,
+ * widening would break: a look-up in the wider filter could read cells to which the item was not added.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -37,7 +37,7 @@ static uint8_t hashes_for(double fpr)
 	return static_cast<uint8_t>(std::clamp(hash_count, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
 }
 
-/* The result of this thread's last search. The load is in items per block of 4,096 cells. */
+/* What load_for() found for the rate that this thread asked for last. The load is in items per block of 4,096 cells. */
 static thread_local constinit known_load last_search = {};
 
 /* Returns the load and the number of hashes for a rate. REQUIRES: the rate is in range. */
@@ -86,7 +86,7 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 
 	/*
 	 * The load was calculated for 4,096 cells. In a smaller block an item's positions are more often the same cell, so
-	 * twice the cells may be needed.
+	 * more cells may be needed.
 	 */
 	while (count < SB_TBF_BLOCK &&
 		   sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
@@ -189,7 +189,7 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
  *   49      1   unit bits: 0 or 4; exact: 0 or 12
  *   50      1   widened
  *   51      1   zero
- *   52      2   entries of the list of hot items
+ *   52      2   the most entries of the list of hot items; 0: there is no list
  *   54      2   zero
  *   56      8   half-life, microseconds
  *   64      8   epoch, microseconds
@@ -235,14 +235,17 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
  */
 static bool clock_is_valid(const sb_tbf *tbf)
 {
-	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* the epoch of the earliest possible hit may begin this early */
+	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* no epoch of a hit begins at -furthest or before */
 
 	if (tbf->half_life < 0 || tbf->half_life > SB_TBF_MAX_TIME)
 		return false;
 	if (tbf->half_life == 0)
 		return tbf->epoch == 0 && tbf->base == 0 && tbf->newest == 0 && tbf->slack == 0 &&
 			   (tbf->flags & SB_TBF_FORGOTTEN) == 0;
-	/* products instead of quotients: each look-up reads a header, and divisions would be a tenth of a look-up's time */
+	/*
+	 * Products instead of quotients, where this is possible: each look-up reads a header, and divisions would be a
+	 * tenth of a look-up's time.
+	 */
 	const auto half_life = static_cast<i128>(tbf->half_life);
 	const i128 base = tbf->base;
 	if (tbf->epoch < 1 || tbf->epoch > SB_TBF_MAX_TIME || tbf->newest <= -furthest || tbf->newest >= furthest ||
@@ -266,8 +269,9 @@ static bool shape_is_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that no two options exclude each other, and that bytes after the counters are there only if an option puts
- * them there: recurring minimum has its table there, and a filter with `top` has the list of hot items.
+ * Checks that recurring minimum is not combined with what it excludes: the exact form, decay, a list of hot items,
+ * minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
+ * minimum has its table there, and a filter with `top` has the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {

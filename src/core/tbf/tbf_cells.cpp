@@ -1,8 +1,8 @@
 /*
  * tbf_cells.cpp: stored counters, in two layouts of the same integers.
  *
- * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest width
- * that holds the largest counter of the filter.
+ * Flat (the counters of B-TBF, Cheng et al. 2005, Fig. 1): each counter is 8, 16, 32 or 64 bits wide, the narrowest
+ * width that holds the largest counter of the filter.
  *
  * Extensible: many small numbers take few bits each, a few large numbers take more, and any counter can be read
  * without unpacking the others. The O-TBF of Cheng et al. (Fig. 3) has the same purpose, but its overflow table and
@@ -59,7 +59,7 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
-/* Does the work of cell_meter::finish() and cell_packer::finish(). */
+/* Does what cell_meter::finish() and cell_packer::finish() have in common. */
 static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 {
 	out->cell_bits = narrowest_cell(largest);

@@ -1,6 +1,6 @@
 /*
  * tbf_cells.hpp: reads and writes the stored counters of a tbf, a block at a time, in both layouts. For the core's own
- * files; everybody else goes through sb_lookup.h.
+ * files and its tests; the extension looks items up through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -139,7 +139,10 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	return meter.finish(planned);
 }
 
-/* Makes the second pass. REQUIRES: measure_cells() with the same `produce` returned SB_OK or SB_TOO_LARGE. */
+/*
+ * Makes the second pass. REQUIRES: planned.cell_bits and planned.payload are what measure_cells() would set with the
+ * same `produce`, and it would return SB_OK or SB_TOO_LARGE. (In the flat layout `payload` is 0.)
+ */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
@@ -204,7 +207,7 @@ void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *
 SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
 								   size_t *size);
 
-/* Reads the smallest of the item's counters, in units, from its stored block. The other counters are not unpacked. */
+/* Reads the smallest of an item's counters, in units, from its stored block. No other counters are unpacked. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*

@@ -15,14 +15,15 @@ using namespace streambloom;
 /* Returns whether these counters would be packed into exactly these bytes. */
 static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
 {
-	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, as the comment below shows */
+	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* more than any block takes, see below */
 	gathered nonzero;
 	gather(counters, cells, &nonzero);
 	levels l = levels_of(&nonzero);
 
 	/*
 	 * Two levels, of 32 and of 30 bits, hold any counters. With them each counter takes 62 bits, a go-on bit and a bit
-	 * of the bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take no more than that.
+	 * of the bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take at most some fifty
+	 * bytes more than that, because bit strings are filled up to whole bytes.
 	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)

@@ -4,8 +4,8 @@
  * = E(t) * T / half_life is the start of this epoch in half-lives since 2000-01-01. A hit at the time t weighs 2^x:
  * all hits of an epoch weigh the same, and those of an epoch that begins a half-life later weigh twice as much.
  *
- * This is the algorithm of Cheng et al. (Fig. 1), which decays at epoch boundaries that all hits share. (Their eq. 1
- * takes the floor of each hit's own age instead; the two differ by up to one epoch.)
+ * This is the algorithm of Cheng et al. (2005, Fig. 1), which decays at epoch boundaries that all hits share. (Their
+ * eq. 1 takes the floor of each hit's own age instead; the two differ by up to one epoch.)
  *
  * What is stored is calculated with integers, so that two machines store the same bytes. Everything is rounded up, so
  * that no count is ever too small. Only hits_at(), which is for estimates, rounds to nearest.

@@ -94,8 +94,8 @@ constexpr compressing_table compressing;
 } // namespace
 
 /*
- * Gathers 64 counters; returns their word of the bitmap. `codes` has room for 64 codes, even if some counters are
- * zero.
+ * Gathers 64 counters; returns their word of the bitmap, and adds their bits to *any by or. REQUIRES: `codes` has room
+ * for 64 codes, even if some counters are zero.
  */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
 {

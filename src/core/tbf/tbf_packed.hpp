@@ -2,10 +2,10 @@
  * tbf_packed.hpp: one block of the extensible layout (drawn in tbf_cells.cpp): packs the counters of a block, takes a
  * packed block apart again, and reads one of its counters. For the core's own files.
  *
- * A block that is not packed is *gathered*: it is a bitmap of the counters that are not zero, and a list of codes: for
- * each of these counters, the counter minus 1. To halve a counter and round up is to shift its code by one bit. (A
- * counter of which at most half a unit would be left becomes 0 instead.) So decay works on the codes, and does not look
- * at counters that are zero, which most are.
+ * Counters are *gathered* before they are packed: a gathered block is a bitmap of the counters that are not zero, and a
+ * list of codes: for each of these counters, the counter minus 1. To halve a counter and round up is to shift its code
+ * by one bit. (A counter of which at most half a unit would be left becomes 0 instead.) So decay works on the codes,
+ * and does not look at counters that are zero, which most are.
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP
@@ -21,7 +21,10 @@ constexpr uint32_t sample_every = 512;
 constexpr int widest_code = 32;
 constexpr int most_levels = 62; /* one for each bit of a counter */
 
-/* How the counters of a block are cut into levels: how many levels there are, and how wide each is. */
+/*
+ * How the counters of a block are cut into levels: how many levels there are, how wide each is, and how many codes it
+ * has. The first level has `nonzero` codes, one for each counter that is not zero.
+ */
 struct levels
 {
 	int count = 0;

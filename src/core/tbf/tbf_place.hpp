@@ -51,7 +51,7 @@ void clear_hits(sb_tbf *tbf);
 
 /*
  * plan_exact() turns a plan into that of an exact filter. plan_cells() turns a plan into that of a filter with as many
- * cells as `sized` has. REQUIRES: clear_hits() was called.
+ * cells as `sized` has. REQUIRES: the plan has no hits, as after clear_hits().
  */
 void plan_exact(sb_tbf *plan);
 void plan_cells(sb_tbf *plan, const sb_tbf *sized);
