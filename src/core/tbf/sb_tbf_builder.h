@@ -12,12 +12,12 @@ extern "C" {
 #endif
 
 /*
- * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in
- * a set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells. A builder
- * of a filter that sizes itself goes over at a fixed number of items. The sums are rounded once, when the filter is
- * stored. All that a builder keeps is sums or maximums of integers. So the stored bytes do not depend on the order of
- * hits, nor on how the hits were split over builders. (With minimum increase this holds for sums of items only: with
- * sums of cells, the order of hits matters.)
+ * A builder keeps exact sums of hits, in 2^-12 hits. A builder that collects hits begins with a sum for each item, in a
+ * set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells. A builder of a
+ * filter that sizes itself goes over at a fixed number of items. The sums are rounded once, when the filter is stored.
+ * The order of hits, and how the hits were split over builders, do not matter for sums. So the stored bytes do not
+ * depend on them, with three exceptions: cells with minimum increase (unless all sums were of items until the filter
+ * was stored), the table of recurring minimum, and the list of hot items.
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: the builder still has all that earlier calls added with SB_OK. Of what this call
@@ -34,15 +34,16 @@ typedef struct sb_tbf_builder sb_tbf_builder;
 /* What the sums of a new builder belong to. */
 typedef enum sb_tbf_sums_of
 {
-	SB_TBF_SUMS_OF_ITEMS,		/* for a builder that collects hits */
-	SB_TBF_SUMS_OF_CELLS		/* for a builder that adds up stored filters */
+	SB_TBF_SUMS_OF_ITEMS,		/* for a builder that collects hits, or merges filters that may be exact */
+	SB_TBF_SUMS_OF_CELLS		/* for a builder that adds up filters with cells */
 } sb_tbf_sums_of;
 
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
- * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then
- * has. (plan->expected_items cannot say this: it is also 0 if a builder continues a stored filter that once sized
- * itself and now keeps its size.)
+ * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has.
+ * (With sums of cells it gets the largest possible size, because cells must have their number from the start.)
+ * plan->expected_items cannot say whether the filter sizes itself: it is also 0 if a builder continues a stored filter
+ * that once sized itself and now keeps its size.
  *
  * Two kinds of plans override the arguments. If `plan` is exact, the filter sizes itself and the sums are of items,
  * since there are no cells yet. With recurring minimum the sums are of cells in any case. SB_NO_MEMORY,
@@ -79,8 +80,8 @@ sb_tbf	   *sb_tbf_builder_parameters(sb_tbf_builder *builder) SB_NOEXCEPT;
 /* -------------------------------------------------------------------- hits */
 
 /*
- * Adds a hit of this value (from sb_tbf_hit()) to the counters. The newest hits may stay pending, because many are
- * added at once. If such a hit causes SB_OVERFLOW, a later call returns it.
+ * Adds a hit of this value (from sb_tbf_hit()) to the sums. The newest hits may stay pending, because many are added at
+ * once. If such a hit causes SB_OVERFLOW, a later call returns it.
  */
 SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 											  uint64_t value) SB_NOEXCEPT;
@@ -100,15 +101,15 @@ SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, con
 /*
  * Checks whether `count` hits of this value can be added without exceeding the largest total that a filter can have.
  * Returns SB_TOTAL_OVERFLOW if a filter with them could not be stored because of its total. Callers that must not lose
- * the content of the builder call this first.
+ * the content of the builder call this first. REQUIRES: sb_tbf_builder_settle() was called after the last hit.
  */
 SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
 												  uint64_t value,
 												  uint64_t count) SB_NOEXCEPT;
 
 /*
- * Adds the pending hits. The functions below call it themselves. May return SB_OVERFLOW, SB_NO_MEMORY,
- * SB_INTERRUPTED.
+ * Adds the pending hits to the sums, and the newest hits to the total. The functions below call it themselves. May
+ * return SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;
 
@@ -132,8 +133,8 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
 
 /*
  * Adds all that `other` holds. What `other` holds does not change; its pending hits are added to it, and its items may
- * get another form. If `other` was deserialized and has many items, a builder that is empty, or to which only such
- * builders were added, copies their bytes instead of adding each item.
+ * get another form. If `other` was deserialized and has many items, its bytes may be copied instead of adding each
+ * item: mostly if the builder has few items, or none but such copies (may_keep_run_of() in tbf_builder.hpp).
  *
  * SB_DIFFERENT: the two cannot be added up. The reasons are those for a stored filter, and two more, for which
  * difference->parameter is NULL:
@@ -152,8 +153,9 @@ SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_buil
  * any status but SB_OK.
  *
  * SB_TOO_LARGE: the value would have more than SB_MAX_BYTES; sb_tbf_size(stored) says how many. SB_OVERFLOW,
- * SB_TOTAL_OVERFLOW: a counter, or the total of all hits, is too large. SB_BAD_LIST: the builder came from bytes with
- * a list of hot items that has more hits than the total. May also return SB_NO_MEMORY, SB_INTERRUPTED.
+ * SB_TOTAL_OVERFLOW: a counter, or the total of all hits, is too large. SB_BAD_LIST: the list of hot items has more
+ * hits than the total, because it came from the bytes of a made-up builder. May also return SB_NO_MEMORY,
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front,
 											sb_tbf *stored,

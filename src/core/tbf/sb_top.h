@@ -20,15 +20,16 @@ extern "C" {
  * for every order of the hits, however they were split over builders, and after any decay. So every item whose share
  * of W exceeds 1 / (c + 1) is listed.
  *
- * The list is a table of up to 2c items. When it is full, it is purged: the (c + 1)-th largest L is subtracted from
- * the L of all items, and items with no L left are dropped (as in DataSketches' frequent items: Anderson et al. 2017).
- * A purge adds this amount to the error, and takes as much from each of at least c + 1 items. So (c + 1) * error + the
- * sum of all L <= W, always. Merging adds up the bounds and the errors of both lists, and purges (Agarwal et al.
- * 2012): the inequalities add up.
+ * The list is a table of up to 2c items. When it is full, it is purged: the (c + 1)-th largest L is subtracted from the
+ * L of all items, and items with no L left are dropped (as in DataSketches' frequent items: Anderson et al. 2017). A
+ * purge adds this amount to the error, and takes as much from each of at least c + 1 items. So (c + 1) * error + the
+ * sum of all L <= W, always. Merging adds up the bounds and the errors of both lists, and purges if there are too many
+ * items (Agarwal et al. 2012): the inequalities add up.
  *
- * Rounding: L is always rounded down and the error always up, in 2^-40 hits at the base (see sb_tbf.h). So the error
- * may exceed W / (c + 1) by up to 2^-29 W, plus 2^-40 hits for each hit, decay and merge whose result is not exact.
- * Whole weights without decay are exact.
+ * Rounding: L is always rounded down and the error always up. The unit is 2^-40 hits at the base (see sb_tbf.h); in a
+ * stored list whose largest number is 2^21 hits or more it is larger, but at most 2^-60 of that number. So the error
+ * may exceed W / (c + 1) by up to 2^-29 W, plus a few units each time a hit, a decay, a store or an entry that is
+ * merged has no exact result. Whole weights without decay are exact.
  *
  * Items are told apart by their 64-bit hashes. The list grows in an sb_tbf_builder; sb_lookup_top() reads a stored
  * one.

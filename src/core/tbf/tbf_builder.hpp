@@ -27,7 +27,7 @@ enum class sums_form : uint8_t
 	cells, /* sums of cells: sums.cells[i] is a plane of the cells of `plan` */
 	/*
 	 * sums of items in `runs`. A builder that was deserialized has one run, in the bytes received, which the caller
-	 * keeps. An empty builder with which it is united keeps a copy of the run, and copies of those that follow
+	 * keeps. A builder with which several of these are united may keep a copy of the run of each
 	 * (tbf_builder_runs.cpp).
 	 */
 	runs,
@@ -74,7 +74,7 @@ struct sb_tbf_builder
 	sb_memory memory;
 	sb_tbf plan;	 /* the filter that is built; exact as long as it sizes itself and its sums are of items */
 	bool self_sized; /* the stored filter gets its size from the number of items */
-	bool never_few;	 /* sums of cells began with so many items that no block has a list of cells */
+	bool never_few;	 /* sums of cells began with so many items that no block gets a list of cells */
 	streambloom::sums_form form;
 	sb_hash_set set;			 /* the items, if form is `items` */
 	streambloom::tbf_sums sums;	 /* totals and times in any form; planes of items lie beside the hashes of the set */
@@ -176,13 +176,13 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 /* Brings the set to a state in which it can have `items` items in all, as grow() does for one more. */
 [[nodiscard]] sb_status grow_to(sb_tbf_builder *builder, uint64_t items);
 
-/* Moves the items to a set of another capacity, or to one with room for more planes. */
+/* Moves the items to a set of another capacity, to one with room for more planes, or to one that uses the secret. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
 /*
- * Whether the items stay items if the set has this capacity, and do not become cells. If not, the items go to cells
- * when the set would have more than outgrown.set_slots slots, or if the filter does not size itself, when the cells
- * take less memory than the set.
+ * Returns whether the items may stay in a set if it needs this capacity; otherwise they become cells. If the filter
+ * sizes itself, the set may have outgrown.set_slots slots. If not, the set may take as much memory as the cells, both
+ * with one plane.
  */
 bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
 
@@ -202,10 +202,10 @@ bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
  */
 [[nodiscard]] sb_status outgrow(sb_tbf_builder *builder);
 
-/* Releases the memory of the sums: the planes of cells, the set of items. */
+/* Releases the memory of the sums: the planes of cells, the set of items, the runs. */
 void release_sums(sb_tbf_builder *builder);
 
-/* The number of different items. REQUIRES: the sums are of items; if these are in runs, they are counted. */
+/* The number of different items. REQUIRES: the sums are of items; if these are in runs, count_different_items(). */
 inline uint64_t count_items(const sb_tbf_builder *builder)
 {
 	return builder->form == sums_form::runs ? builder->runs.different : builder->set.count;
@@ -279,7 +279,7 @@ class run_of_items
 {
 public:
 	/*
-	 * Plans the columns: layout() has their widths, but no bytes. end() releases the memory, also after a failure.
+	 * Plans the columns: layout() says how wide they are. end() releases the memory, also after a failure.
 	 * SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: the items are in a set, or in one run.
 	 */
 	[[nodiscard]] sb_status begin(const sb_tbf_builder *builder);

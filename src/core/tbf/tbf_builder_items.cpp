@@ -272,10 +272,10 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 /* ------------------------------------------------------------------ uniting */
 
 /*
- * Makes room in the builder's set for the items of `other`, before any of them is inserted. The items come in the order
- * of their hashes. If the set grew while they are inserted, they would fill its beginning first, and searches there
- * would take long. Items that the set already has are not counted, so that the form of the builder depends only on the
- * number of distinct items.
+ * Makes room in the builder's set for the items of `other`, before any of them is inserted. The items mostly come in
+ * the order of their hashes. If the set grew while they are inserted, they would fill its beginning first, and searches
+ * there would take long. Items that the set already has are not counted, so that the form of the builder depends only
+ * on the number of distinct items.
  */
 static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {

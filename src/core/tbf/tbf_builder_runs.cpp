@@ -2,9 +2,10 @@
  * tbf_builder_runs.cpp: a builder that keeps the items of other builders in runs (tbf_runs.hpp). So the builders of
  * parallel workers are united: the leader's builder is empty at first, and each worker's builder comes as one run.
  *
- * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized, or
- * another run cannot be kept (may_keep_run_of()). Then own_items() moves the items to a set. sb_tbf_builder_store()
- * needs no set if the result has cells, unless it has minimum increase or builder->filters.
+ * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized or united
+ * with another builder, or a builder is added that cannot be kept as a run (may_keep_run_of()). Then own_items() moves
+ * the items to a set. sb_tbf_builder_store() needs no set if the result has cells, unless it has minimum increase or
+ * builder->filters.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -78,8 +79,8 @@ sb_status streambloom::may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_bui
 
 	/*
 	 * The items could be so many that they would not stay items in a set: then a set has to tell how many there are. If
-	 * runs may have many items in common, the different ones are counted first. Each time this is done, the runs have
-	 * at least twice as many items as were different the last time.
+	 * runs may have many items in common, the different ones are counted first. This takes long, but happens rarely:
+	 * the runs must have at least twice as many items as were different when they were counted last.
 	 */
 	auto may_be_in_a_set = [&] {
 		return may_have_capacity(builder, hash_set_capacity_for(runs->most + in_set + more->hashes.count + 1));

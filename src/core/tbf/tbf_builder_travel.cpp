@@ -366,7 +366,8 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 }
 
 /*
- * Returns whether the sums would get a valid header at this base. Totals that are too large to be stored are allowed.
+ * Returns whether the sums would get a valid header at this base. A total or a slack that is too large to be stored is
+ * allowed: sb_tbf_builder_store() will refuse it.
  */
 static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 {
@@ -481,7 +482,7 @@ static sb_status receive_layout(incoming *in, const sb_tbf_builder *builder, con
 		return SB_TRUNCATED;
 	if (run->hashes.differences.width == 0 || run->hashes.count > in->left() / width)
 		return SB_BAD_LENGTH;
-	/* No builder has more items than a set of them may have. A byte of a made-up state could make an item otherwise. */
+	/* No builder has more items than a set may have. (Of a made-up state, each byte could be an item otherwise.) */
 	if (run->hashes.count > hash_set_capacity_for(1) &&
 		!may_have_capacity(builder, hash_set_capacity_for(run->hashes.count)))
 		return SB_BAD_LENGTH;
@@ -580,7 +581,7 @@ static sb_status receive_builder(incoming *in, const sb_memory *memory, sb_tbf_b
 	return status == SB_OK ? receive_sums(in, *out, filters) : status;
 }
 
-/* Reads builder->filters. It has to have the builder's parameters, except for the number of cells. */
+/* Reads builder->filters. It must be possible to merge its filter with the builder's. */
 static sb_status receive_filters(incoming *in, sb_tbf_builder *builder)
 {
 	bool more;

@@ -171,8 +171,8 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 /* ------------------------------------------------------------- other builders */
 
 /*
- * Returns whether two builders collect for the same filter. Builders that only add up stored filters may have
- * different sizes; those that collect hits may not.
+ * Returns whether two builders collect for the same filter. If both have sums of cells, they may differ in size, as
+ * stored filters may. If one has sums of items, they may not, unless the filter sizes itself.
  */
 static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {

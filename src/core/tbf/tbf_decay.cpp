@@ -3,7 +3,8 @@
  *
  * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter that
  * becomes 0 is too low by at most half a unit then, and any other counter is rounded up. Two decays one after the
- * other, by i and by j half-lives, give the same bytes as a single one by i + j.
+ * other, by i and by j half-lives, give the same bytes as a single one by i + j, except for the list of hot items: its
+ * error is rounded up each time, so it may be larger after two.
  *
  * Flat counters are decayed many at a time and written with their old width. If narrower cells turn out to be enough,
  * the counters are narrowed in place afterwards. In the extensible layout the codes are shifted (see tbf_packed.hpp).
@@ -140,8 +141,8 @@ SB_VARIANTS(passed, fade_flat,
 			(from, bytes, cell_bits, half_lives, to))
 
 /*
- * Returns 0 if all counters are 0, else any other number. This is all that decay needs to know of the counters if it is
- * by more half-lives than a cell has bits: then every counter becomes 0.
+ * Returns 0 if all counters are 0, else any other number. If decay is by more half-lives than a cell has bits, every
+ * counter becomes 0, and decay needs to know no more of the counters than this.
  */
 template <sb_simd variant>
 SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)

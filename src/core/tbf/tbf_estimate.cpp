@@ -1,6 +1,7 @@
 /*
  * tbf_estimate.cpp: what a tbf tells besides the counts of items: estimates of errors, hits and inner products, and
- * measures. A count is an upper bound, but an estimate may be too small, so it must not be used to skip anything.
+ * measures. A count is an upper bound, but an estimate may be too small, so it must never decide that something is left
+ * unread.
  *
  * All estimates from cells assume that items are spread evenly over the cells of a block, as their hashes are.
  */
@@ -308,6 +309,6 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 							   int64_t at, double *out) noexcept
 {
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
-	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0, even if the other factors overflow */
+	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0: the factors are finite */
 	return status;
 }

@@ -27,11 +27,11 @@
  * Zeros fill up the last byte. k is the smallest number for which `more` is set for at most half of the block's items.
  * So a set of items can be written in only one way.
  *
- * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971. That is
- * 4.4 bytes for each of 65,536 hashes, 5 bytes for each of a thousand. A look-up reads the bit `taken` of its bucket.
- * This bit alone answers two of three look-ups of items that are not there. If the bucket is taken, the look-up finds
- * the record by counting bits. It decodes something only if `more` is set for its item: the rests of the block's items
- * up to this one.
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971. With its
+ * lower digits it takes 4.4 bytes if there are 65,536 hashes, and 5 bytes if there are a thousand. A look-up reads the
+ * bit `taken` of its bucket. This bit alone answers two of three look-ups of items that are not there. If the bucket is
+ * taken, the look-up finds the record by counting bits. It decodes something only if `more` is set for its item: the
+ * rests of the block's items up to this one.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -87,8 +87,7 @@ class exact_block
 {
 public:
 	/*
-	 * Reads the beginning of a block. REQUIRES: begin < end. SB_BAD_CELLS: a block of this size cannot have that many
-	 * items.
+	 * Reads the beginning of a block. REQUIRES: begin < end. SB_BAD_CELLS: a block of this size cannot begin like this.
 	 */
 	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin,
 								 const unsigned char *end);
@@ -109,15 +108,15 @@ public:
 private:
 	void find_taken();
 
-	bit_reader bits_{nullptr, nullptr}; /* the next read begins at the rest of the next item */
+	bit_reader bits_{nullptr, nullptr}; /* the next read begins at the next rest */
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
-	uint64_t first_hash_ = 0; /* the lowest hash of the block */
+	uint64_t first_hash_ = 0; /* the lowest hash that the block can have */
 	uint32_t buckets_ = 0;
 	uint32_t bucket_ = 0;	  /* bucket of the next item */
 	uint64_t last_lower_ = 0; /* lower digits of the last item read; used if same_bucket_ */
 	bool same_bucket_ = false;
-	size_t last_ = 0;
+	size_t last_ = 0;	/* where the bits `last` begin; the bits `more` follow them */
 	size_t record_ = 0; /* where the next record begins */
 	int lower_digits_ = 0;
 	int order_of_counts_ = 0;

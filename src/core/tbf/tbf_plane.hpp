@@ -44,7 +44,7 @@ struct cell_plane
 	uint32_t full;	/* blocks that have words */
 	uint32_t lists; /* blocks that have a list */
 	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
-	bool never_few; /* set if most cells are expected to hold something: then no block gets a list */
+	bool never_few; /* set if blocks are expected to have most_few / 2 cells or more: then no block gets a list */
 	uint64_t *next;
 	size_t list_bytes; /* size of all pieces of memory for lists */
 	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
@@ -81,9 +81,9 @@ inline uint64_t usual_bytes(const cell_plane *plane)
 }
 
 /*
- * Makes room for `count` more cells in a block without words: in its list, or as words if a list would get too long.
- * Room that was promised before stays promised until word_at() or add_shifted_few() is called for the block.
- * SB_NO_MEMORY: the block holds what it held.
+ * Makes room for `count` more cells in a block without words: in its list, or as words if the list would get too long
+ * or the block must not have one (never_few, or fewer than SB_TBF_BLOCK cells). Room that was promised before stays
+ * promised until word_at() or add_shifted_few() is called for the block. SB_NO_MEMORY: the block holds what it held.
  */
 [[nodiscard]] sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count);
 

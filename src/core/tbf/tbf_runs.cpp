@@ -1,4 +1,4 @@
-/* tbf_runs.cpp: see tbf_runs.hpp. */
+/* tbf_runs.cpp: copies runs, counts their items, and reads them by ranges of hashes (tbf_runs.hpp). */
 #include "tbf/tbf_runs.hpp"
 
 #include "base/stop.hpp"

@@ -85,8 +85,8 @@ class runs_by_range
 {
 public:
 	/*
-	 * Begins to read runs. Planes are numbered from `newest_plane` on. end() releases the memory, also after a failure.
-	 * SB_NO_MEMORY.
+	 * Begins to read runs. An index of a plane counts from plane number `newest_plane` back to older ones. end()
+	 * releases the memory, also after a failure. SB_NO_MEMORY.
 	 */
 	[[nodiscard]] sb_status begin(const sb_memory *memory, const item_run *first, int64_t newest_plane);
 	void end();

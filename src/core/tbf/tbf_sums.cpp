@@ -3,11 +3,13 @@
  *
  * Let a hit come in an epoch that begins x half-lives after 2000, and let v be its value from sb_tbf_hit(), in 2^-12
  * hits. The hit counts v * 2^floor(x). It is added to plane floor(x / 16), as v * 2^(floor(x) mod 16). So a 64-bit word
- * of a plane has room for 2^34 hits, and a sum does not depend on the order of its terms.
+ * of a plane has room for at least 2^34 hits, and a sum does not depend on the order of its terms.
  *
- * The newest four planes are kept. Hits older than these, which are at least 48 half-lives older than the newest hit,
- * are dropped, and their amount goes into the slack and the total. (If a hit is that old when it comes, its item is
- * still inserted into the set of items.) Rounding happens only when the value is stored: once, and up.
+ * The newest four planes are kept. Hits older than these are dropped, and their amount goes into the slack and the
+ * total. They are more than 48 half-lives older than the newest half-life that was added; more than 32, if a merged
+ * filter has counters so large that they use the plane after the newest (place_of() in tbf_sums_weighted.cpp). (If a
+ * hit is that old when it comes, its item is still inserted into the set of items.) Rounding happens only when the
+ * value is stored: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

@@ -19,13 +19,13 @@
 namespace streambloom {
 
 /*
- * The sums in a builder, the state of tbf_agg and tbf_merge_agg: exact integers in 2^-12 hits, one sum for each cell
- * (or one for each item, while few items are known). A sum is split over planes of 16 half-lives each, of which the
- * newest four are kept; in each plane it has a word of 64 bits. When hits of newer half-lives come, the oldest planes
- * *fall out*: their words are dropped. A plane of items has its words beside the hashes of a set; the caller owns the
- * set. A plane of cells is a cell_plane. A plane that is NULL stands for zeros. All that is kept here is sums or
- * maximums of integers, so the result does not depend on the order of rows or the number of workers. REQUIRES: zeroed
- * at first.
+ * The sums in a builder, the state of tbf_agg and tbf_merge_agg: exact integers in 2^-12 hits, one sum for each item,
+ * or one for each cell. A sum is split over planes of 16 half-lives each, of which the newest four are kept; in each
+ * plane it has a word of 64 bits. When hits of newer half-lives come, the oldest planes *fall out*: their words are
+ * dropped. A plane of items has its words beside the hashes of a set; the caller owns the set. A plane of cells is a
+ * cell_plane. A plane that is NULL stands for zeros. All that is kept here is sums, maximums or minimums of integers,
+ * so the result does not depend on the order of rows or the number of workers. (There is one exception, cells with
+ * minimum increase: see sums_raise_item().) REQUIRES: zeroed at first.
  */
 struct tbf_sums
 {
@@ -50,7 +50,7 @@ struct tbf_sums
 	int64_t newest;			  /* start of the epoch of the newest hit */
 	bool any;				  /* something was added */
 	bool merged;			  /* filters were merged: oldest_base is valid */
-	bool fractions;			  /* some sum is not a whole number of hits */
+	bool fractions;			  /* some sum may not be a whole number of hits */
 };
 
 /*
@@ -95,9 +95,9 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 									  uint64_t value);
 
 /*
- * Adds hits of many items to their cells, in any order; all hits are of one half-life. Prefetches the cells of the
- * next items while it adds to the others. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to
- * all of its cells. SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
+ * Adds hits of many items to their cells; all hits are of one half-life. Prefetches the cells of the next items while
+ * it adds to the others. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to all of its cells.
+ * SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
  */
 [[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
 									   const uint64_t *hashes, const uint64_t *values, size_t count);
@@ -111,11 +111,11 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 										uint64_t value);
 
 /*
- * Raises each of the item's cells to the number that `words` stand for, if the cell is smaller. So in the end each
- * cell has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
+ * Raises each of the item's cells to the number that `words` stand for, if the cell is smaller. So in the end each cell
+ * has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
  * planes. For minimum increase: used by sums_raise_item(), and when sums of items become sums of cells. (Without
  * minimum increase the sums are added then.) SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for each word
- * that is not zero; no word is larger than sums->loss of its plane.
+ * that is not zero; when that plane falls out, its sums->loss is not below the word.
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
@@ -133,7 +133,7 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 [[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 											   uint64_t *minimum);
 
-/* Adds a hit, or several hits of one moment, to the totals. sums_add_item() and others add them to the cells. */
+/* Adds a hit, or several hits of one moment, to the totals. sums_add_item() and others add them to the words. */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*

@@ -25,10 +25,10 @@ namespace {
  *  - The inequality still holds after a hit. For the hit's own item: each of its cells is at least the old value of its
  *    smallest cell plus the hit. For other items: no cell becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
- *    word is ever larger than the `loss` of its plane: a raised cell gets a copy of another cell's words plus the hit,
- *    and sums_note_hit() adds the hit to the loss as well. (To add only the difference between a cell's old and new
- *    value, in the hit's plane, would be correct too. But the difference may have digits that only the words of older
- *    planes have.)
+ *    word is larger than that `loss`: a raised cell gets a copy of another cell's words plus the hit, and the builder
+ *    calls sums_note_hit(), which adds the hit to the loss as well, before a plane falls out. (To add only the
+ *    difference between a cell's old and new value, in the hit's plane, would be correct too. But the difference may
+ *    have digits that only the words of older planes have.)
  *  - Storing, decay and widening are monotonic: if one counter is not larger than another, it does not become larger.
  *    Merging adds counters up. So the inequality survives all of these, as it does for sums.
  */
@@ -156,8 +156,8 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 	}
 
 	/*
-	 * `least` counts at the first half-life of the oldest plane. Without decay only the plane of half-life 0 holds
-	 * anything: the digits of older planes, all 0, are cut off.
+	 * `least` counts at the first half-life of the oldest plane. Without decay no plane older than that of half-life 0
+	 * holds anything: the digits of older planes, all 0, are cut off.
 	 */
 	least >>= half_lives_above_oldest(sums, 0);
 	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));

@@ -60,8 +60,8 @@ public:
 	}
 
 	/*
-	 * Returns the only plane that holds anything, or -1 if there is more than one. Most often all hits lie within 16
-	 * half-lives.
+	 * Returns the index of the only plane that holds anything, or -1 if there is none or more than one. Most often all
+	 * hits lie within 16 half-lives.
 	 */
 	int only_plane() const
 	{

@@ -54,10 +54,10 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * A counter is split if it may have more than 46 digits: with larger ones a word would be full after a few
-	 * filters. In a filter with a half-life the limit is 55 digits. It is higher there, because splitting may use the
-	 * plane after the newest, and then another 16 half-lives fall out at the far end. (A counter that is not split and
-	 * falls out is below 2^55 in a plane 64 half-lives below the newest: less than 2^-20 of a hit.)
+	 * A counter is split if it may have more than 46 digits: a word has room for 2^16 counters of 46 digits. In a
+	 * filter with a half-life the limit is 55 digits. It is higher there, because splitting may use the plane after the
+	 * newest, and then another 16 half-lives fall out at the far end. (A counter that is not split and falls out is
+	 * below 2^55 in a plane 64 half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);

@@ -158,8 +158,8 @@ void streambloom::top_hit(const sb_moment *moment, double weight, sb_u128 *least
 		return;
 
 	/*
-	 * The hit is calculated as in sb_tbf_hit(). Unless the scale is exactly 1, it was rounded up by less than 1e-9 of
-	 * itself. So a lower bound is calculated with scale - scale / 2^29, which is less than the true scale.
+	 * The hit is calculated as in sb_tbf_hit(). Unless the scale is exactly 1, the scale was rounded up by less than
+	 * 1e-9 of itself. So a lower bound is calculated with scale - scale / 2^29, which is less than the true scale.
 	 */
 	int exponent;
 	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));

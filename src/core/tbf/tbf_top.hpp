@@ -1,4 +1,7 @@
-/* tbf_top.hpp: the list of hot items, in memory and as it is stored. sb_top.h says what it guarantees. */
+/*
+ * tbf_top.hpp: the list of hot items, in memory and as it is stored. sb_top.h says what it guarantees, and explains the
+ * letters L and c.
+ */
 #ifndef STREAMBLOOM_TBF_TOP_HPP
 #define STREAMBLOOM_TBF_TOP_HPP
 
@@ -26,8 +29,8 @@ struct top_key
 };
 
 /*
- * The list in memory. Its letters (L, c) are explained in sb_top.h. REQUIRES: zeroed at first, except for limit and the
- * arrays.
+ * The list in memory. REQUIRES: zeroed at first, except for `limit`; tbf_top_list.cpp makes the arrays when they are
+ * needed.
  */
 struct top_list
 {

@@ -1,4 +1,7 @@
-/* tbf_top_list.cpp: see tbf_top.hpp. sb_top.h says what the list guarantees; tbf_top.cpp has its arithmetic. */
+/*
+ * tbf_top_list.cpp: makes room in the list of hot items (tbf_top.hpp), and adds stored lists and other lists to it.
+ * sb_top.h says what the list guarantees; tbf_top.cpp has its arithmetic.
+ */
 #include "tbf/tbf_top.hpp"
 
 #include "base/memory.hpp"
