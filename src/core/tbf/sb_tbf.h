@@ -156,7 +156,8 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
  * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
- * the value is stored. Nor does it cover an item that counts its own hits twice because two of its cells coincide.
+ * the value is stored. Nor does it cover an item that counts its own hits twice because each of its cells is that of
+ * two of its positions.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCEPT;
 

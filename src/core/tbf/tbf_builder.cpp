@@ -1,10 +1,10 @@
 /*
  * tbf_builder.cpp: begins and ends builders, and adds hits to their sums. See sb_tbf_builder.h.
  *
- * In a builder that is not small the newest hits stay pending as long as they are of one half-life. They are added a
- * batch at a time, so that the memory of the next hits can be prefetched. This does not change a sum. With minimum
- * increase the order of hits matters. Therefore hits are always added in the order in which they came, and with
- * minimum increase the pending ones are added before an old plane falls out.
+ * In a builder that is not small (pending_from_words) the newest hits stay pending as long as they are of one
+ * half-life. They are added a batch at a time, so that the memory of the next hits can be prefetched. This does not
+ * change a sum. With minimum increase the order of hits matters. Therefore hits are always added in the order in which
+ * they came, and with minimum increase the pending ones are added before an old plane falls out.
  */
 #include "tbf/tbf_builder.hpp"
 

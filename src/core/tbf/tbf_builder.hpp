@@ -20,7 +20,7 @@ class value_block;
 /* This many hits or items are worked on at once. */
 constexpr size_t tbf_batch = 256;
 
-/* Where a builder keeps its sums. Every function that reads or changes sums looks at this first. */
+/* Where a builder keeps its sums. Functions of builders look at this before they read or change sums. */
 enum class sums_form : uint8_t
 {
 	items, /* sums of items, beside the hashes of `set` */
@@ -129,7 +129,7 @@ struct outgrown_at
 };
 extern outgrown_at outgrown;
 
-/* Returns the size of the largest possible filter, for a filter that sizes itself and needs more. */
+/* Returns a header of which only the number of cells is set: that of the largest possible filter. */
 inline sb_tbf largest_filter()
 {
 	sb_tbf largest = {};
@@ -181,8 +181,8 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 
 /*
  * Returns whether the items may stay in a set if it needs this capacity; otherwise they become cells. If the filter
- * sizes itself, the set may have outgrown.set_slots slots. If not, the set may take as much memory as the cells, both
- * with one plane.
+ * sizes itself, the set may have up to outgrown.set_slots slots. If not, it may take up to as much memory as the cells,
+ * both with one plane.
  */
 bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
 

@@ -80,7 +80,7 @@ sb_status streambloom::may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_bui
 	/*
 	 * The items could be so many that they would not stay items in a set: then a set has to tell how many there are. If
 	 * runs may have many items in common, the different ones are counted first. This takes long, but happens rarely:
-	 * the runs must have at least twice as many items as were different when they were counted last.
+	 * the runs must have at least twice as many items as are known to be different.
 	 */
 	auto may_be_in_a_set = [&] {
 		return may_have_capacity(builder, hash_set_capacity_for(runs->most + in_set + more->hashes.count + 1));

@@ -1,6 +1,7 @@
 /*
- * tbf_check.cpp: checks the bytes after the header of a tbf: could the core have stored them? Each filter has exactly
- * one stored form, so that equal filters have equal bytes.
+ * tbf_check.cpp: checks the bytes after the header of a tbf: could the core have stored them? Counters, exact items and
+ * the table of recurring minimum can be stored in one way only, so that equal filters have equal bytes. The list of hot
+ * items can be stored in several.
  */
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"

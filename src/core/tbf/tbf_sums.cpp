@@ -8,7 +8,7 @@
  * The newest four planes are kept. Hits older than these are dropped, and their amount goes into the slack and the
  * total. They are more than 48 half-lives older than the newest half-life that was added; more than 32, if a merged
  * filter has counters so large that they use the plane after the newest (place_of() in tbf_sums_weighted.cpp). (If a
- * hit is that old when it comes, its item is still inserted into the set of items.) Rounding happens only when the
+ * hit is that old when it comes, its item is still inserted into the set of items.) The sums are rounded only when the
  * value is stored: once, and up.
  */
 #include "base/bits.hpp"
@@ -128,7 +128,7 @@ SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uin
 		__builtin_prefetch(own + plane, 1);
 }
 
-/* This function is inlined twice, because where there is only one plane, the compiler then knows that `beside` is 1. */
+/* add_hits_kernel() inlines this twice: if there is only one plane, the compiler then knows that `beside` is 1. */
 template <sb_simd variant>
 SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
 							   const uint64_t *values, size_t count, sb_status *status)

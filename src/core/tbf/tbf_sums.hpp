@@ -167,11 +167,11 @@ struct filter_weight
  *
  * sums_turn_for_weighted() makes room for the planes to which the filter's counters are added. Large counters (as a
  * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
- * is the number of these planes, 1 to 4; the newest of them is at most one plane newer than that of the newest hit. The
- * function returns the index of the oldest of these planes; the newer ones have index - 1, index - 2, ... An index
- * above 3 belongs to a plane that has fallen out. The caller then makes those of the other planes that are NULL. If all
- * these planes have fallen out, the result is -1. If the filter has no hits, or the weight is 0, the result is -1, too,
- * and nothing changes.
+ * is the number of these planes, 1 to 4; the newest of them is at most one plane newer than that of the filter's newest
+ * hit or base. The function returns the index of the oldest of these planes; the newer ones have index - 1, index - 2,
+ * ... An index above 3 belongs to a plane that has fallen out. The caller then makes those of the other planes that are
+ * NULL. If all these planes have fallen out, the result is -1. If the filter has no hits, or the weight is 0, the
+ * result is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
  * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
@@ -374,7 +374,7 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 /*
  * Returns how many bytes of room to offer for packing extensible counters in one pass, if the blocks are expected to
  * take `bytes` bytes. The bytes of the directory are added. More than a byte for each cell is never offered: counters
- * hardly ever take that much, even if far more items came than were expected.
+ * rarely take that much, even if far more items came than were expected. (If they do, it takes more passes.)
  */
 inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {

@@ -368,9 +368,10 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 /*
  * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
  *  - If only hits were added, the base is the half-life of the newest hit.
- *  - If filters were merged, the search begins at their oldest base, where nothing has to be rounded, but at most
- *    SB_TBF_MAX_SPREAD half-lives behind the newest half-life. The base is the lowest one from there on at which the
- *    total fits and no counter is too large to be split easily (see below).
+ *  - If filters were merged, the search begins at their oldest base, where no counter has to be rounded (unless weights
+ *    or exact filters made fractions of units), but at most SB_TBF_MAX_SPREAD half-lives behind the newest half-life.
+ *    The base is the lowest one from there on at which the total fits and no counter is too large to be split easily
+ *    (see below).
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {

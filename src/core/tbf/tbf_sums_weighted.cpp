@@ -37,11 +37,12 @@ struct placing
 } // namespace
 
 /*
- * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c *
- * f at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
+ * Returns where the counters of a filter go. A weight of f * 2^e turns a counter c at the base B into the integer c * f
+ * at the base B + e. So a small weight costs no digits: 1/8 moves the base by -3 and leaves c as it is. Only amounts
  * that would go below the lowest plane that is used (`oldest`) are rounded up to its unit, which is 2^-44 hits at the
  * base or less. A large weight makes counters large, and large counters go to the plane of the base and to newer ones.
- * But the newest of these is at most one plane newer than that of the newest hit; sums_plan() relies on that.
+ * But the newest of these is at most one plane newer than that of the newest hit or base; choose_base()
+ * (tbf_sums_store.cpp) relies on that.
  */
 static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
