@@ -202,7 +202,7 @@ static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
 	return status;
 }
 
-/* Stores `cells`, the sums of cells, with the parameters and the list of hot items of `builder`. */
+/* Stores `cells`, the sums of cells, with the list of hot items and all parameters of `builder` but the size. */
 static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value,
 							   sb_tbf *stored)
 {

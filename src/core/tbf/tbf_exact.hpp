@@ -1,6 +1,6 @@
 /*
  * tbf_exact.hpp: the exact form of a small tbf: the hashes of its items in ascending order, each with its count. For
- * the core's own files and its tests; everybody else goes through sb_lookup.h and sb_tbf_builder.h.
+ * the core's own files and its tests; the extension looks items up through sb_lookup.h.
  *
  * With n = sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):
  *

@@ -44,7 +44,7 @@ struct cell_plane
 	uint32_t full;	/* blocks that have words */
 	uint32_t lists; /* blocks that have a list */
 	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
-	bool never_few; /* set if on average most_few / 2 or more cells of a block hold something: no block gets a list */
+	bool never_few; /* set if items have most_few / 2 or more positions a block, on average: no block gets a list */
 	uint64_t *next;
 	size_t list_bytes; /* size of all pieces of memory for lists */
 	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */

@@ -54,9 +54,9 @@ struct tbf_sums
 };
 
 /*
- * Let p = floor(half_lives / 16) be the number of the plane of this half-life. If p is greater than newest_plane,
- * plane p becomes the newest, and the oldest planes fall out. Returns the index that plane p has now, 0 .. 3, or -1
- * if it is older than all planes kept.
+ * Let p = floor(half_lives / 16) be the number of the plane of this half-life. If p is greater than newest_plane, or
+ * nothing was added before, plane p becomes the newest; in the first case the oldest planes fall out. Returns the index
+ * that plane p has now, 0 .. 3, or -1 if it is older than all planes kept.
  *
  * If the plane with that index is NULL, the caller has to make it. A plane of cells comes from make_cell_plane(). For
  * a plane of items the caller takes one that fell out (sums_take_fallen()), or if there is none, adds a zeroed one to
