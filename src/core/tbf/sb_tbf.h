@@ -71,7 +71,7 @@ typedef struct sb_tbf
 	double		fpr;
 	uint32_t	payload;		/* extensible, exact: bytes of directory and blocks, 0 without counters; flat: 0 */
 	uint32_t	extra;			/* bytes after the counters: the list of hot items, or the table of recurring minimum */
-	uint16_t	top;			/* parameter: entries of the list of hot items; 0: none is kept */
+	uint16_t	top;			/* parameter: the most entries of the list of hot items; 0: none is kept */
 } sb_tbf;
 
 /*

@@ -192,8 +192,8 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 
 /*
- * Collects the counters of a block that are not 0. For an empty block it only sets the count. REQUIRES: the extensible
- * layout.
+ * Collects the counters of a block that are not 0. For an empty block it only sets the count. May return SB_BAD_CELLS.
+ * REQUIRES: the extensible layout.
  */
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
