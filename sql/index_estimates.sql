@@ -139,6 +139,12 @@ SELECT condition, contains, min(round(pages::numeric, 1)) AS min_pages, max(roun
 	GROUP BY condition, contains ORDER BY condition, contains;
 -- A value that stands in the list a thousand times is still one value.
 SELECT round(pages_costed('SELECT * FROM listed WHERE apart = ANY (array_fill(7, ARRAY[1000]) || -5)', 'listed', false)::numeric, 1) AS many_times, round(pages_costed('SELECT * FROM listed WHERE apart = ANY (''{7,-5}'')', 'listed', false)::numeric, 1) AS once;
+-- A thousand values: ranges that say "maybe" to several of them in vain count once. (Of 20 groups of the index some are asked, and for a few of the values.)
+CREATE TABLE unique_values AS SELECT hashint4(i) AS v, repeat('x', 300) AS pad FROM generate_series(1, 60000) i;
+CREATE INDEX unique_values_v ON unique_values USING bf (v) WITH (pages_per_range = 1, levels = 1);
+VACUUM ANALYZE unique_values;
+SELECT absent, pages_costed(format('SELECT * FROM unique_values WHERE v = ANY (%L)', list), 'unique_values', false) BETWEEN 0.02 AND 0.6 AS some_pages, scans(format('SELECT * FROM unique_values WHERE v = ANY (%L)', list))
+	FROM (SELECT absent, array_agg(hashint4(CASE WHEN absent THEN -i * 7 ELSE i * 59 END)) AS list FROM generate_series(1, 1000) i, unnest('{f,t}'::boolean[]) absent GROUP BY absent) lists ORDER BY absent;
 
 -- A table with fewer rows than pages: all pages are read, and all of them have a cost (twice: an index that leaves nothing out costs a sequential scan more).
 CREATE TABLE sparse (id integer, v integer, pad text) WITH (autovacuum_enabled = off);

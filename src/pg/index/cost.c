@@ -223,7 +223,7 @@ set_in_vain(Clause *clause, const IndexFigures *figures)
 	{
 		const double rate = level == 0 ? figures->rates[clause->column] : figures->upper_rate;
 
-		clause->in_vain[level] = clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
+		clause->in_vain[level] = clause->required > 0 ? pow(rate, clause->required) : 1 - pow(1 - rate, clause->items);
 	}
 }
 
@@ -249,9 +249,9 @@ level_to_search(const IndexFigures *figures, int number, const Clause *clauses, 
 		double		holding = share_of_ranges(level, clause, rows, ranges);
 		double		rate = share_in_vain(clause, number);
 
-		if (holding + rate < least)
+		if (holding + (1 - holding) * rate < least)
 		{
-			least = holding + rate;
+			least = holding + (1 - holding) * rate;
 			to_search.holding = holding * ranges;
 			to_search.rate = rate;
 		}
@@ -263,9 +263,9 @@ level_to_search(const IndexFigures *figures, int number, const Clause *clauses, 
 static double
 share_left(const BfLevelToSearch *level, double heap_pages)
 {
-	double		ranges = Max(ceil(heap_pages / level->length), 1);
+	const double holding = Min(1, level->holding / Max(ceil(heap_pages / level->length), 1));
 
-	return Min(1, level->holding / ranges + level->rate);
+	return holding + (1 - holding) * level->rate;
 }
 
 /* ------------------------------------------------------------------ the conditions */

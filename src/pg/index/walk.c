@@ -267,6 +267,9 @@ walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *b
 	return true;
 }
 
+/* At least this many alternatives are looked for: one alone may be unlike most of them. */
+#define LEAST_ALTERNATIVES 3
+
 /*
  * How many alternatives a sample of a long condition may have. For each alternative a walk reads a page of each group
  * that it looks at. With too many alternatives it could look at only one of several groups of the highest level, which
@@ -279,7 +282,7 @@ most_alternatives(const Estimation *of)
 	const uint32 groups = of->geometry->level[levels - 1].groups;
 	const uint32 most = groups > 1 ? of->most_pages / levels / groups : of->most_pages;
 
-	return Min(Max(most, 1), BF_SAMPLE_MOST);
+	return Min(Max(most, LEAST_ALTERNATIVES), BF_SAMPLE_MOST);
 }
 
 /* Takes a long condition out of the search. */
