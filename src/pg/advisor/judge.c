@@ -74,7 +74,7 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 		return NULL;
 	if (advice->unevenness > UNEVEN)
 		appendStringInfo(&text, ", because a range has %.0f times as many %s as the average one, "
-						 "and the filters of a group are as large as its fullest ranges need", advice->unevenness, items);
+						 "and all filters of a group have one size", advice->unevenness, items);
 	else
 		appendStringInfo(&text, ", because a page has %.0f %s, each of which is on %.0f pages, "
 						 "and is stored for each range that has it", advice->items / advice->heap_pages, items,

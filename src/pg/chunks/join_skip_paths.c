@@ -11,6 +11,7 @@
 #include "chunks/join_skip.h"
 
 #include <limits.h>
+#include <math.h>
 
 #include "access/relation.h"
 #include "access/table.h"
@@ -88,6 +89,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 			const QuestionKey *key = lfirst(inner);
 			Relation	index;
 			BfExpectation expected;
+			double		holding;	/* the expected share of the ranges that have one of the rows */
 			bool		is_expected;
 
 			if (found || key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY || !equal(key->argument, argument))
@@ -100,8 +102,9 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 			if (!is_expected)
 				continue;
 			expectation->pages = table->pages;
-			expectation->left = Min(1, rows * Min(expected.pages_per_range, table->pages) / table->pages +
-									expected.in_vain);
+			/* several of the rows may lie in one range, which is read once; and a range may say "maybe" in vain */
+			holding = 1 - pow(1 - Min(1, (double) expected.pages_per_range / table->pages), rows);
+			expectation->left = holding + (1 - holding) * expected.in_vain;
 			expectation->index_pages = expected.pages;
 			found = true;
 		}

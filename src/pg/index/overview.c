@@ -241,7 +241,7 @@ why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, c
 	}
 	if (all.bits_set < SPARSE * SB_BF_LINE * 8 * all.lines)
 		return psprintf("only %.1f %% of the bits of its largest filters are set, "
-						"and the filters of a group are as large as its fullest ranges need", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
+						"and all filters of a group have one size", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
 	for (uint32 column = 0; column < group->columns; column++)
 		lines += group->lines[column];
 	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
