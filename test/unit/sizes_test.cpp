@@ -440,6 +440,14 @@ TEST(Sizes, RangesToRead)
 	EXPECT_EQ(bf_index_ranges_to_read(125000), 1u);
 }
 
+TEST(Sizes, RateOfUpperLevels)
+{
+	EXPECT_EQ(bf_index_upper_rate(true, BF_INDEX_MANY_KEY_FPR), 0.1);
+	EXPECT_EQ(bf_index_upper_rate(true, BF_INDEX_KEY_FPR), 0.01);
+	EXPECT_EQ(bf_index_upper_rate(false, BF_INDEX_MANY_KEY_FPR), 0.01); /* a column with whole values */
+	EXPECT_EQ(bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR), 0.01);
+}
+
 TEST(Sizes, LevelsAndLengths)
 {
 	uint32_t lengths[BF_INDEX_MAX_LEVELS];

@@ -152,6 +152,7 @@ void
 bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model)
 {
 	const BlockNumber length = Max(column->pages_per_range, 1);
+	const double upper_rate = bf_index_upper_rate(column->items_are_keys, rate);
 	/* the last page is taken for half full */
 	const double share_of_last =
 		sample->heap_blocks == 0 ? 0 : ((sample->heap_blocks - 1) % length + 0.5) / length;
@@ -204,15 +205,15 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 			break;
 		items = distinct_in(column, sample, distinct, lengths[level]);
 		model->levels++;
-		model->rate[level] = BF_INDEX_UPPER_FPR;
+		model->rate[level] = upper_rate;
 		model->length[level] = lengths[level];
 		model->ranges[level] = sample->heap_blocks / lengths[level];
 		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
 		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
 		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) *
-			pages_of_group(items, BF_INDEX_UPPER_FPR, BF_INDEX_MAX_RANGES);
+			pages_of_group(items, upper_rate, BF_INDEX_MAX_RANGES);
 		if (rest > 0)
-			model->pages += pages_of_group(items, BF_INDEX_UPPER_FPR, (uint32) rest);
+			model->pages += pages_of_group(items, upper_rate, (uint32) rest);
 	}
 }
 

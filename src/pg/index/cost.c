@@ -79,7 +79,7 @@ invent_figures(IndexOptInfo *info, IndexFigures *figures)
 	LevelFigures *level = &figures->level[0];
 
 	figures->levels = 1;
-	figures->upper_rate = BF_INDEX_UPPER_FPR;
+	figures->upper_rate = bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR);
 	level->pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	level->covered = ceil(info->rel->pages / level->pages_per_range);
 	level->groups = ceil(level->covered / BF_INDEX_MAX_RANGES);

@@ -105,20 +105,18 @@ keys_of_column(Relation index, int column)
 	return bf_index_has_keys(index, column) ? BF_KEYS_INSIDE : BF_KEYS_VALUE;
 }
 
-/*
- * The false-positive rate on the levels above 0. It is higher if all columns have keys inside values and a rate of at
- * least BF_INDEX_MANY_KEY_FPR, which is meant for queries with many keys. A range is read only if its filter seems to
- * have all keys of such a query, so the filter may be wrong more often about each of them. With the higher rate the
- * filters are about half as large, and a new row changes fewer of their pages.
- */
 static double
 upper_rate(const BfMetaPage *meta)
 {
+	bool		all_are_keys = true;
+	double		least = 1;
+
 	for (int column = 0; column < meta->columns; column++)
-		if (meta->column[column].keys != BF_KEYS_INSIDE ||
-			meta->column[column].false_positive_rate < BF_INDEX_MANY_KEY_FPR)
-			return BF_INDEX_UPPER_FPR;
-	return BF_INDEX_UPPER_MANY_KEY_FPR;
+	{
+		all_are_keys &= meta->column[column].keys == BF_KEYS_INSIDE;
+		least = Min(least, meta->column[column].false_positive_rate);
+	}
+	return bf_index_upper_rate(all_are_keys, least);
 }
 
 void

@@ -204,7 +204,6 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 	 * are chosen at random each time, since rows may be gone from some ranges only.
 	 */
 	const uint32 samples = Max(1, Min(group->ranges / SAMPLED_OF, SAMPLED_RANGES));
-	const uint32 part = group->ranges / samples;
 	double		there[INDEX_MAX_KEYS] = {0};
 	double		told[INDEX_MAX_KEYS] = {0};
 	GroupItems *by_bits = palloc(sizeof(GroupItems));
@@ -214,7 +213,8 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 	items_by_bits(work, geometry, group, BF_PAGES_THAT_TELL, by_bits);
 	for (uint32 i = 0; i < samples && is_large; i++)
 	{
-		const uint32 range = choose_range(by_bits, group, i * part, part);
+		const uint32 from = i * group->ranges / samples;
+		const uint32 range = choose_range(by_bits, group, from, (i + 1) * group->ranges / samples - from);
 		BfRangeItems found;
 
 		bf_index_read_range(work->reader, group->first_range + range, pages_per_range, heap_blocks, &found);

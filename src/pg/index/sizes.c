@@ -76,6 +76,12 @@ bf_index_is_short_for_keys(double lines)
 
 /* -------------------------------------------------------------------- levels */
 
+double
+bf_index_upper_rate(bool all_are_keys, double least)
+{
+	return all_are_keys && least >= BF_INDEX_MANY_KEY_FPR ? 0.1 : 0.01;
+}
+
 /*
  * A range has at most a gigabyte. So on a high level ranges may be only a few times as long as those of the level
  * below. If the factor is less than this, the index cannot have the level, which would have too many ranges.

@@ -31,8 +31,6 @@ extern "C" {
 #define BF_INDEX_DEFAULT_FPR 0.001
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few keys */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many keys, all of which a value must have */
-#define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
-#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* on the levels above 0, if most queries of every column have many keys */
 
 /* ------------------------------------------------------------- what fits on a page */
 
@@ -90,6 +88,15 @@ extern uint32_t bf_index_range_length_for(double lines, uint32_t heap_blocks, bo
 extern bool bf_index_is_short_for_keys(double lines);
 
 /* ------------------------------------------------------------------------ levels */
+
+/*
+ * The false-positive rate on the levels above 0. `least` is the lowest rate of a column on level 0; all_are_keys says
+ * whether all columns have keys inside values. If they do, and `least` is at least BF_INDEX_MANY_KEY_FPR, which is
+ * meant for queries with many keys, the rate is higher. A range is read only if its filter seems to have all keys of
+ * such a query, so the filter may be wrong more often about each of them. With the higher rate the filters are about
+ * half as large, and a new row changes fewer of their pages.
+ */
+extern double bf_index_upper_rate(bool all_are_keys, double least);
 
 /* Sets lengths[] to the number of pages of a range on each level; 0: the index cannot have this level. */
 extern void bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_LEVELS]);
