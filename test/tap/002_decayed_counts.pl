@@ -2,8 +2,8 @@
 # computes. A count is never below the exact one. This is tested for several half-lives and for none, with rows in any
 # order, with filters that were merged, decayed, or added to later, at times before and after the newest hit. The test
 # reports how far counts are above the exact ones. The test takes all hits of the hottest URL, which are more than
-# 65,536, and one in four of the others. Each half-life is tested with URLs or with hosts. If STREAMBLOOM_SECONDS is
-# more than 60, the test takes all hits, and each half-life is tested with both.
+# 65,536, and one in four of the others. Each half-life is tested with URLs, with hosts, or with both (%items). If
+# STREAMBLOOM_SECONDS is more than 60, the test takes all hits, and each half-life but that of an hour has both.
 use strict;
 use warnings;
 
@@ -41,9 +41,9 @@ ALTER TABLE hits SET (parallel_workers = 2);
 ALTER TABLE hits_shuffled SET (parallel_workers = 2);
 CREATE VIEW days AS SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM hits;
 
--- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), where E(t) = floor(t / T), with t in whole microseconds
--- since 2000-01-01 UTC. Only the last division and the power are computed in floating point. A half-life of 0 means
--- no decay.
+-- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), where E(t) = floor(t / T) is the number of t's epoch, and
+-- T = half_life / 96 the length of an epoch. Times are whole microseconds since 2000-01-01 UTC. Only the last division
+-- and the power are computed in floating point. A half-life of 0 means no decay.
 CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END'; -- all times here are after 2000
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
@@ -151,7 +151,7 @@ foreach my $half_life (sort keys %half_lives)
 		foreach @{$items{$half_life}};
 }
 
-# One test for each moment: no item below the exact count. Returns the rows of compare().
+# Tests for each moment that no item is below the exact count. Returns what compare() reports, by moment.
 sub never_below
 {
 	my ($filter, $stream, $half_life, $name, $items) = @_;
@@ -179,7 +179,7 @@ sub report
 				'%.4g at 99 %%, %.4g at most', $half_life, $stream, $name, $bytes, $moment, 100 * $close, $mean, $p99, $most));
 }
 
-# Builds a filter under a name; returns its bytes.
+# Builds a filter under a name; returns its size in bytes.
 sub build
 {
 	my ($half_life, $stream, $way, $query) = @_;
@@ -317,7 +317,7 @@ SQL
 	}
 }
 
-# A stored filter to which all hits of a day are added at once, at the last moment of the day.
+# A stored filter to which all hits of a day are added at once, with the time of the day's last hit.
 $db->sql(<<'SQL');
 CREATE TABLE daily AS SELECT *, microseconds(at) AS microseconds FROM (SELECT url, day, max(at) OVER (PARTITION BY day) AS at FROM days) d;
 SQL
@@ -381,8 +381,8 @@ foreach my $half_life ('none', '7 days')
 	};
 }
 
-# A merge keeps the older base if it can; hits that are too old for the result become slack. The test tries all
-# distances between the two filters, and all positions in the planes of 16 half-lives.
+# A merge keeps the older base if it can; hits that are too old for the result become slack. The test tries seventeen
+# distances between the two filters, each from all 16 places in a plane of 16 half-lives.
 subtest 'a thousand hits, and one of another item many half-lives later' => sub {
 	my @cases = $db->rows(<<'SQL');
 SELECT distance, count(*), count(*) FILTER (WHERE added BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE),

@@ -16,8 +16,7 @@ my $new = StreambloomTap->new('003_new', bare => 1, options => "TEMPLATE templat
 my $has_citext = $old->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'");
 my $scratch = StreambloomTap::scratch();
 
-# Items of many types, each of which gets a bf and a tbf: name, type, an expression over i, and an item that is
-# absent.
+# Items of many types, each of which gets a bf and a tbf: name, type, and an expression over i.
 my @types = (
 	['integers', 'bigint', 'i * 7919'],
 	['texts', 'text', "'page ' || i"],
@@ -138,7 +137,7 @@ sub restored_answers_are_right
 subtest 'pg_dump | psql into a database where other objects were made first' => sub {
 	plan skip_all => "pg_dump cannot dump this server: $err" if !$dumped;
 
-	# makes the OIDs of types differ, and creates other types of the same names
+	# Creates other types of the same names. (The OIDs differ anyway: all databases of a server share one counter.)
 	$new->sql('CREATE SCHEMA before; CREATE TYPE before.pair AS (x float8); CREATE DOMAIN before.code AS int; ' .
 			'CREATE TABLE before.nested (y numeric)');
 	my ($restored, $out, $errors) = $new->try($dump);

@@ -13,7 +13,7 @@ StreambloomTap::require_cluster();
 
 my $db = StreambloomTap->new('005');
 
-# 300 thousand items in filters that have room for more. A bf takes 10 MB, a tbf several.
+# 300 thousand items (30 thousand in "wide") in filters that have room for more. A bf takes 10 to 12 MB, a tbf 1 to 12.
 $db->sql(<<'SQL');
 CREATE TABLE stored (name text PRIMARY KEY, b bf, t tbf);
 INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', '7 days', 1, 600000, 0.01)
@@ -74,7 +74,7 @@ subtest 'pages that a look-up touches' => sub {
 			foreach (@$all)
 			{
 				my ($type, $expression) = @$_;
-				my $limit = $type eq 'bf' ? 8 : 20; # the page of the row, and three for each slice: header and line
+				my $limit = $type eq 'bf' ? 8 : 20; # bf: the page of the row, and three for each slice (header, line); tbf: longer slices
 				my $pages = pages("SELECT $expression " . of($name));
 				cmp_ok($pages, '<=', $limit, "$name: $expression touches at most $limit pages");
 				$most->{$type} = $pages if $pages > $most->{$type};

@@ -1,5 +1,5 @@
 # Values from outside are not trusted. Tens of thousands of mutations of valid values, from a seed, come in as text, as
-# bytea and as binary. Every function and operator reads those that are accepted. Every refusal is an error of class 22
+# bytea and as binary. Most functions and operators read those that are accepted. Every refusal is an error of class 22
 # (or 42804 if kinds do not agree, 54000 for sizes beyond the limit, 55000 if hits cannot be removed), and the server
 # stays up. The test is short; STREAMBLOOM_SECONDS=600 goes on with other seeds for that time, from STREAMBLOOM_SEED on.
 use strict;
@@ -90,7 +90,7 @@ INSERT INTO valid (type, value)
 CREATE TABLE outcomes (type text, how text, state text, reason text, count bigint);
 CREATE TABLE problems (type text, what text, state text, message text, value bytea, other bytea);
 
--- Eight little-endian bytes of a number at some limit.
+-- Eight little-endian bytes of a number: any, a small one, about a power of two, or about some limit.
 CREATE FUNCTION odd_number() RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	borders bigint[] := ARRAY[0, 1, -1, 2, 16, 17, 64, 4096, 65535, 65536, 2147483647, 2147483648, 4294967295, 4294967296, 1 << 27,
@@ -125,7 +125,7 @@ BEGIN
 	RETURN number;
 END $$;
 
--- Another payload of this length: zeros, ones, or a repeated odd number.
+-- Another payload of this length: bytes of 0, of 1 or of 255, or an odd_number() repeated.
 CREATE FUNCTION payload(size int) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	pattern bytea := CASE floor(random() * 4) WHEN 0 THEN '\x00' WHEN 1 THEN '\x01' WHEN 2 THEN '\xff' ELSE odd_number() END;
@@ -352,7 +352,7 @@ user_function('tbf',
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
 );
 
-# For both stable types; only adding an item differs.
+# For both stable types. They differ in the arguments of adding items, and of the false-negative rate.
 foreach my $type ('sbf', 'ibf')
 {
 	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
@@ -382,9 +382,9 @@ foreach my $type ('sbf', 'ibf')
 	);
 }
 
-# A filter by time is asked and added to at the beginning of its newest generation, or near 2024; a filter by items
-# needs no time. Filters are the columns w and p here. If they were constants, the planner would unite them or add to
-# them in advance, whatever a CASE says.
+# Items are added to a filter by time at the time that abf_info() calls newest, or on 1 May 2024 if that is not finite;
+# a filter by items needs no time. Filters are the columns w and p here. If they were constants, the planner would unite
+# them or add to them in advance, whatever a CASE says.
 sub of_columns { return "(SELECT $_[0] FROM (SELECT v AS w, o AS p OFFSET 0) c)"; }
 my $timed = '(abf_info(w)).within IS NOT NULL';
 my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";
@@ -502,7 +502,7 @@ sub problems
 	$db->sql("DELETE FROM problems WHERE type = '$type'");
 }
 
-# One session asks what follows. Returns the SQLSTATE of the first error, '00000' without an error.
+# One session asks what follows. state_of() returns the SQLSTATE of the first error, '00000' without an error.
 my $session = PsqlSession->new($db->name);
 sub state_of { return ($session->ask($_[0]))[1]; }
 

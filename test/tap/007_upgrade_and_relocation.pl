@@ -52,7 +52,8 @@ sub same_objects
 	is_deeply(objects($db), $fresh, $name);
 }
 
-# Statements that use everything. All names carry their schema, operators too: OPERATOR().
+# Statements that use the operators, the casts and many functions of bf and tbf. All names carry their schema, operators
+# too: OPERATOR().
 sub uses
 {
 	my ($s) = @_;
@@ -271,7 +272,7 @@ subtest 'an upgrade from a version that is made up' => sub {
 	everything_works($db, 'public', '', 'upgraded');
 	is($db->sql('SET enable_seqscan = off; SELECT a FROM kept WHERE a = 42; SELECT f @> 42 FROM filters; SELECT count(*) FROM bf_indexes'), "42\nt\n1", 'what was stored before works');
 
-	# The comparison notices a comment, of a view or of a column, that an upgrade forgets.
+	# The comparison notices what an upgrade forgets: a comment of a column or a view, a right, the cost of a function.
 	foreach my $forgotten (qr/^COMMENT ON COLUMN bf_indexes\.advice .*\n/m, qr/^COMMENT ON VIEW .*\n/m, qr/^GRANT .*\n/m, qr/ COST 1000/)
 	{
 		(my $less = $piece) =~ s/$forgotten// or die "no $forgotten in the view";

@@ -49,8 +49,8 @@ sub wait_for_runs
 	};
 }
 
-# Schedules a job, or gives it another schedule, and notes its name: cron.job_run_details has only numbers, and forgets
-# names when a job is unscheduled.
+# Schedules a job, or gives it another schedule, and notes its name: cron.job_run_details has only the numbers of jobs,
+# and cron.job no longer has a job that was unscheduled.
 sub schedule
 {
 	my ($job, $when, $command, %option) = @_;

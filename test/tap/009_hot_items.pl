@@ -72,7 +72,7 @@ DECLARE
 BEGIN
 	RETURN QUERY
 	WITH t AS MATERIALIZED (SELECT item, hits_from, hits_to, row_number() OVER (ORDER BY hits_from DESC) AS place FROM tbf_top(f, c, at)),
-		-- the items about which something is promised
+		-- the items that are listed or must be, and the ten hottest
 		e AS MATERIALIZED (SELECT item, hits * scale AS hits, place, w * scale AS w FROM exact e
 			WHERE e.stream = promise.stream AND e.half_life = promise.half_life AND (e.place <= 10 OR e.hits > e.w / (c + 1) OR e.item IN (SELECT item FROM t)))
 	SELECT count(t.item), count(*) FILTER (WHERE e.item IS NULL),
@@ -151,7 +151,7 @@ BEGIN
 END \$\$;
 DROP TABLE parts, in_parallel;
 SQL
-			# without the last hits, which come afterwards, one at a time, the newest first
+			# without the last hits, which come afterwards, in batches of one or a few, the newest first
 			my $last = "(SELECT max(n) - $afterwards FROM stream WHERE stream = '$stream')";
 			$db->sql(<<"SQL") if $stream ne 'kilobytes';
 DO \$\$

@@ -175,8 +175,8 @@ foreach my $i (0 .. $#operations)
 	note(sprintf('%s: %.2f s, cancelled after %.2f s', $name, $taken, $timeout));
 }
 
-# A PL/pgSQL variable that is changed in place (from PostgreSQL 18 on) survives the cancel: it is a valid filter that
-# has all its items.
+# A PL/pgSQL variable that is changed in place (from PostgreSQL 18 on) survives the cancel: it is a valid filter, and
+# still has the item -7, which was added before.
 foreach my $filter ("bf 'bf_empty(3000000)' 'bf_add_all(f, items)' 'bf_contains(f, -7::bigint)'",
 	"tbf 'tbf_empty(1000000)' 'tbf_add_all(f, items, timestamptz ''2026-01-01'')' 'tbf_count(f, -7::bigint, timestamptz ''2026-01-01'') >= 1'",
 	"tbf 'tbf_empty(1000000, half_life => NULL, recurring_minimum => true)' 'tbf_add_all(f, items)' 'tbf_count(f, -7::bigint) >= 1'")

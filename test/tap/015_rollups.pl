@@ -1,12 +1,12 @@
 # The recipes for roll-ups that docs/tbf.md and docs/operations.md print, run hour by hour over a whole log. Jobs run
-# late, twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late. In the
-# middle of the log there is a gap of some weeks, so that old hours are deleted. After each run the last hours are
-# compared with the log, and after some runs the view over both tables: no hit is lost or doubled. Now and then each
-# count is compared with the exact answer of SQL. A made-up log is always used, and the blog's log if it is there: a
-# third of the lines of twelve days, or all lines if STREAMBLOOM_SECONDS is more than 60.
+# late, twice, or not at all for a time. Hits are committed out of order and up to two hours late. In the middle of
+# the log there is a gap of some weeks, so that old hours are deleted. After each run the last hours are compared with
+# the log, and after some runs the view over both tables: no hit is lost or doubled. Now and then each count is
+# compared with the exact answer of SQL. A made-up log is always used, and the blog's log if it is there: a third of
+# the lines of twelve days, or all lines if STREAMBLOOM_SECONDS is more than 60.
 #
 # The clock follows the log: there is a function now() in a schema that is searched before pg_catalog. cron.schedule()
-# is also such a function; it only notes jobs.
+# is a function of this test, too; it only notes jobs.
 use strict;
 use warnings;
 
@@ -110,8 +110,7 @@ BEGIN
 	CALL replay.search('');
 END $$;
 
--- Replays the whole log. Each batch has the rows that were written since the batch before. There is one batch each
--- hour, at a changing minute.
+-- How often the jobs have run, and a procedure that runs a job: the command that cron.schedule() has noted.
 CREATE TABLE replay.state (runs int);
 INSERT INTO replay.state VALUES (0);
 CREATE PROCEDURE replay.run(job text) LANGUAGE plpgsql AS $$
@@ -139,6 +138,8 @@ BEGIN
 			FROM (SELECT url, count(*) AS hits FROM access_log WHERE %s GROUP BY url) e', looked.condition) USING looked.source, filter;
 	END LOOP;
 END $$;
+-- Replays the whole log. Each batch has the rows that were written since the batch before. There is one batch each
+-- hour, at a changing minute.
 CREATE PROCEDURE replay.all(every int, look int) LANGUAGE plpgsql AS $$
 DECLARE
 	batch int := 0;
@@ -202,8 +203,8 @@ sub replay
 
 	$db->sql($harness);
 	$load->($db);
-	# The log gets a gap of $gap days in the middle. One hit in 20 is committed up to two hours late, a quarter of them
-	# up to twenty minutes.
+	# The log gets a gap of $gap days in the middle. One hit in 20 is committed up to two hours late, one in four up to
+	# twenty minutes.
 	$db->sql(<<"SQL");
 CREATE TABLE source AS SELECT at, url, at + CASE WHEN late < 0.05 THEN 7199 WHEN late < 0.3 THEN 1200 ELSE 30 END * later * interval '1 second' AS written FROM (
 	SELECT url, at + CASE WHEN at > (min(at) OVER () + (max(at) OVER () - min(at) OVER ()) / 2) THEN interval '$gap days' ELSE interval '0' END AS at, late, later FROM (

@@ -1,6 +1,7 @@
-# Types pages of the documentation into psql as they are printed, block after block: all of docs/, in the order of its
-# index, and README.md into one database, with a made-up log that has no rows on some days. No block may fail. The
-# pages that end with DROP EXTENSION are also typed whole, into databases of their own.
+# Types pages of the documentation into psql as they are printed, block after block: README.md and the pages of docs/,
+# in the order of its index, into one database, with a made-up log that has no rows on some days. No block may fail.
+# logs.md has a database of its own. The pages that end with DROP EXTENSION are also typed whole, into databases of
+# their own.
 use strict;
 use warnings;
 

@@ -106,7 +106,7 @@ END
 $$;
 SQL
 
-# What is under way when the server is killed: SQL that never ends.
+# What is under way when the server is killed: SQL that would take longer than a round does.
 my %works = (
 	write => "CALL write('insert')",
 	copy => "CALL write('copy')",

@@ -70,8 +70,8 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	my $cursor = PsqlSession->new($db->name, port => $port);
 	$cursor->sql("BEGIN; $indexed DECLARE c CURSOR FOR SELECT id FROM old WHERE a = 1500");
-	# Rows that are deleted, that change hot or cold, and that move. Each is found by its own key, and lies on a page
-	# of its own.
+	# Rows that are deleted, that change but for the indexed value, and whose indexed value changes. All are found by
+	# the primary key, so that no other pages are read.
 	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (150, 151, 1999); UPDATE old SET n = 1 WHERE id = 200; " .
 		'UPDATE old SET a = a + 1 WHERE id IN (1, 2, 2000)');
 	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');

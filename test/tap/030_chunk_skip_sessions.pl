@@ -104,7 +104,7 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 	$_->close foreach $one, $two;
 }
 
-# An old snapshot looks for a row that has been deleted since, and whose range was summarized again without it.
+# An old snapshot looks for a row that has been deleted since. Another range of its partition was summarized again.
 {
 	make_tables();
 	my ($one, $two) = sessions('on');

@@ -3,8 +3,8 @@
 # rare values and the most frequent one. The logs: a developer's blog, 90 thousand lines, or all 207 thousand if
 # STREAMBLOOM_SECONDS is more than 60; an example log, 10 thousand; a million disk block numbers (see SOURCES.md of the
 # data). The same is tested for the bytes of GIN indexes and of bf indexes of keys, on the words of a log's agents, on
-# edits and on a shop's orders. A look-up of an absent key reads at most twice the expected pages; it can read far
-# fewer.
+# edits and on a shop's orders. A look-up of an absent key reads at most two and a half times the expected pages; it can
+# read far fewer.
 use strict;
 use warnings;
 

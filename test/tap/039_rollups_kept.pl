@@ -45,7 +45,7 @@ BEGIN
 	RETURN coalesce(said, '');
 END $$;
 
--- The items whose bounds of decayed hits do not hold the exact sums.
+-- Returns '' if the bounds of decayed hits hold the exact sums, else in words how many items they are wrong for.
 CREATE FUNCTION wrong_bounds(rollup regclass, source text, asked timestamptz, weight text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	said text;
@@ -70,8 +70,9 @@ my @decays = ('decay_exponential(age)', "decay_polynomial(age, 1, '1 day')", "de
 
 # ------------------------------------------------------------- logs, replayed
 
-# The table NAME_all (at, url) has all rows of a log. Each row is committed up to two hours after its time, in batches
-# of some minutes to two days. The source table is partitioned by month, so that partitions can be dropped.
+# The table NAME_all (at, url) has all rows of a log. Each row arrives up to two hours after its time. The rows are
+# committed in batches, each of which has what arrives in up to $steps minutes. The source table is partitioned by
+# month, so that partitions can be dropped.
 sub replay
 {
 	my ($name, $tiers, $keep, $zone, $steps) = @_;
@@ -93,7 +94,7 @@ SQL
 	my ($wrong, $checks, $killed) = (0, 0, 0);
 	while ($from lt $last)
 	{
-		# rarely a long pause, mostly some minutes
+		# one batch in ten has at most two days
 		my $minutes = rand() < 0.1 ? int(rand(2880)) : 5 + int(rand($steps));
 		my $to = $session->sql(<<"SQL");
 SELECT least('$from'::timestamptz + interval '$minutes minutes', '$last'::timestamptz + interval '2 hours') AS until \\gset
@@ -189,8 +190,8 @@ subtest 'zones' => sub
 		['Europe/Berlin', '2024-10-25'], ['Europe/Berlin', '2024-03-29'], ['Asia/Kathmandu', '2024-01-01'], ['Pacific/Apia', '2011-12-28'],
 		['America/Sao_Paulo', '2018-11-02'], ['Asia/Beirut', '2023-10-27']);
 	my @tiers = (['{hour,day,week}', '{1 day,2 days,null}'], ['{minute,hour,day}', '{1 day,2 days,null}'], ['{day,month}', '{2 days,null}']);
-	# A refresh takes most of the time. Unless the test is long, it follows each batch of rows only near the hour in
-	# which the clocks change.
+	# A refresh takes most of the time. Unless the test is long, it follows every third batch of rows, and each one near
+	# the hour in which the clocks change.
 	my $is_near = sub {
 		my ($zone, $day, $hours) = @_;
 		return $session->sql("SELECT (t - interval '5 hours') AT TIME ZONE '$zone' + interval '10 hours' <> (t + interval '5 hours') AT TIME ZONE '$zone' FROM (SELECT timestamptz '$day UTC' + $hours * interval '1 hour' AS t) s") eq 't';

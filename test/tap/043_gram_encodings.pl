@@ -1,8 +1,8 @@
-# gram_ops in databases whose encoding is not UTF-8. The lines are random, made of all characters of an encoding, and
+# gram_ops in databases whose encoding is not UTF-8. The lines are made of random characters of an encoding, and
 # the patterns are cut out of them. LIKE, ILIKE, ~, ~*, ^@ and = must give the rows of a sequential scan, and lower()
 # of a text must have the same grams as the text.
 #
-# STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time. STREAMBLOOM_SEED is the first seed.
+# STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time. STREAMBLOOM_SEED chooses lines and patterns.
 use strict;
 use warnings;
 
@@ -29,7 +29,8 @@ EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
 	RETURN NULL;
 END
 $$;
--- All characters of one to four bytes; in UTF8 only a selection, since 041_gram_folding.pl tests all of them.
+-- The characters of one and of two bytes, and those of three and four bytes that begin with some of the possible bytes.
+-- In UTF8 only a selection, since 041_gram_folding.pl tests all of them.
 CREATE PROCEDURE make_letters(encoding text) LANGUAGE plpgsql AS $$
 BEGIN
 	IF encoding = 'UTF8' THEN
@@ -67,8 +68,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN 'ERROR ' || SQLSTATE;
 END
 $$;
--- Asks questions in one collation. Returns the rows that were lost or found in vain, in hexadecimal digits, because
--- the client has another encoding.
+-- Asks questions in one collation. Returns those with a wrong answer, and both answers. Patterns are returned in
+-- hexadecimal digits, so that the answer is ASCII.
 CREATE TYPE asked AS (questions int, with_rows int, errors int, wrong text);
 CREATE FUNCTION ask(coll text, questions int) RETURNS asked LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,7 +125,7 @@ BEGIN
 	RETURN these;
 END
 $$;
--- Converts each character with lower(), alone and between others, and returns those whose grams change. Characters
+-- Converts words with lower() that have each character among letters, and returns the words whose grams change. Words
 -- that cannot be converted are left out.
 CREATE FUNCTION other_grams(coll text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -189,7 +190,8 @@ cmp_ok(scalar @encodings, '>=', 15, 'the server has these encodings');
 foreach my $encoding (@encodings)
 {
 	my $db = StreambloomTap->new('043_' . lc $encoding, bare => 1, options => "TEMPLATE template0 ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C'");
-	# psql sends and gets only ASCII, because UTF8 cannot be converted to all of these encodings.
+	# The client has the encoding of the server, because UTF8 cannot be converted to all of these encodings. What psql
+	# sends and gets is ASCII.
 	local $ENV{PGCLIENTENCODING} = $encoding;
 	my $session = $session{$encoding} = PsqlSession->new($db->name);
 	$session->sql("CREATE EXTENSION streambloom;\n$functions\nCALL make_letters('$encoding')");

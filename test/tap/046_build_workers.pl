@@ -201,7 +201,7 @@ WHERE (SELECT count(*) FROM log WHERE id = i) <> (SELECT count(*) FROM log WHERE
 SQL
 is($lost, '0', 'an index scan finds what a sequential one finds');
 
-# A snapshot that is older than the index sees rows that were deleted during the build.
+# A row is deleted before a build with workers, and written again after it.
 is($db->sql(workers(2) . <<'SQL'), "1\n1", 'rows that only older snapshots see');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM log WHERE id = 77777;
@@ -253,7 +253,8 @@ END \$\$;
 SQL
 chmod 0755, StreambloomTap::scratch();
 
-# Begins a build and waits until all of its processes wait. Returns its session and what $pids returns.
+# Begins a build whose processes come to a row at which they wait, and returns when its two workers are there. Returns
+# its session and what $pids returns.
 sub begin_build
 {
 	my ($name, $pids) = @_;
@@ -361,7 +362,7 @@ foreach my $case (
 	ok($states{57014} && $states{'57P01'}, 'some were canceled, and some lost a worker') or diag(explain(\%states));
 }
 
-# Memory is short, for the leader or for a worker: for the one that reads row 30000.
+# An expression fails as if memory were short, in the leader or in a worker: in the one that reads row 30000.
 $db->sql(q{CREATE FUNCTION large(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
 	IF $1 = 30000 THEN RAISE out_of_memory USING MESSAGE = ''out of memory'', DETAIL = ''Failed on request of size 42.''; END IF;
 	RETURN $1; END'});

@@ -1,6 +1,6 @@
 # No mistake of mistakes/list.txt may be answered with a bare message. The SQLSTATE must not be that of an internal
-# error, the message must show what was wrong, and a hint must say how to go on, or a detail if there is nothing to do
-# but to look.
+# error, the answer must show what was wrong, and a hint must say how to go on. Of what PostgreSQL itself refuses, only
+# the SQLSTATE is looked at.
 use strict;
 use warnings;
 

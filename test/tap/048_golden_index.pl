@@ -1,8 +1,8 @@
 # The pages of a bf index, byte by byte, as the first frozen version writes them (docs/compatibility.md). This version
 # must write the same bytes, and must be able to read those that were written then.
 #
-# golden/index.txt has the bytes that are not zero. Bytes that differ from one build to the next are left out: LSN,
-# checksum, and the transaction ids of the horizons on filter pages.
+# golden/index.txt has the pieces of 32 bytes that are not all zeros. Bytes that differ from one build to the next count
+# as zeros: LSN, checksum, and the transaction ids of the horizons on filter pages.
 use strict;
 use warnings;
 
@@ -19,8 +19,9 @@ my $db = StreambloomTap->new('048');
 my $golden = StreambloomTap::read_file("$FindBin::Bin/golden/index.txt");
 my $page = 8192;
 
-# All rows have the same size, so that they lie on the same pages everywhere. There are NULLs and keys among the items,
-# two levels, and two stretches in the directory (src/pg/index/README.md explains the words).
+# The size of each row is the same everywhere, so the rows lie on the same pages everywhere. There are NULLs and keys
+# among the items, and two stretches in the directory; level 1 is allowed, but has no groups yet
+# (src/pg/index/README.md explains the words).
 $db->sql(<<'SQL');
 CREATE TABLE t (a integer, b text, c text[]);
 INSERT INTO t SELECT i, CASE WHEN i % 10 > 0 THEN 'item ' || i % 50 END, ARRAY['x' || i % 7, 'y'] FROM generate_series(1, 600) i;

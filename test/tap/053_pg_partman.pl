@@ -15,7 +15,7 @@ plan skip_all => 'pg_partman is not installed (postgresql-NN-partman of Debian a
 diag("pg_partman $version");
 
 my $db = StreambloomTap->new('053');
-# Version 5 gives partitions other names.
+# Version 5 takes other arguments.
 my $parent = $version =~ /^[1-4]\./
   ? "SELECT partman.create_parent('public.log', 'at', 'native', 'daily', p_premake := 3, p_start_partition := (now() - interval '6 days')::text)"
   : "SELECT partman.create_parent('public.log', 'at', '1 day', p_type := 'range', p_premake := 3, p_start_partition := (now() - interval '6 days')::text)";
@@ -33,7 +33,7 @@ SELECT count(*) = count(*) FILTER (WHERE (SELECT count(*) FROM pg_index i JOIN p
 SQL
 is($db->sql($indexed), 't', 'each partition that it has made has both indexes');
 
-# Rows of six days, and of a day that has no partition: they go to the default one.
+# Rows of five days, and of a day that has no partition. The latter go to the default one.
 $db->sql(<<'SQL');
 INSERT INTO log SELECT date_trunc('day', now(), 'UTC') - interval '5 days' + i * interval '30 seconds', i, '/page/' || i % 97 FROM generate_series(0, 14399) i;
 INSERT INTO log SELECT date_trunc('day', now(), 'UTC') + interval '20 days' + i * interval '1 second', 100000 + i, '/late/' || i % 97 FROM generate_series(0, 1999) i;

@@ -1,6 +1,6 @@
-# Runs every statement that docs/rollups.md prints, in the order of the page, over the whole log of a blog. Each answer
-# is compared with exact SQL over the log. (039 tests late hits, kills and folds.) The times of the log are moved so
-# that its last hit was a moment ago, because the statements of the page use now().
+# Runs the statements that docs/rollups.md prints, in the order of the page, over the whole log of a blog; only the job
+# of pg_cron is left out. Each answer is compared with exact SQL over the log. (039 tests late hits, kills and folds.)
+# The times of the log are moved so that its last hit was a moment ago, because the statements of the page use now().
 use strict;
 use warnings;
 
@@ -26,11 +26,11 @@ DROP TABLE lines;
 UPDATE moved SET at = at + (SELECT now() - interval '2 seconds' - max(at) FROM moved);
 CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL, status int);
 CREATE INDEX ON access_log (at);
--- nine tenths of the rows come before the first refresh
+-- the rows of nine tenths of the time come before the first refresh
 INSERT INTO access_log SELECT * FROM moved WHERE at < (SELECT max(at) - (max(at) - min(at)) / 10 FROM moved);
 SQL
 
-# The rest comes in steps of nine hours, a tenth of it two hours late. After each step the refresh of the page runs.
+# The rest comes in steps of nine hours, a tenth of it up to two hours late. After each step the page's refresh runs.
 sub follow
 {
 	my ($refresh) = @_;
@@ -46,8 +46,8 @@ sub follow
 	}
 }
 
-# The number of rows of an answer whose bounds do not hold the exact hits, and the number of left-out items that have
-# more hits than others_to. $by: the columns by which items are matched.
+# Returns whether an answer has rows, the number of rows whose bounds do not hold the exact hits, and the number of
+# left-out items that have more hits than others_to. $by: the columns by which items are matched.
 sub wrong
 {
 	my ($answer, $exact, $by) = @_;

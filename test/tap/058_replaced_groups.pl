@@ -91,7 +91,8 @@ SQL
 	$db->sql('DROP TABLE small');
 };
 
-# A VACUUM ends when it has read half of the table. The next ones find no dead rows, and go on nevertheless.
+# VACUUM begins no further group when it has read half of the table for this. The next runs find no dead rows, and go on
+# nevertheless.
 subtest 'many groups' => sub {
 	$db->sql("CALL make('many'); INSERT INTO many SELECT i, tags(i) FROM generate_series(20001, 100000) i; REINDEX INDEX many_bf");
 	my $of_level_0 = q{SELECT sum(index_pages)::bigint FROM bf_index_stats('many_bf') WHERE level = 0};

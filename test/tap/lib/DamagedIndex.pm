@@ -1,5 +1,5 @@
-# DamagedIndex.pm: makes tables with bf indexes, damages their files, and runs all calls that read them. For tests with
-# a cluster of their own.
+# DamagedIndex.pm: for tests that damage the files of bf indexes, in a cluster of their own. Makes tables with such
+# indexes, names the files, and runs the calls that read them.
 #
 #   DamagedIndex::prepare();                                   # starts that cluster
 #   my $db = StreambloomTap->new('name');
@@ -22,8 +22,8 @@ sub data { return OwnCluster::data_dir(); }
 sub prepare
 {
 	OwnCluster::start();
-	# If pages have checksums, the server would notice every damage by these, and raise XX001. The buffers are four
-	# times as large as the largest table, so that the scans of it do not read the file again each time.
+	# If pages have checksums, the server would notice every damage by these, and raise XX001. A sequential scan of a
+	# table that is larger than a quarter of the buffers reads the file each time. No table is as large as that.
 	OwnCluster::restart(shared_buffers => '200MB', autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on');
 }
 
@@ -70,8 +70,8 @@ END $$;
 -- Each row fills a page.
 CREATE TABLE base (v integer, w text, filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE base ALTER filler SET STORAGE plain;
--- All calls, and look-ups of some rows. Without `together` the look-ups at the beginning are made one by one, each with a
--- plan that was made for its value.
+-- The calls that read or write an index, and look-ups of some rows. Without `together` the look-ups are made one by one,
+-- each with a plan that was made for its value; but those of v at the end are always made together.
 CREATE FUNCTION calls(t text, first integer, last integer, together boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	step CONSTANT integer := greatest((last - first) / 10, 1);

@@ -20,8 +20,8 @@ sub is_right
 }
 
 # A session in a transaction that stays open. It counts the rows of a table that fulfil a condition with the parameter
-# $1; `value` is a first parameter. It has its locks already, so it is told of no change; and it takes a new snapshot
-# for each statement.
+# $1; `value` is a first parameter. It has its locks already, so it accepts no invalidation messages, and keeps what it
+# has cached of the index. It takes a new snapshot for each statement.
 sub begin_session
 {
 	my ($db, $table, $condition, $value, %where) = @_;

@@ -11,7 +11,7 @@
 # snapshots. only => qr/.../ chooses parties. The relations are small and their ranges smaller, so that the parties
 # meet. All prefer the ids of a window, which moves on every second or so. With method => 'brin' the same runs on
 # BRIN's bloom operator classes. Each party is a process with sessions of its own (NotOneRow/Writers.pm, Readers.pm,
-# Keepers.pm). The seed settles what each party does in which order, but not how the parties interleave.
+# Keepers.pm). The seed sets the random numbers of each party, but not how the parties interleave, nor what they find.
 package NotOneRow;
 
 use strict;
@@ -93,7 +93,7 @@ sub make_relations
 	my ($run) = @_;
 	my $db = PsqlSession->new($run->{database});
 	my $columns = 'id bigint, k int, a bigint, b text, c int, pad text';
-	# A page holds about 40 rows.
+	# A page holds about 30 rows.
 	my $rows = 'SELECT nextval(\'ids\'), i % 4, CASE WHEN i % 29 > 0 THEN i * 7919 % 3000 END, \'b\' || i * 31 % 1500, ' .
 		'i * 17 % 100000, repeat(\'x\', 50 + i * 13 % 200) FROM generate_series(1, 4000) i';
 

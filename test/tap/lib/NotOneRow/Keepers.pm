@@ -45,8 +45,8 @@ sub check_index
 	return 0;
 }
 
-# A range of level 1 has at least 125 pages here. So level 1 has one or two ranges, and level 2 never has a complete
-# one. They are summarized by calls.
+# A range of level 1 has at least 125 pages here, so level 1 has at most a few ranges, and level 2 never has a complete
+# one. VACUUM makes level 1 only where it has two complete ranges. So these calls make and summarize the ranges.
 sub keep_upper_level
 {
 	my ($run, $session, $index) = @_;

@@ -61,8 +61,8 @@ sub copy
 	return "\\copy $table from '$file'\n";
 }
 
-# In version 15 an update of an indexed column is cold. From 16 on it may be hot, because bf is a summarizing access
-# method.
+# No index has the column pad, so its update may be HOT. In version 15 an update of an indexed column is never HOT. From
+# 16 on it may be, because bf is a summarizing access method.
 sub hot_update { return "UPDATE $_[1] SET pad = " . pad() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
 sub update { return "UPDATE $_[1] SET a = " . value() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
 sub update_all { return "UPDATE $_[1] SET a = " . value() . ', b = ' . words() . ', c = ' . number() . ' WHERE id IN (' . some_ids($_[0], 6) . ')'; }
@@ -92,7 +92,7 @@ sub merge
 		"WHEN NOT MATCHED THEN INSERT VALUES (s.id, " . int(rand 4) . ", s.a, 'b' || s.a % 1500, s.a::int, 'merged')";
 }
 
-# Short statements that need no others.
+# Single statements. The transactions below are made of them, too.
 my @simple = (\&insert, \&insert, \&insert_many, \&copy, \&copy, \&hot_update, \&hot_update, \&update, \&update, \&update, \&update_all,
 	\&update_key, \&update_by_value, \&take_away, \&take_away_by_value, \&on_conflict_update, \&on_conflict_update, \&on_conflict_nothing,
 	\&merge, \&merge);
