@@ -33,8 +33,8 @@ uint64_t Questions::asked;
 uint64_t Questions::stops_at;
 
 /*
- * A history of everything that can be done to builders, with this many items. Each call is made through `call`, which
- * may repeat it. If `call` returns false, the history ends.
+ * Makes calls of most functions of builders, with this many items. Each call is made through `call`, which may repeat
+ * it. If `call` returns false, the history ends.
  */
 using Call = std::function<bool(const std::function<sb_status()> &)>;
 
@@ -96,8 +96,8 @@ Bytes value_of_history(uint64_t told, size_t items)
 } // namespace
 
 /*
- * The memory ends at each allocation in turn. In one run no memory comes back; in the other one there is memory
- * again, and the failed call is repeated.
+ * The memory ends at each allocation in turn (with very many items at each seventh). In one run no memory comes back;
+ * in the other one there is memory again, and the failed call is repeated.
  */
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 {

@@ -80,7 +80,10 @@ public:
 	}
 };
 
-/* Makes the result for these hashes without a builder, as sb_bf_builder.h describes it. */
+/*
+ * Makes the result for these hashes as sb_bf_builder.h describes it. Lines are made without a builder; an exact filter
+ * is made by a builder that gets the distinct hashes in ascending order.
+ */
 inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
 	std::vector<uint64_t> distinct(hashes);

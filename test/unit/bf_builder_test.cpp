@@ -9,8 +9,7 @@ using namespace test;
 namespace {
 
 /*
- * Hashes of small integers, some of them twice, and the hash 0. `integers` gets the integers that belong to the
- * hashes.
+ * Hashes of small integers, some of them more than once. `integers` gets the integers that belong to the hashes.
  */
 std::vector<uint64_t> items_of(uint64_t seed, size_t count, std::vector<uint64_t> *integers = nullptr)
 {

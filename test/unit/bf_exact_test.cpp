@@ -389,8 +389,8 @@ TEST(BfExact, BecomesLinesWithRoomForFourTimesItsItems)
 }
 
 /*
- * When an exact filter is united with lines, only the bits of its items are set, whatever number of lines the other
- * filter has.
+ * When an exact filter is united with lines, only the bits of its items are set. Fewer than 7 lines may be widened for
+ * that.
  */
 TEST(BfExact, IsAddedToLinesItemByItem)
 {

@@ -375,8 +375,8 @@ TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 				}
 			}
 			/*
-			 * the largest filter that fits has more than half of the largest size: sizes are rounded, to nine digits or
-			 * to a power of two
+			 * the largest filter that fits has more than half of the largest size: numbers of lines are rounded to nine
+			 * binary digits or to a power of two
 			 */
 			ASSERT_EQ(sb_bf_plan(fits, fpr, power, &bf), SB_OK);
 			EXPECT_GT(sb_bf_size(&bf), size_t{SB_MAX_BYTES / 2});
@@ -503,7 +503,7 @@ TEST(BfMeasure, TheErrorOfTheNumberOfItemsIsTheirScatter)
 	EXPECT_EQ(full.measured().items_error, std::numeric_limits<double>::infinity());
 }
 
-/* A filter that has as many items as it has room for has exactly the rate that was asked for. */
+/* A filter that has as many items as it has room for has about the rate that was asked for. */
 TEST(BfMeasure, RoomIsWhatTheRateAllows)
 {
 	for (double fpr : {0.1, 0.01, 0.001})

@@ -83,7 +83,7 @@ struct Family
 			Bf bf(3u << halvings, 6, 0.001 * static_cast<double>(between(random, 1, 9)));
 			bf.parameters.expected_items = random() % 1000;
 			if (random() % 4 == 0)
-				bf.parameters.kind = {}; /* empty filters carry no kind */
+				bf.parameters.kind = {}; /* the union takes the kind of the other filter */
 			own.push_back(random_hashes(random(), random() % 300));
 			bf.add(own.back());
 			bf.add(shared);

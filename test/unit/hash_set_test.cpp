@@ -461,7 +461,7 @@ TEST(HashSet, ManyAtOnceAreThoseThatCameOneByOne)
 		ASSERT_EQ(sb_hash_set_begin(&together, memory, 5), SB_OK);
 		for (int round = 0; round < 4; round++)
 		{
-			/* each round has some hashes of the round before, 0 and chosen ones; rounds two and four ascend */
+			/* each round has 0 and some hashes of the round before, the third one chosen ones; two and four ascend */
 			std::vector<uint64_t> hashes = round == 2 ? chosen_hashes(500)[0] : std::vector<uint64_t>{0};
 			for (size_t i = 0; i < count; i++)
 				hashes.push_back(random() % (2 * count) * UINT64_C(0x9e3779b97f4a7c15));

@@ -112,7 +112,7 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 		size_t at = 0;
 		while (at < before.size() && before[at] == ibf.cells[at])
 			at++;
-		in_vain += at == before.size(); /* none of 32 tries found a cell that is not 0 */
+		in_vain += at == before.size(); /* none of 32 tries chose a cell: it was 0, or refused for its value */
 		/* the changed byte holds parts of at most four cells: look at these */
 		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0);
 			 cell < std::min<size_t>(ibf.parameters.cell_count, at * 8 / 3 + 5) && at < before.size(); cell++)
@@ -178,9 +178,9 @@ TEST(IbfValueWeighted, KeepsTheRateOfUniformImportances)
 }
 
 /*
- * The share of the most important repeats that is missed. The most important are the highest seventh, which
- * multi_class keeps in its highest class. 30 % of the stream repeat one of the last `reach` items. Importances are
- * uniform numbers to the power `skew`.
+ * The share of the most important repeats that is missed. The most important are those in the highest seventh of the
+ * range of importances, which multi_class keeps in its highest class. 30 % of the stream repeat one of the last `reach`
+ * new items. Importances are uniform numbers to the power `skew`.
  */
 static double missed_of_the_important(Stable filter, double skew, uint64_t reach)
 {
@@ -248,7 +248,7 @@ static Errors errors(Stable filter)
 	for (int i = 0; i < 300000; i++)
 	{
 		bool repeat = !seen.empty() && random() % 10 < 3;
-		/* a repeat is one of the last 30,000 items */
+		/* a repeat is one of the last 30,000 new items */
 		uint64_t hash = repeat ? seen[seen.size() - 1 - random() % std::min<size_t>(seen.size(), 30000)] : random();
 		double importance = static_cast<double>(hash >> 40) * 0x1p-24;
 		bool duplicate = filter.step(hash, importance);

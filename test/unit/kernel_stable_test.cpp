@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Bits, KernelOfCells, ::testing::Range(1, SB_STABLE_MAX_
 
 /*
  * Runs are shorter than a word, as long as some vectors, or all cells. There are enough steps for runs to begin at
- * every cell and to go round the end.
+ * every place in a byte, and to go round the end.
  */
 TEST_P(KernelOfCells, Steps)
 {

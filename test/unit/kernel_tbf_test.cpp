@@ -124,8 +124,8 @@ TEST(Kernel, AddsItemsToCells)
 }
 
 /*
- * Sums are stored, and added once more with a shift. The result has the same cells, whatever the width of the stored
- * ones.
+ * Sums are stored, and what was stored is added to other sums with a shift. Both are exact, whatever the width of the
+ * stored counters: a stored counter is the sum rounded up to a unit.
  */
 TEST(Kernel, StoresAndMergesSums)
 {

@@ -200,7 +200,7 @@ TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 
 TEST(StableFormulas, TheProductIsTheChainsOwnSolution)
 {
-	/* the balance of each state of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2), found by iteration */
+	/* the balance of the states of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2) is that after 2^40 steps */
 	const double shares[3] = {0.5, 0.2, 0.3};
 	sb_stable_chain chain = {50000, 4, 30, 3, false, shares};
 	double work[2 * 16];
@@ -254,7 +254,7 @@ static double missed_after(Stable &filter, uint64_t gap, uint8_t value, int samp
 	auto other = [&] { filter.step(random(), uniform(others)); };
 	for (int i = 0; i < 100000; i++)
 		other();
-	/* several repeats are planted at once, so far apart that nearly all of the stream are distinct items */
+	/* several items are planted at once, and so rarely that nearly all of the stream are distinct items */
 	int missed = 0;
 	const int together = 8;
 	for (int i = 0; i < samples; i += together)

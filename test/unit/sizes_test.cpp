@@ -181,7 +181,7 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 			{
 				const uint32_t size = bf_index_group_to_grow(level, first, available);
 				EXPECT_GE(size, 1u);
-				/* no group crosses a border between two ranges of the level above */
+				/* no group goes beyond a multiple of 125 ranges, where mostly a range of the level above ends */
 				EXPECT_EQ(first / 125, (first + size - 1) / 125) << first << ' ' << available;
 			}
 }
@@ -279,7 +279,7 @@ TEST(Sizes, GroupsStayApartIfTheyTakeLessSpace)
 			const uint32_t one = bf_index_group_to_unite(first, 1, 125);
 			const uint64_t pages = (lines + BF_POSITIONS(first) - 1) / BF_POSITIONS(first);
 			EXPECT_TRUE(bf_index_is_worth_uniting(1, first, pages, one, &lines, 1)) << first << ' ' << lines;
-			/* the ranges that are there have a tenth of the items of the new ones, or one */
+			/* the ranges that are there have a tenth of the items of the new ones, or filters of one page in all */
 			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, pages / 10, one, &lines, 1)) << first << ' ' << lines;
 			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, 1, one, &lines, 1)) << first << ' ' << lines;
 		}
@@ -366,26 +366,26 @@ static double pages_if_built(const std::vector<double> &items, std::vector<uint3
 TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 {
 	std::mt19937_64 random(29);
-	/* one group has the size that its fullest ranges need, so a group of both kinds wastes space */
+	/* ranges with many items decide how large the filters of their group are, so a group of both kinds wastes space */
 	std::vector<double> items(125, 30000);
 	std::fill(items.begin() + 62, items.end(), 1000);
 	std::vector<uint32_t> groups;
 	pages_if_built(items, &groups);
 	EXPECT_EQ(groups[0], 62u);
-	/* the full ranges end at 77: two groups together end there */
+	/* the ranges with many items end at 77: two groups together end there */
 	std::fill(items.begin() + 62, items.begin() + 77, 30000);
 	groups.clear();
 	pages_if_built(items, &groups);
 	EXPECT_EQ(groups[0] + groups[1], 77u);
 
-	/* one range far above the others, which is full, changes nothing */
+	/* one range far above the others, which becomes full (it is always read), changes nothing */
 	items.assign(70, 30000);
 	items[3] = 1e9;
 	groups.clear();
 	pages_if_built(items, &groups);
 	EXPECT_EQ(groups, (std::vector<uint32_t>{62, 8}));
 
-	/* full and nearly empty ranges by turns, in runs of random length: at most 1.3 times the pages without any waste */
+	/* many and few items by turns, in runs of random length: less than 1.3 times the pages without any waste */
 	for (int round = 0; round < 20; round++)
 	{
 		const uint64_t run = 62 + random() % 200;

@@ -168,7 +168,7 @@ TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 		}
 }
 
-/* Merges a hundred shards. Each has a hot item of its own, and was itself merged from hours that are far apart. */
+/* Merges a hundred shards that are alike. Each has a hot item, and was itself merged from hours that are far apart. */
 TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 {
 	sb_tbf like = shape(64, 2, hour, hour);

@@ -359,8 +359,8 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 }
 
 /*
- * A merged filter has an older base than its newest part. Seen from that base, what fell out weighs 2^32 times as
- * much.
+ * A merged filter may have an older base than its newest part. Seen from that base, what fell out weighs up to 2^32
+ * times as much.
  */
 TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 {

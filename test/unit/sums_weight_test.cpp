@@ -52,7 +52,7 @@ double usual_weight(Random &random)
 
 /*
  * A filter of a few items whose hits are within `spread` half-lives of `newest`. Some filters are decayed afterwards.
- * Some get an old base, so their counters have 64 bits. A hit weighs up to 2^heavy.
+ * Some get an old base, so their counters are wide. A hit weighs up to 2^heavy.
  */
 Tbf any_filter(Random &random, const sb_tbf &like, int64_t newest, int64_t spread, bool whole, int heavy = 17)
 {
@@ -502,8 +502,8 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 }
 
 /*
- * Filters without counters whose totals are as large as a header can hold. Doubled again and again they would reach
- * 2^128, and so wrap to 0.
+ * Filters without counters whose totals are nearly as large as a header can hold. Doubled again and again they would
+ * reach 2^128, and so wrap to 0.
  */
 TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 {

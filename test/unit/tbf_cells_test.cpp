@@ -36,7 +36,7 @@ std::vector<uint64_t> all_sorts(size_t count, int share_of_zeros)
 	return counters;
 }
 
-/* From one layout to the other and back, every counter keeps its exact value, whatever the share of zeros. */
+/* In the extensible layout every counter has the exact value of the flat layout, whatever the share of zeros. */
 TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 {
 	for (int zeros : {0, 1, 30, 70, 99, 100})

@@ -90,7 +90,7 @@ uint64_t bytes_of(const std::vector<const Tbf *> &filters)
 
 } // namespace
 
-/* Filters that are merged alone, scaled, or in pairs whose hits are one or more planes apart. */
+/* Pairs of filters whose hits are no, one or more planes apart are merged with weights; one filter is scaled alone. */
 TEST(TbfContent, SumsTakeTheBlocksThatHoldSomething)
 {
 	Random random(11);

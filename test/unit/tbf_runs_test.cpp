@@ -78,7 +78,7 @@ Owned united(const sb_memory *memory, const std::vector<Owned> &workers)
 	return leader;
 }
 
-/* The plans of the tests: of a given size and self-sized, with and without decay, a list, minimum increase. */
+/* Plans for this many items: with and without decay, a list, and minimum increase, in both layouts. */
 std::vector<sb_tbf> plans(uint64_t items)
 {
 	std::vector<sb_tbf> all;

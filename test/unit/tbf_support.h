@@ -17,8 +17,8 @@
 namespace test {
 
 /*
- * A hash for each number below 2^48. All these hashes differ in the bits that a tbf keeps. Their other bits are not 0,
- * so that a test fails if something depends on these other bits.
+ * A hash for each number below 2^48. All these hashes differ in the bits that a tbf keeps. Their other bits are mostly
+ * not 0, so that a test fails if something depends on these other bits.
  */
 constexpr uint64_t hash_of(uint64_t number)
 {
@@ -187,9 +187,9 @@ inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &
 }
 
 /*
- * Checks a filter that the core has stored. The core's own readers must accept it, and write it to the same bytes.
- * The other layout must have the same counters, give the same answers, and decay to the same filter. The way back
- * must lead to the same bytes.
+ * Checks a filter that the core has stored. The core's own readers must accept it, and write its header to the same
+ * bytes. The other layout must have the same counters, give the same answers, and decay to the same filter. The way
+ * back must lead to the same bytes. An exact filter is only compared with the same filter with cells.
  */
 inline ::testing::AssertionResult readable(const Tbf &filter)
 {

@@ -217,7 +217,7 @@ TEST(TbfTopStored, RefusesWhatNoListIs)
 }
 
 /*
- * A list can be stored and then decayed, or turned to the same base before it is stored. Both ways give the same
+ * A stored list can be decayed as it is, or be read, turned to the same base and stored again. Both ways give the same
  * bytes, with few fraction bits and with all, whatever number of items falls out.
  */
 TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
