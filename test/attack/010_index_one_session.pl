@@ -37,7 +37,8 @@ my $prepared_transactions = $db->sql('SHOW max_prepared_transactions') > 0;
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# Policies whose conditions are neither leakproof nor cheap, and a policy with a condition on an indexed column.
+# Row-level security with one of four policies. Two call functions that are not leakproof, and two have a condition on a
+# column that may be indexed.
 sub row_level_security
 {
 	my ($relation) = @_;

@@ -9,8 +9,8 @@
 #    is listed here.
 # 4. Nothing answers for rows that row-level security or a security-barrier view hides, and EXPLAIN is the same whether
 #    a hidden value exists or not.
-# 5. The catalogue: no function is leakproof, none runs with its owner's rights, none looks names up in the caller's
-#    search_path. And roll-ups in sessions with a hostile search_path.
+# 5. The catalogue: no function is leakproof, none runs with its owner's rights. Only the three that are listed there
+#    look names up in the caller's search_path. And roll-ups in sessions with a hostile search_path.
 use strict;
 use warnings;
 
@@ -267,7 +267,7 @@ my $index = "'app.words_2_v_w_idx'";
 my %expected = (
 	'bf_index_check(regclass)' => ["SELECT bf_index_check($index)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_index_stats(regclass)' => ["SELECT * FROM bf_index_stats($index)", '42501', '00000', '42501', '42501', '00000'],
-	# a role that may not look gets NULL, and no error of the function
+	# a role that may not look gets NULL, which divides by zero here, and no error of the function
 	'bf_index_overview(regclass)' => ["SELECT 1 / ((bf_index_overview($index)).state IS NOT NULL)::int", '22012', '00000', '22012', '22012', '00000'],
 	'bf_index_advise(regclass,text,integer)' => ["SELECT * FROM bf_index_advise('app.words_2', (SELECT attname::text FROM pg_attribute WHERE attrelid = 'app.words_2'::regclass AND attnum = 1))", '42501', '00000', '42501', '42501', '00000'],
 	'bf_index_advise(regclass,text[],integer)' => ["SELECT * FROM bf_index_advise('app.words_2')", '42501', '00000', '42501', '42501', '00000'],

@@ -113,8 +113,9 @@ my %ways = (
 	},
 );
 
-# 32 columns and 3,800 ranges, as in test/tap/024_damaged_index.pl. The index has more entries of groups than the meta
-# page has room for, so some are on a directory page.
+# 32 columns and 5,000 ranges. As in test/tap/024_damaged_index.pl the groups of 125 ranges have filters of alternating
+# sizes, so each of the 40 groups needs an entry of its own. The meta page has room for 34 entries; the others are on a
+# directory page.
 sub make_large
 {
 	my ($i) = @_;

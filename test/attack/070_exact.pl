@@ -1,5 +1,6 @@
 # Random histories of small filters that hold their items themselves, compared with exact answers. They are self-sized
-# tbf and bf with about as many items as the exact form takes (65,536), mixed with filters that have counters or lines.
+# tbf and bf with numbers of items at the limits of blocks, and seldom at the limit of the exact form (65,536). Filters
+# that have counters or lines are mixed with them.
 #
 # tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with hits of its own. A history
 # builds them in different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without,
@@ -52,7 +53,7 @@ CREATE FUNCTION epoch_start(us bigint, epoch bigint) RETURNS bigint LANGUAGE sql
 	'SELECT (us / epoch - CASE WHEN us % epoch < 0 THEN 1 ELSE 0 END) * epoch';
 CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 ELSE power(2::float8, greatest(-1000, (epoch_start(hit, epoch) - epoch_start(asked, epoch))::float8 / half_life)) END';
--- a number of items, often at a limit of the blocks or of the exact form
+-- a number of items, often at a limit of the blocks, seldom near that of the exact form
 CREATE FUNCTION some_items() RETURNS int LANGUAGE sql AS $$
 	SELECT CASE WHEN random() < 0.02 THEN pick('65534', '65535', '65536', '65537', '40000') ELSE pick('1', '2', '3', '31', '32', '33', '63', '64', '65', '127', '128', '200', '1000', '3000') END::int $$;
 

@@ -6,10 +6,11 @@
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl
 #
-# STREAMBLOOM_ONLY=grams asks only about lines of text and about values made of lines. STREAMBLOOM_METHOD=gin runs the
-# same with GIN indexes. (For lines these are pg_trgm's, and words with letters of which it does not know all cases are
-# left out.) A difference that is found with GIN is a mistake of this test, or of PostgreSQL. A failure leaves a
-# history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
+# With STREAMBLOOM_ONLY=grams all indexes are on grams: of the lines, of the lines in lower case, and of a text in the
+# documents. STREAMBLOOM_METHOD=gin runs the same with GIN indexes. (For lines these are pg_trgm's, and words with
+# letters of which it does not know all cases are left out.) A difference that is found with GIN is a mistake of this
+# test, or of PostgreSQL. A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed
+# settles every statement.
 use strict;
 use warnings;
 use utf8;
@@ -271,7 +272,7 @@ sub chunk_scan_question
 	return;
 }
 
-# The operand of a condition becomes a value that is known only when the query runs: it comes from a row, or is a
+# A random question. In some the operand of a condition is known only when the query runs: it comes from a row, or is a
 # parameter of a prepared statement.
 my $prepared = 0;
 
@@ -367,7 +368,8 @@ sub ask
 
 $functions .= <<'SQL';
 -- Does what compare() does, for a prepared statement with a generic plan. The plan is made under the switches, and
--- the statement returns the digest.
+-- the statement returns the digest. If the sequential scan fails, the prepared statement may return or fail as it
+-- likes, but not with class XX.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine text;

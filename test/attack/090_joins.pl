@@ -60,7 +60,8 @@ EXCEPTION
 END
 $$;
 -- Returns two numbers: how many pages JoinSkip skips, or -1 if the plan has no such node; and how many partitions
--- PartitionScan skips because of keys of a join, or -1 if it takes no keys.
+-- PartitionScan skips because of keys of a join, or -1 if it takes no keys. If EXPLAIN ANALYZE fails, the first is -3
+-- for an error of class XX, else -1.
 CREATE FUNCTION skipped(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -84,8 +85,8 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN '-3 -1' ELSE '-1 -1' END;
 END
 $$;
--- Returns "=", the number of rows and the number of pages that were skipped, or what differs. plain_statement is the
--- same as statement, unless that executes a prepared one.
+-- Returns "=", the number of rows and the two numbers of skipped() (-2 and -1 if both statements fail), or what differs.
+-- plain_statement is the same as statement, unless that executes a prepared one.
 CREATE FUNCTION compare(number int, statement text, plain_statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine CONSTANT text := answer(statement, 'on');
@@ -113,7 +114,8 @@ BEGIN
 	RETURN (SELECT count(*) || ' ' || coalesce(md5(string_agg(x, ',' ORDER BY x COLLATE "C")), '') FROM unnest(rows) x);
 END
 $$;
--- Does what compare() does, for two cursors that are opened before a change and read after it.
+-- Does what compare() does, for two cursors that are opened before a change and read after it. Of the errors only those
+-- of class XX are differences.
 CREATE FUNCTION compare_cursors(number int, query text, change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine refcursor;

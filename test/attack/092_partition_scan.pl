@@ -32,7 +32,7 @@ my $run = DifferRun->new(database => $db->name, name => '092', seed => $seed);
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
-# An answer is a digest of the rows. What EXPLAIN counts for the node is added to the counts of the session.
+# An answer is a digest of the rows. The table `looked` adds up what EXPLAIN ANALYZE counts.
 my $functions = <<'SQL';
 CREATE TABLE looked (keys int, asked int, skipped int);
 INSERT INTO looked VALUES (0, 0, 0);
@@ -64,8 +64,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=' and the number of rows, or what differs. If `look` is set, the counts of EXPLAIN ANALYZE are added to
--- those of the session.
+-- Returns '=' and the number of rows, or what differs. If `look` is set, the counts of EXPLAIN ANALYZE are added to the
+-- table `looked`, and the answer also has 1 if the plan has a PartitionScan, else 0.
 CREATE FUNCTION compare(number int, switches text, off text, query text, look bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	prepared CONSTANT bool := query LIKE 'EXECUTE%';
@@ -90,7 +90,7 @@ BEGIN
 END
 $$;
 SQL
-# The column "asked" has the same name as a variable of the function, so it needs the table's name.
+# Takes the condition on `node` out, so the partitions that ChunkSkip asks and skips are counted too.
 $functions =~ s/SET asked = asked \+ (.*?) WHERE node = 1;/SET asked = looked.asked + $1;/;
 $functions =~ s/SET skipped = skipped \+ (.*?) WHERE node = 1;/SET skipped = looked.skipped + $1;/;
 
@@ -254,7 +254,7 @@ sub join_of
 	return "SELECT s.n FROM s WHERE EXISTS (SELECT FROM t" . conditions($self, 't', 't.a = s.a') . ')';
 }
 
-# A condition of t without one that indexes answer.
+# Further conditions on t, none of which an index answers; mostly none at all.
 sub weak
 {
 	my ($self) = @_;
@@ -312,7 +312,7 @@ sub ask
 			my $statement = $query;
 			my $n = 0;
 			my @values;
-			# some of the constants become parameters
+			# the first constant with which `a` is compared mostly becomes a parameter
 			$statement =~ s/\.a = (-?\d+)\b(?!\))/push @values, $1; '.a = $' . ++$n/e if chance(0.9);
 			push @sql, 'PREPARE p' . (++$self->{prepared}) . ($n ? ' (' . join(', ', ('bigint') x $n) . ')' : '') . " AS $statement";
 			$query = "EXECUTE p$self->{prepared}" . ($n ? ' (' . join(', ', @values) . ')' : '');
@@ -320,7 +320,7 @@ sub ask
 		}
 		elsif ($self->{kept} && chance(0.1))
 		{
-			# a statement that was prepared before the last changes
+			# a statement that was prepared earlier, perhaps before the last changes
 			my ($name, $n) = @{pick(@{$self->{kept}})};
 			$query = "EXECUTE p$name" . ($n ? ' (' . join(', ', map { value_of_a($self) } 1 .. $n) . ')' : '');
 		}
@@ -346,7 +346,7 @@ sub ask
 			$run->count('plans with the node') if $3 eq '1';
 		}
 	}
-	# A statement whose column is gone cannot be prepared.
+	# Other errors are no failures: in a transaction that has failed before, every question fails.
 	$run->fail_with($session, "a comparison ended with $state $message") if $state eq 'lost' || $state =~ /^XX/;
 }
 

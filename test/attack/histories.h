@@ -17,7 +17,10 @@ inline double setting(const char *name, double otherwise)
 	return given != nullptr && *given != 0 ? std::atof(given) : otherwise;
 }
 
-/* Runs histories of one kind for a quarter of the time. Expects that they make at least `least` comparisons. */
+/*
+ * Runs histories of one kind: at least 20, and for a quarter of the time, because there are four kinds. Expects that
+ * they make at least `least` comparisons.
+ */
 template <typename History>
 void run_histories(const char *what, uint64_t least, History history)
 {

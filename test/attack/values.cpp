@@ -198,7 +198,7 @@ void stable_history(Random &random, uint64_t *compared)
 		Simulated &one = filters[below(random, 2)];
 		switch (below(random, 8))
 		{
-			case 0: /* the filter of another proxy is united: each cell becomes the larger of the two */
+			case 0: /* the other filter is united with this one: each cell becomes the larger of the two */
 			{
 				Simulated &other = filters[&one == &filters[0] ? 1 : 0];
 				sb_stable joined;
@@ -292,7 +292,7 @@ void bf_history(Random &random, uint64_t *compared)
 		Set &other = sets[below(random, sets.size())];
 		switch (below(random, 6))
 		{
-			case 0: /* | and &: of what is in both, nothing is lost */
+			case 0: /* a union or an intersection: no item of the result may be missed */
 			case 1:
 			{
 				bool all = below(random, 2) == 0;
@@ -322,7 +322,7 @@ void bf_history(Random &random, uint64_t *compared)
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
 				break;
 			}
-			case 3: /* its items go to two builders, one of which is sent: the same bytes as in one builder */
+			case 3: /* its items go to two builders, one of which is sent: the same bytes as without a builder */
 			{
 				Memory memory;
 				sb_bf plan = one.bf;

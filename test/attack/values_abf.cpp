@@ -134,7 +134,7 @@ void abf_history(Random &random, uint64_t *compared)
 			one.filter.add_all(hashes.data(), times.data(), count, flags.get());
 			for (uint64_t i = 0; i < count; i++)
 			{
-				/* the clock is at the filter's newest item; in a filter by items, at the next item */
+				/* the clock is where it was moved or at the newest item, this one included; by items, at this item */
 				const int64_t clock = by_time ?
 										  std::max({newest, times[i],
 													one.moved_to == INT64_MIN ? INT64_MIN :

@@ -1,7 +1,7 @@
 /*
  * values_tbf.cpp: random histories of tbf. The model keeps each hit, and counts are compared with sums of hits. A
- * count is never below the sum. If an item has a cell of its own, its count is above the sum by no more than
- * rounding.
+ * count is never below the sum. If an item has a cell of its own, its count is above the sum by no more than rounding
+ * and a thousandth. This is not checked of filters with minimum increase.
  */
 #include "histories.h"
 #include "tbf_support.h"
@@ -75,7 +75,10 @@ class TbfHistory
 		return tbf;
 	}
 
-	/* An aggregate over hits: in one process, or by workers that take rows as they come. */
+	/*
+	 * An aggregate over hits. Workers that take the rows in any order must make the same bytes, unless the filter has
+	 * minimum increase.
+	 */
 	Counted built(int doublings = -1)
 	{
 		Counted made;
@@ -124,7 +127,7 @@ class TbfHistory
 			case 1:
 				one.filter = one.filter.relaid();
 				return "in the other layout";
-			case 2: /* merged with a filter of another size and base; the order makes no difference */
+			case 2: /* merged with a filter of a random size and base; the order makes no difference */
 			{
 				Counted other = built();
 				Tbf sum = joined(one.filter, other.filter);

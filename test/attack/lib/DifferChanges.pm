@@ -2,7 +2,7 @@
 # counts and a list of statements. The model is changed too.
 #
 #   my ($what, @sql) = DifferChanges::rows($relation);        # INSERT, UPDATE, DELETE, MERGE, COPY
-#   my ($what, @sql) = DifferChanges::keep($relation);        # summaries, VACUUM, REINDEX, ...: no row changes
+#   my ($what, @sql) = DifferChanges::keep($relation);        # summaries, VACUUM, REINDEX, ...: hardly a row changes
 #   my ($what, @sql) = DifferChanges::alter($relation);       # columns, partitions, TRUNCATE; {undo} of the
 #                                                             # relation mends the model if a statement fails
 #
@@ -106,7 +106,8 @@ sub number { return chance(0.4) ? '' : ', ' . int rand 100; }
 # The word CONCURRENTLY, unless the schema does without such index builds.
 sub concurrently { return $_[0]{no_concurrently} ? '' : 'CONCURRENTLY'; }
 
-# Changes that leave all rows as they are.
+# Changes of indexes and of how rows are stored. Rows change only by REFRESH of a materialized view, and with an
+# unfinished index, after which rows are inserted.
 sub keep
 {
 	my ($relation) = @_;

@@ -26,8 +26,8 @@ sub chance { return rand() < $_[0]; }
 # Errors that a session may get if it changes something while others do.
 our $tolerated = qr/could not open relation with OID|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)|could not find pg_class entry|invalid arbiter index/;
 
-# Runs each party in a process of its own. A party is called with the run, a session, and a sub that says whether to go
-# on.
+# Runs each party in a process of its own. A party is called with the run, the schema, a session, and a sub that says
+# whether to go on.
 sub together
 {
 	my ($run, $schema, $seconds, %parties) = @_;
@@ -199,8 +199,8 @@ sub changer
 	}
 }
 
-# Only changes that leave the columns as they are, because the models in the other processes do not learn of this
-# change.
+# Only changes that leave the columns as they are, because the models in the other processes would not learn of other
+# columns.
 sub alter
 {
 	my ($relation) = @_;
@@ -220,7 +220,8 @@ sub writer
 {
 	my ($run, $schema, $session, $go_on) = @_;
 	$run->{tolerated} = $tolerated;
-	# These errors come from comparisons in a transaction that has failed.
+	# A comparison may end with these errors: a serialization failure or a deadlock, a lock that was not granted in
+	# time, a transaction that had failed before.
 	$run->{expected} = qr/^(?:40|55P03|25P02)/;
 	$run->{before} = 1;
 	while ($go_on->())
@@ -290,8 +291,8 @@ sub reader
 			ask_marked($run, $schema, $session) foreach 1 .. 8;
 			next;
 		}
-		# The answer with an index is compared between two answers without. A row that ATTACH or DETACH makes visible
-		# or invisible in the middle of a transaction is no lost row.
+		# A question is asked without an index before and after it is asked with one. A row that ATTACH or DETACH makes
+		# visible or invisible in the middle of a transaction is no lost row.
 		$run->{before} = !$schema->{calm} || chance(0.3);
 		my $level = $session->{standby} ? 'REPEATABLE READ' : pick('REPEATABLE READ', 'SERIALIZABLE', 'SERIALIZABLE READ ONLY');
 		$run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL $level;\nSELECT 1");

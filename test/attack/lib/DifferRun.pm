@@ -110,7 +110,8 @@ BEGIN
 END
 $$;
 -- One comparison. "off" is asked after the question, and also before it if `before` is set. Returns '=' and the number
--- of rows, or what differs, or '?' if the answer without the index has changed too.
+-- of rows, or what differs, or '?' if the comparison tells nothing: the answer without the index has changed too, or
+-- there was an error of class 40.
 CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -327,7 +328,8 @@ sub fail_with
 	diag($report);
 }
 
-# Runs SQL that may fail, but only with expected errors.
+# Runs SQL that may fail. The test fails only if the SQLSTATE is of class XX and not tolerated, if the session is lost,
+# or if the statement takes longer than its timeout and may not be cancelled.
 sub act
 {
 	my ($self, $session, $what, $sql) = @_;
@@ -356,7 +358,8 @@ sub message
 	return join "\\;\n", map { s/; (?=SET )/\\; /gr } @_;
 }
 
-# Asks questions, many in one round trip. Returns how many of them differed.
+# Asks questions, many in one round trip. Returns how many of them differed; in list context also the SQLSTATE with
+# which the round trip ended.
 sub compare
 {
 	my ($self, $session, @questions) = @_;

@@ -324,7 +324,7 @@ sub insert
 	{
 		my $part = pick({name => $relation->{name}}, @{$relation->{parts}});
 		$target = $part->{name};
-		# Many rows at once go to all partitions.
+		# Many rows at once go to all children.
 		if ($rows > 100 && !$option{one})
 		{
 			return map { rows($relation, $relation->{parts}[$_]{name}, $from, $to, 'WHERE i ' . "/ $relation->{divisor} % $relation->{count} = $_") } 0 .. $relation->{count} - 1;

@@ -56,7 +56,7 @@ my %types = (
 	bigint_domain => {value => '(%i)::bigint::bigint_domain', special => ["'7'"], family => 'integer', number => 2000000000, expressions => [['(%c / 3 + 1)', 'bigint']]},
 	text_domain => {value => "('host-' || (%i))::text_domain", special => ["''"], family => 'text', expressions => \@text_expressions},
 	array_domain => {value => 'ARRAY[%i]::int[]::array_domain', special => ["'{}'"], expressions => []},
-	# stored out of line (STORAGE EXTERNAL); few rows have such a value
+	# stored out of line (STORAGE EXTERNAL); most rows have NULL instead of such a value
 	wide => {value => "repeat(md5((%i)::text), 70)", type => 'text', external => 1, special => ["''", "'host-7'"], family => 'text', expressions => \@text_expressions},
 );
 my @names = sort keys %types;

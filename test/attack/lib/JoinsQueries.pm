@@ -1,7 +1,7 @@
 # JoinsQueries.pm: random queries with joins, over the tables of JoinsSchema.
 #
-# A query is a hash: `sql` returns one text that does not depend on the order of rows; `join` says whether the join
-# should skip pages if there are few keys.
+# rows() returns a query that returns rows, and digest() makes of it one that returns one text, which does not depend on
+# the order of the rows. The queries of writing() and with_parameter() return such a text.
 package JoinsQueries;
 
 use strict;
@@ -12,7 +12,7 @@ sub chance { return rand() < $_[0]; }
 
 sub digest { return "SELECT count(*) || ' ' || coalesce(md5(string_agg(q::text, ',' ORDER BY q::text COLLATE \"C\")), '') FROM ($_[0]) q"; }
 
-# The fact side, with the alias l: id, k, a, b, t.
+# The fact side, with the alias l: id, k, a, b, t. Two of the forms have no b.
 sub fact
 {
 	my ($schema) = @_;
@@ -49,7 +49,7 @@ sub where
 	return ' WHERE ' . pick("l.id > $n", "l.k < $n", 'l.t IS NOT NULL', $d ? ("$d.z < $n", "l.id + $d.z > $n", "$d.filler = ''") : (), "l.id > (SELECT min(z) FROM d3)", "l.k IN (SELECT z FROM d2)", 'l.id >= 0 AND l.k > 2');
 }
 
-# A join: FROM and all that follows it, and the aliases of the dimensions whose columns can be used.
+# A join: what follows FROM, and the aliases of the dimensions whose columns can be used.
 sub join_of
 {
 	my ($schema) = @_;

@@ -1,5 +1,5 @@
-# JoinsSchema.pm: random tables for joins that skip. A fact table is large, and rows with the same key lie together.
-# Dimensions have few keys.
+# JoinsSchema.pm: random tables for joins that skip. A fact table has many pages, and rows with the same key lie
+# together. Most dimensions have few keys.
 #
 # Every key is made of an integer. The same integer gives equal values in columns of different types.
 package JoinsSchema;
@@ -63,7 +63,7 @@ sub new
 	return $self;
 }
 
-# One or two fact tables with the same columns.
+# Two fact tables with the same columns.
 sub make_facts
 {
 	my ($self) = @_;
@@ -138,7 +138,7 @@ sub make_dimensions
 		push @sql, $self->insert_dimension($self->{dimensions}[-1], $count) if $count;
 		push @sql, "ALTER TABLE $name ADD PRIMARY KEY (id)" if chance(0.3);
 	}
-	# The table w has many keys, most of which no fact has. Searching for them takes time.
+	# The table w has the keys 0 to 799. No fact has those far above {keys}, so a search for them finds nothing.
 	my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
 	push @sql, 'DROP TABLE IF EXISTS w CASCADE', "CREATE TABLE w (id int, x $x->[0], y $y->[0], z int, filler text)", 'INSERT INTO w SELECT i, ' . value($x, 'i') . ', ' . value($y, 'i') . ", i, '' FROM generate_series(0, 799) i";
 	return @sql;

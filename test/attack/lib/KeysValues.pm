@@ -412,7 +412,7 @@ sub on_plain
 	return chance(0.5) ? 'n = ' . pick(int rand 80, 'ANY (ARRAY[3, 5, NULL])', '-5') : 't ' . (chance(0.1) ? 'IS NULL' : '= ' . literal(word(int rand 900)));
 }
 
-# Conditions on one thing: a column of columns(), or an expression of %expressions.
+# Conditions on one thing: a column of columns(), or an expression of %thing in 080_keys.pl.
 my %conditions = (
 	n => \&on_plain,
 	t => \&on_plain,

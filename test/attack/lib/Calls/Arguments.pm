@@ -1,9 +1,9 @@
 # Calls::Arguments: for each type of argument a list of SQL expressions that are worth trying: NULL, empty, extreme,
 # infinite, huge and hostile values. The test fails if a function of the catalogue takes a type that has no list here.
 #
-# An expression has its type, needs no table, and returns the same value each time. The first expression of a list is
-# an ordinary value: every function has to succeed with the first of each list, or with its arguments in %ordinary.
-# Heavy expressions take a large part of a second or much memory, and are used seldom.
+# An expression has its type, needs no FROM, and, but for a few, returns the same value each time. The first expression
+# of a list is an ordinary value: every function has to succeed with the first of each list, or with its arguments in
+# %ordinary. Heavy expressions take a large part of a second or much memory, and are used seldom.
 #
 # Some types stand for many ("any"). Their lists consist of groups, each of one type, because a column of rows has one
 # type.

@@ -21,7 +21,7 @@ use Calls::Session;
 use Time::HiRes qw(time sleep);
 
 # Options: database; memory, the bytes that a process may take; and three times in milliseconds: timeout is the
-# statement_timeout, late is how much later it may be obeyed, patience is after how much more the process is ended.
+# statement_timeout, late is how much later it may be obeyed, patience is how long after it the process is ended.
 sub new
 {
 	my ($class, %option) = @_;

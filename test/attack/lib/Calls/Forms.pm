@@ -2,7 +2,7 @@
 # planned; with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT
 # and ORDER BY; as a window function with frames; over the rows of a parallel plan.
 #
-# A statement is one line for psql. It needs nothing but relations.sql.
+# A statement is one line for psql. It needs nothing but relations.sql, and large.sql if its arguments are large.
 package Calls::Forms;
 
 use strict;
@@ -127,7 +127,7 @@ sub from_a_table
 	return "CREATE TEMP TABLE v ON COMMIT DROP AS SELECT $list\\; SELECT " . call($callable, @$names) . ' IS NULL FROM v';
 }
 
-# Parameters have no type, and the last plan is a generic one.
+# Parameters have no type, and half of the literals have none. The plan is a generic or a custom one.
 sub prepared
 {
 	my ($callable, $arguments) = @_;
@@ -175,7 +175,7 @@ sub in_where
 	return "SELECT count(*) FROM (SELECT $list OFFSET 0) v WHERE " . ($callable->{result} eq 'boolean' ? "NOT ($what)" : "$what IS NOT NULL");
 }
 
-# a + b + a + b, for callables that return the type that they take.
+# a + b + a + b + a, for callables that return the type that they take.
 sub chained
 {
 	my ($callable, $arguments) = @_;
