@@ -94,9 +94,9 @@ recipe() {
 		END { exit !found }' "$repository/docs/logs.md" || die "docs/logs.md has no recipe $1"
 }
 
-# Replaces control bytes and bytes that are not UTF-8 by \xHH, as Apache itself does, because COPY would stop there. A
-# line with only "\." would stop COPY too. Removes the line ends of Windows, and the byte order mark at the beginning
-# of a file.
+# Replaces control bytes by \xHH, as Apache itself does, but not tabs. In a line that is not UTF-8 it replaces all bytes
+# that are not ASCII, too. COPY would stop at such a byte, and at a line with only "\.", which is replaced as well.
+# Removes the line ends of Windows, and the byte order mark at the beginning of a file.
 escape_bytes() {
 	perl -ne '
 		BEGIN { $character = qr/[\x00-\x7f]++|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}

@@ -16,7 +16,7 @@ using namespace fuzz;
 
 const size_t fuzz::prefix_size = 16;
 
-/* Makes a filter of these items, header and all. It sizes itself, or has room for more items. */
+/* Makes a self-sized filter of these items, with its header. It is exact, or its lines have room for more items. */
 static Copy filter_of(const std::vector<uint64_t> &hashes, const sb_bf &like, sb_bf *header)
 {
 	const sb_memory memory = *fuzz::memory();
@@ -31,7 +31,7 @@ static Copy filter_of(const std::vector<uint64_t> &hashes, const sb_bf &like, sb
 	return value;
 }
 
-/* Appends an exact filter of some hundred items, seldom of thousands. */
+/* Appends an exact filter of less than 400 items, seldom of up to 5,000. */
 static void append_exact(Input *input, Random &random)
 {
 	sb_bf like{};
@@ -222,7 +222,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	FUZZ_CHECK(holds_all(bf, lines));
 
-	/* union with a wider filter, which is empty or full */
+	/* the union with a wider, empty filter, and the intersection with a wider, full one: both give the same lines */
 	if (value.size() < 100000)
 	{
 		sb_bf wider = bf;

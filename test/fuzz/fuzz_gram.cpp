@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							   (data[0] & 8) != 0, static_cast<sb_gram_text>(data[0] / 16 % 3)};
 	const auto comparison = static_cast<sb_gram_comparison>(data[1] % 6);
 
-	/* the grams of the text are those of its characters */
+	/* there are as many grams as the text's characters have different pieces of that length, but at least one */
 	std::vector<uint64_t> grams(sb_gram_most(text.size()));
 	std::vector<uint32_t> characters(grams.size());
 	size_t count = 0;
@@ -151,7 +151,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		const std::string the_pattern(pattern.data(), pattern.data() + pattern.size()),
 			the_text(text.data(), text.data() + text.size());
-		/* In UTF-8 a part of a text begins and ends at the border of a character, and _ is one character. */
+		/*
+		 * In UTF-8 a part of a text begins and ends at the border of a character, and _ is one character. The bytes are
+		 * compared here, so this is tried with ASCII only.
+		 */
 		auto is_plain = [](const std::string &of) {
 			return std::all_of(of.begin(), of.end(), [](char c) { return (c & 0x80) == 0; });
 		};

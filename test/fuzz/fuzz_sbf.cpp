@@ -1,7 +1,7 @@
 /*
  * fuzz_sbf.cpp: takes any bytes as a stored sbf or ibf. Either they are refused, or every reader works on them and
  * these promises hold: an item is found right after its step; each value that the core writes can be read again; a
- * union loses no cell; decay ends with all cells zero.
+ * union loses no cell; decay in two parts gives the same as decay at once.
  *
  * Input: a hash, a number that makes choices, then the value.
  */
@@ -174,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   std::max(value_of(cells, stable, cell), value_of(cells_before, before, cell)));
 	}
 
-	/* decay: at once or in two parts gives the same, and in the end all cells are zero */
+	/* decay: at once or in two parts gives the same */
 	sb_stable at_once = joined;
 	Copy cells_at_once = both;
 	(void) sb_stable_decay(&at_once, cells_at_once.data(), 40);

@@ -37,8 +37,8 @@ extern const size_t prefix_size;
 	} while (false)
 
 /*
- * A copy of bytes at an odd address, in an allocation of exactly their size. So the sanitizers see aligned loads, and
- * reads beyond the end.
+ * A copy of bytes at an odd address; its allocation ends where they end. So the sanitizers notice loads that need an
+ * aligned address, and reads beyond the end.
  */
 class Copy
 {
