@@ -59,7 +59,8 @@ sub standby_sql
 # plans may do. And a row that only an old snapshot sees may have lost its out-of-line values: both plans fail then.
 my $left_out = qr/ERROR (0A000 cannot access temporary or unlogged relations|XX001 missing chunk number \d+ for toast .* without: ERROR XX001 missing chunk number)/;
 
-# Old snapshots on the standby: all questions are asked in one of them. Some take locks at the beginning, some do not.
+# Transactions on the standby whose one snapshot grows old while they ask their questions. Half of them ask at the
+# beginning too, and so take their locks then.
 sub standby_reader
 {
 	my ($run, $schema, $session, $go_on) = @_;
