@@ -1,16 +1,19 @@
 /*
- * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
- * when its ranges have been read.
+ * build.c: CREATE INDEX and REINDEX. The ranges of level 0 are read one after the other, and each group is written
+ * when its ranges have been read. (Some ranges may be read twice: those by which the length of ranges is chosen, and
+ * those that temporary files have no room for.)
  *
- * The sizes of a group's filters come from the numbers of items of its ranges; ranges that lack pages do not count.
- * In each column the filters get so many lines that the mean of these ranges' false-positive rates is the rate that
- * was asked for (sizes.c). A group gets as many of the next ranges as a page and the memory have room for, so that the
- * index on a small partition has one group. They become several groups if these take at least an eighth less space.
- * The items of the ranges are kept (tape.c). When level 0 is done, the levels above are made from these items
- * (summarize.c). Parallel workers may help (build_workers.c); the groups are the same with and without them.
+ * The sizes of a group's filters come from the numbers of items of its ranges; the last range, which may lack pages,
+ * counts only if it is alone. In each column the filters get so many lines that the mean of these ranges'
+ * false-positive rates is at most the rate that was asked for (sizes.c). A group gets as many of the next ranges as a
+ * page and the memory have room for (build_groups()), so that the index on a small partition has one group. But it ends
+ * at a multiple of 125 ranges at the latest, and the ranges become several groups if these take at least an eighth less
+ * space. If there will be levels above 0, the items of the ranges are kept (tape.c). When level 0 is done, these levels
+ * are made from the items (summarize.c). Parallel workers may help (build_workers.c); the groups are the same with and
+ * without them.
  *
- * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates
- * the index it passes all rows to the insert function, because ambulkdelete reports no row as present.
+ * CREATE INDEX CONCURRENTLY: rows that are written during the build may be missed here. When PostgreSQL validates the
+ * index it passes all rows to the insert function, because ambulkdelete reports no row as present.
  */
 #include "index/build_workers.h"
 
@@ -93,8 +96,8 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 
 /*
  * Makes a group of these ranges, and counts in *full those that are full in a column. The filters get line_counts[]
- * lines; or as many as those of the group before, if these have at least as many lines and hardly more
- * (bf_index_settle_lines()).
+ * lines; or as many as those of the group before, if that group has as many ranges, and its filters have at least as
+ * many lines and hardly more (bf_index_settle_by_last_group()).
  */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
@@ -184,8 +187,9 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 }
 
 /*
- * Makes groups of all ranges of the heap, on level 0. For each group it reads as many ranges as a group can have. It
- * stops earlier if their items take more than maintenance_work_mem, or after bf_index_ranges_to_read() ranges.
+ * Makes groups of all ranges of the heap, on level 0. Before each group is made, ranges are read until 125 of them are
+ * in memory, or bf_index_ranges_to_read() of them, or until their items take more than maintenance_work_mem. Ranges
+ * that the group does not get stay in memory for the next one.
  */
 static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task)
@@ -311,7 +315,10 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	/* Notices are raised when an index is made, but not when one of an earlier transaction is rebuilt or emptied. */
+	/*
+	 * Notices are raised when an index is made, also by REINDEX CONCURRENTLY. They are not raised when an index of an
+	 * earlier transaction is rebuilt in its place, or emptied.
+	 */
 	if (index->rd_createSubid != InvalidSubTransactionId || indexInfo->ii_Concurrent)
 		bf_index_notice_unasked(index);
 	bf_index_check_table(heap);

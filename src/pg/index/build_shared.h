@@ -13,7 +13,10 @@
 #include "storage/sharedfileset.h"
 #include "storage/spin.h"
 
-/* The state of a part of the work: of a batch of ranges of level 0, or of one range of a level above. */
+/*
+ * The state of a part of the work: of a batch of ranges of level 0, or of one range of a level above. A range of a
+ * level above that the leader makes stays BF_PART_UNDONE, because it needs no file.
+ */
 typedef enum BfPartState
 {
 	BF_PART_UNDONE,				/* nobody has taken it, or it is being done */
@@ -41,7 +44,7 @@ typedef struct BfBuildShared
 	double		rows;
 	BfHorizons	horizons;
 
-	/* the level that was begun last; set by the leader when no worker is at work */
+	/* the level that was begun last; the leader sets the first three fields when no worker is at work */
 	int			level;
 	uint32		parts;			/* its number of batches or, above level 0, of ranges */
 	uint32		ahead;			/* above level 0, workers make ranges before `reached` + `ahead` only */

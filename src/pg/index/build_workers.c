@@ -175,10 +175,10 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 }
 
 /*
- * Each process takes a batch about TURNS times, if there are enough ranges. A batch has at most MOST_IN_A_BATCH
- * ranges, because a process that reads a range from the batch's file has to read past the ranges before it. But each
- * batch is a file, and a folder should not have too many files. So if there would be more than about MOST_BATCHES
- * batches, each of them gets more ranges.
+ * Each process takes a batch about TURNS times or more often, if there are enough ranges. A batch has at most
+ * MOST_IN_A_BATCH ranges, because a process that reads a range from the batch's file has to read past the ranges before
+ * it. But each batch is a file, and a folder should not have too many files. So if there would be more than about
+ * MOST_BATCHES batches, each of them gets more ranges.
  */
 #define TURNS 16
 #define MOST_IN_A_BATCH 64

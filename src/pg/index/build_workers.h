@@ -43,9 +43,10 @@ extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation 
 extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items);
 
 /*
- * Waits until all workers have read what they took, and adds their counts of rows and their horizons to those of the
- * reader. Returns a tape of the ranges, which exists until bf_index_end_workers(). REQUIRES: all ranges were asked
- * for, or the build needs no more of them.
+ * Ends level 0: waits until all workers have read what they took, and adds their counts of rows and their horizons to
+ * those of the reader. If the caller has not asked for all ranges, because the directory is full, the others are read
+ * first. Returns a tape, which exists until bf_index_end_workers(). It has all ranges, or those before the first one
+ * that temp_file_limit had no room for.
  */
 extern BfTape *bf_index_finish_ranges(BfBuildWorkers *workers);
 extern void bf_index_end_workers(BfBuildWorkers *workers);

@@ -1,6 +1,6 @@
 /*
- * class_options.h: the options of operator classes. All classes have the options of BfClassOptions, which give the
- * false-positive rate. A class may have more options.
+ * class_options.h: the options of operator classes. All classes of the extension have the options of BfClassOptions,
+ * which give the false-positive rate. A class may have more options.
  */
 #ifndef STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
 #define STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
@@ -9,7 +9,7 @@
 
 #include "access/reloptions.h"
 
-/* The options of one column that all operator classes have. The support function BF_OPTIONS_PROC declares them. */
+/* The options of one column that all these classes have. The support function BF_OPTIONS_PROC declares them. */
 typedef struct BfClassOptions
 {
 	int32		vl_len_;

@@ -10,10 +10,11 @@
  *
  * If items are keys inside values (words of a text, elements of an array), and the key is not known when the query is
  * planned, statistics do not help. Each of the column's keys is taken to be equally likely. If a range has n of the
- * column's N different keys, a key is in n / N of the ranges in the mean. The sizes of the filters of all levels tell
- * n and N.
+ * column's N different keys, a key is in n / N of the ranges in the mean. The sizes of the filters tell n. N follows
+ * from the filters of the highest two levels or, if there is only one level, from one page of the index.
  *
- * All this is for values that are not known when the query is planned. For known values estimate.c asks the index.
+ * All this is for conditions that the index is not asked about. If the values are known when the query is planned,
+ * estimate.c asks the index, unless it must not.
  *
  * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *
@@ -174,11 +175,11 @@ typedef struct Clause
 	int			column;
 	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* number of items that are searched for */
-	double		required;		/* how many of these items a value must have; 0: one is enough */
+	double		required;		/* how many of these items each value that matches has; 0: none in particular */
 	double		in_vain[2];		/* what share_in_vain() returns; 0: for level 0, 1: for the levels above */
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */
-	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not known */
+	double		correlation;	/* how well values are ordered in the table, 0 to 1; 0: not at all, or not known */
 } Clause;
 
 /*

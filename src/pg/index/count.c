@@ -15,7 +15,7 @@
 #include "index/heap.h"
 #include "index/items.h"
 
-/* The most hashes that a column has in memory while its items are counted. */
+/* A sample that has more hashes than this is halved. */
 #define MOST_COUNTED 65536
 
 /* The number of hashes that a new set has room for. */

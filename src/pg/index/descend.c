@@ -2,10 +2,10 @@
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the conditions of a search?
  *
  * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
- * read. Under the lock of this page a range is ruled out if three things hold: it is summarized there, its bits say
- * that it lacks the item, and the snapshot sees no row that the summary has left out (horizon.c). The ranges that are
- * not ruled out are searched on the level below, and so on down to level 0. Where a level has no groups, the level
- * below decides; behind the last group of level 0 everything is read.
+ * read. Under the lock of this page a range is ruled out for the item if three things hold: it is summarized there, its
+ * bits say that it lacks the item, and the snapshot sees no row that the summary has left out (horizon.c). If there are
+ * several items, check_condition() says which ranges are left. These are searched on the level below, and so on down to
+ * level 0. Where a level has no groups, the level below decides; behind the last group of level 0 everything is read.
  */
 #include "index/search.h"
 
@@ -210,7 +210,8 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
  * which has the item's line for all ranges of the group. Items are sorted by line, so that each page is read once.
  * (If there are many keys, the required ones are sorted before the others, so a page may be read twice.) A range
  * stays if it may have one of the items (`any`). But if the items are keys, a range goes at once if it lacks a
- * required key, and in the end triConsistent decides from the keys that the range may have (condition->with).
+ * required key, and in the end the operator class (key_search.c) decides from the keys that the range may have
+ * (condition->with).
  *
  * items[] has a bit for each item, which is set unless a level above has ruled the item out for this part of the
  * heap. On levels above 0 the items that each range may have are noted for the level below. Ranges on whose bits the

@@ -3,9 +3,9 @@
  *
  * For a regular expression, an array, or a value whose rows lie together, the planner can only guess which share of
  * the table is left. The index knows better. If the values that a query compares with are known when it is planned, a
- * few pages of the index are read, as the executor will read them (walk.c). If they are not known, one page tells how
- * much ranges have in common. (PostgreSQL asks B-trees for the ends of a column while it plans; see
- * get_actual_variable_range() in selfuncs.c.)
+ * few pages of the index are read, as the executor will read them (walk.c). If they are not known, and the items are
+ * keys inside values, one page tells how much ranges have in common. (PostgreSQL asks B-trees for the ends of a column
+ * while it plans; see get_actual_variable_range() in selfuncs.c.)
  *
  * The answer goes into the cost of the index's paths, and into the number of pages that these read. The number of
  * rows that PostgreSQL expects does not change. The answer is an estimate: it may be too small after rows were
@@ -55,7 +55,8 @@ typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	Index		parent;			/* the table that the query names, if the index is on a partition of it; else 0 */
+	/* the table that the query names, if it has partitions or children or is part of a UNION ALL; else 0 */
+	Index		parent;
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
@@ -306,7 +307,7 @@ were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wante
 	return true;
 }
 
-/* The partitions of a table that the query may read and that have rows. */
+/* The partitions of a table that the query may read, except those that the planner takes to be empty. */
 static List *
 find_partitions(const PlannerInfo *root, Index parent)
 {
@@ -325,8 +326,8 @@ find_partitions(const PlannerInfo *root, Index parent)
 }
 
 /*
- * The number of partitions that the query may read and that have rows. It is remembered for the table that was
- * counted last: the planner takes the partitions of a table one after the other.
+ * The number of partitions that find_partitions() finds. It is remembered for the table that was counted last: the
+ * planner takes the partitions of a table one after the other.
  */
 static int
 count_partitions(PlannerInfo *root, Index parent)
@@ -480,7 +481,7 @@ find_alike(const PlannerInfo *root, const IndexOptInfo *info, Index parent, cons
 }
 
 /*
- * Asks MOST_CHILDREN partitions, spread evenly over all, before the first partition is planned. The first partitions
+ * Asks MOST_CHILDREN partitions, spread evenly over all, when the first partition is planned. The first partitions
  * would not do: partitions are planned in the order of their bounds, and similar rows often have close times. A
  * partition without an index like this one is passed over. Nothing is asked here if the table has at most
  * MOST_CHILDREN partitions, or if the index is partial.

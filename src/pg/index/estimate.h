@@ -19,8 +19,9 @@ typedef struct BfEstimate
  * Asks the index about those clauses (IndexClause) whose values are known. All clauses have to be true together.
  * priors[l] is the share of the heap that level l of an index is expected to leave. It is used for the parts of the
  * index that are not looked at. Returns how many clauses the index was asked about; 0 if the index cannot be asked,
- * must not be asked, or has no answer. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on
- * the index.
+ * must not be asked, or has no answer. If enough other partitions were asked the same, the mean of their answers counts
+ * as the answer of this index. `index` is NULL if the index does not exist or is damaged. REQUIRES: a lock on the
+ * index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses,
 							 const double *priors, BfEstimate *estimate);

@@ -1,7 +1,7 @@
 /*
  * functions.c: the SQL functions that summarize ranges of an index, and make them unsummarized. They have the names
  * of BRIN's functions, with bf for brin, and do what those do. The procedure bf_summarize(), which BRIN does not
- * have, summarizes all indexes of a relation. Also: how all SQL functions open an index (functions.h).
+ * have, summarizes all bf indexes of a relation. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/functions.h"
 

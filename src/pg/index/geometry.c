@@ -181,8 +181,8 @@ compare_entries(const void *a, const void *b, void *argument)
 }
 
 /*
- * Puts the stretches into the geometry, level by level. The entries of the directory are in the order in which they
- * were made.
+ * Puts the stretches into the geometry, level by level and in the order of their ranges. The entries of the directory
+ * may stand in any order.
  */
 static void
 add_stretches(Relation index, BfGeometry *geometry, Directory *directory, const uint32 *groups, BlockNumber blocks)

@@ -124,10 +124,11 @@ bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
 extern Buffer bf_index_pin_meta_page(Relation index);
 
 /*
- * These functions return the geometry in the relation cache. It stays valid until invalidation messages are processed;
- * taking a lock on a relation does that. The first function reads no page if there is a geometry, which may lack the
- * newest groups. The other two look at the meta page, and read the geometry anew if anything was published since it
- * was read. The third one is for a caller that has the meta page pinned already, in this buffer.
+ * These functions return the geometry in the relation cache. It stays valid until one of them reads the geometry
+ * anew, or until invalidation messages are processed; taking a lock on a relation does that. The first function reads
+ * no page if there is a geometry, which may lack the newest groups. The other two look at the meta page, and read the
+ * geometry anew if anything was published since it was read. The third one is for a caller that has the meta page
+ * pinned already, in this buffer.
  */
 extern const BfGeometry *bf_index_geometry(Relation index);
 extern const BfGeometry *bf_index_current_geometry(Relation index);

@@ -40,7 +40,7 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	/* rows that this transaction has deleted may be left out: a rollback that brings them back removes the index */
+	/* rows that this transaction has deleted may be left out: a rollback that brings them back undoes the build */
 	BF_FOR_BUILD,
 	/* such rows may not be left out: a rollback that brings them back leaves the index */
 	BF_FOR_SUMMARY,
@@ -72,7 +72,8 @@ extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber 
 extern void bf_index_free_items(BfRangeItems *items);
 
 /*
- * An estimate of the number of items that the range would have in this column if all its pages were there, and full.
+ * The number of items in this column; if the heap lacks pages of the range, an estimate of how many items it would have
+ * if all its pages were there, and full.
  */
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
@@ -117,8 +118,8 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for each of a page's row versions that bf_index_read_range() would take, if the transaction that has
- * inserted the version had committed when the snapshot was taken.
+ * Calls check() for those of a page's row versions that bf_index_read_range() would take and whose inserter had
+ * committed when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);

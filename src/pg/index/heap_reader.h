@@ -28,7 +28,7 @@ struct BfHeapReader
 	BfHorizons	horizons;
 	double		live_rows;
 	double		rows;
-	uint64		bytes;			/* bytes in use on the pages that were read */
+	uint64		bytes;			/* bytes in use on the pages of the range that is being read */
 	sb_hash_set sets[INDEX_MAX_KEYS];	/* the items of the range being read; empty between ranges */
 
 	/* for the context lines of errors */
@@ -52,7 +52,7 @@ extern bool bf_index_needs_out_of_line_value(const BfHeapReader *reader, HeapTup
 
 /*
  * Puts the out-of-line values that the index needs into the reader's slot, which has this row version. Returns false
- * if the version is gone, and its values with it.
+ * if such a value is missing, and the version was deleted or removed after its page was copied.
  */
 extern bool bf_index_fetch_values(BfHeapReader *reader, HeapTuple tuple);
 

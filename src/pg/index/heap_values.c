@@ -2,7 +2,7 @@
  * heap_values.c: reads the out-of-line values of a row version without failing if they have gone.
  *
  * PostgreSQL's own functions raise an error if parts of such a value are missing. Here that is no error if the row was
- * deleted after its page was read: then it need not be in the index.
+ * deleted, or its inserter was rolled back, after its page was read: then it need not be in the index.
  */
 #include "index/heap_reader.h"
 
@@ -115,7 +115,7 @@ fetch_if_there(struct varlena *value)
 
 /*
  * Has this row version been removed or deleted since its page was copied? If so, the horizons are raised for the
- * snapshots that may see it.
+ * snapshots that may see it. If another version has got its line pointer, the xmin there is another one.
  */
 static bool
 has_gone(BfHeapReader *reader, HeapTuple tuple)

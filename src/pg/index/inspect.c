@@ -375,8 +375,8 @@ bf_index_stats(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------------------- bf_of */
 
 /*
- * Raises an error unless the index has all rows that the snapshot sees. The planner applies the same rules to the
- * indexes that it may use (get_relation_info()); here the user has chosen the index.
+ * Raises an error unless the index has all rows that the snapshot sees. The planner passes over indexes that are not
+ * valid, or too new for the transaction (get_relation_info()); here the user has chosen the index.
  */
 static void
 refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)

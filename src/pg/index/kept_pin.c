@@ -104,8 +104,8 @@ prepare_session(void)
 }
 
 /*
- * Is this the memory of an executor? That ends with the statement, while a table is still locked that the statement
- * writes. Other callers of aminsert() (COPY, logical replication) may give memory that lives as long as the
+ * Is this the memory of an executor? It ends with the statement, when the tables that the statement has written are
+ * still locked. Other callers of aminsert() (COPY, logical replication) may give memory that lives as long as the
  * transaction. Then the same transaction might truncate the table while the pin is still there, which is an error.
  */
 static bool

@@ -1,7 +1,7 @@
 /*
  * keys.c: operator classes whose items are keys inside values. Finds the support functions of such a class, refuses
  * classes whose keys cannot be hashed, and takes values apart into keys. The functions get the collation that
- * PostgreSQL's GIN passes to them (ginNewScanKey() in ginscan.c).
+ * PostgreSQL's GIN passes to them (initGinState() in ginutil.c).
  */
 #include "index/keys.h"
 
