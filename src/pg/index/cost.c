@@ -13,8 +13,8 @@
  * column's N different keys, a key is in n / N of the ranges in the mean. The sizes of the filters tell n. N follows
  * from the filters of the highest two levels or, if there is only one level, from one page of the index.
  *
- * All this is for conditions that the index is not asked about. If the values are known when the query is planned,
- * estimate.c asks the index, unless it must not.
+ * If the values are known when the query is planned, estimate.c asks the index, unless it must not. All this is for
+ * the other conditions, and for the parts of the index that estimate.c does not look at.
  *
  * The index is searched from the highest level down. sizes.c says how many pages that reads.
  *

@@ -1,11 +1,12 @@
 /*
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the conditions of a search?
  *
- * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
- * read. Under the lock of this page a range is ruled out for the item if three things hold: it is summarized there, its
- * bits say that it lacks the item, and the snapshot sees no row that the summary has left out (horizon.c). If there are
- * several items, check_condition() says which ranges are left. These are searched on the level below, and so on down to
- * level 0. Where a level has no groups, the level below decides; behind the last group of level 0 everything is read.
+ * The search begins on the highest level. For each group and each item that is searched for, at most one page of the
+ * index is read. Under the lock of this page a range is ruled out for the item if three things hold: it is summarized
+ * there, its bits say that it lacks the item, and the snapshot sees no row that the summary has left out (horizon.c).
+ * If there are several items, check_condition() says which ranges are left. These are searched on the level below, and
+ * so on down to level 0. Where a level has no groups, the level below decides; behind the last group of level 0
+ * everything is read.
  */
 #include "index/search.h"
 

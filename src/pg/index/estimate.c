@@ -43,7 +43,10 @@
  */
 #define MOST_CHILDREN 8
 
-/* The most questions that indexes are asked in one statement. After that the statistics decide. */
+/*
+ * The most questions that indexes are asked in one statement. After that the statistics decide, unless enough other
+ * partitions have answered the question.
+ */
 #define MOST_QUESTIONS 128
 
 static bool enabled = true;
@@ -272,7 +275,7 @@ find_answer(const List *all, const Answer *wanted)
  * mean of their answers. mean->is_known is false if none of them had an answer.
  *
  * The mean does not hold for an index (`info`) of one page. It has only its meta page, so its whole partition is read:
- * the index was made with the empty partition, which was not vacuumed since it was filled.
+ * the index was made with the empty partition, and nothing was summarized since it was filled.
  */
 static bool
 were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wanted, Answer *mean)

@@ -1,7 +1,8 @@
 /*
  * functions.c: the SQL functions that summarize ranges of an index, and make them unsummarized. They have the names
- * of BRIN's functions, with bf for brin, and do what those do. The procedure bf_summarize(), which BRIN does not
- * have, summarizes all bf indexes of a relation. Also: how all SQL functions open an index (functions.h).
+ * of BRIN's functions, with bf for brin, and do what those do. bf_summarize_new_values() also summarizes anew ranges
+ * that are too full, and replaces groups (summarize.h). The procedure bf_summarize(), which BRIN does not have, does
+ * the same for all bf indexes of a relation. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/functions.h"
 

@@ -36,7 +36,10 @@ extern void bf_index_init(void);
 /* The OID of this library's access method in this database, or InvalidOid. */
 extern Oid	bf_index_am_oid(void);
 
-/* Raises an error unless the items of each column are hashed as its operator class compares them. */
+/*
+ * Raises an error unless the items of each column are hashed as its operator class compares them. Also raises one if a
+ * class has operators, or a function for options, that a class of bf cannot have.
+ */
 extern void bf_index_check_operators(Relation index);
 
 /*

@@ -1,11 +1,11 @@
 /*
  * horizon.c: which snapshots may rely on a filter page.
  *
- * A summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the deletion
- * can still see such a row. So each filter page keeps its *horizon*, a full transaction id (with its epoch). Consider
- * the rows that were left out although some snapshot of this server might still see them. The horizon is greater than
- * the ids of all transactions that have deleted these rows. So a snapshot whose xmin is the horizon or greater does not
- * see them.
+ * A build or a summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the
+ * deletion can still see such a row. So each filter page keeps its *horizon*, a full transaction id (with its epoch).
+ * Consider the rows that were left out although some snapshot of this server might still see them. The horizon is
+ * greater than the ids of all transactions that have deleted these rows. So a snapshot whose xmin is the horizon or
+ * greater does not see them.
  *
  * Rows that are dead to all snapshots of this server raise a second horizon, which only snapshots of standbys obey. A
  * snapshot of this server may be older than this horizon, although it sees none of these rows: its xmin may be the id

@@ -10,9 +10,8 @@
 
 /*
  * Which snapshots may see rows that a build or a summarizer has left out: those whose xmin is less than `all`, a full
- * transaction id. If `all` is 0, no snapshot may see such a row. `standby` says the same for snapshots that were taken
- * during recovery; for them the greater of the two counts. Rows that are dead to all snapshots of this server raise
- * only `standby`.
+ * transaction id. For snapshots that were taken during recovery the greater one of `all` and `standby` counts instead.
+ * 0: there are no such snapshots. Rows that are dead to all snapshots of this server raise only `standby`.
  */
 typedef struct BfHorizons
 {

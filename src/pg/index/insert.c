@@ -70,8 +70,8 @@ keep_meta_page(Relation index, Statement *statement, MemoryContext context)
 }
 
 /*
- * Returns what this statement keeps. Many statements insert one row, and only make the struct. The meta page is pinned
- * from the second row on.
+ * Returns what this statement keeps. Many statements insert one row; for these only the struct is made here. The meta
+ * page is pinned from the second row on.
  */
 static Statement *
 this_statement(Relation index, IndexInfo *indexInfo)

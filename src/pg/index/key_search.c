@@ -5,7 +5,8 @@
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
  * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
- * left out only where the answer is GIN_FALSE. Some keys are always GIN_MAYBE:
+ * left out where the answer is GIN_FALSE, and where none of the keys can be there (can_match_with()). Some keys are
+ * always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
  * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()).
