@@ -48,7 +48,10 @@ extern void bf_index_allocate_areas(BfGroupLines *lines);
 extern void bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 
-/* Adds a row's items to a range. The argument is a BfRangeLines. This function is for bf_index_read_rows(). */
+/*
+ * Adds the items of a row, or of a whole range of level 0, to a range. The argument is a BfRangeLines. This function is
+ * for bf_index_read_rows() and bf_index_read_tape().
+ */
 extern void bf_index_add_row(const BfRowItems *items, void *argument);
 
 /* The lines of a selected range in one column: lines[column] * SB_BF_LINE bytes. */

@@ -78,8 +78,8 @@ extern void bf_index_free_items(BfRangeItems *items);
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
 /*
- * The first function sets the reader's counts of live rows and of rows to zero. The second adds those of another
- * reader.
+ * The first function sets the reader's counts of live rows and of rows to zero. The second adds numbers to them, such
+ * as those of another reader.
  */
 extern void bf_index_forget_rows(BfHeapReader *reader);
 extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows);
@@ -95,7 +95,7 @@ extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNum
 extern BfHorizons bf_index_reader_horizons(const BfHeapReader *reader);
 extern void bf_index_forget_horizons(BfHeapReader *reader);
 
-/* Raises the reader's horizons to those of another reader, whose rows count as this reader's. */
+/* Raises the reader's horizons to these, such as those of another reader whose rows count as this reader's. */
 extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
