@@ -200,7 +200,7 @@ SB_FUNCTION(bf_index_check);
 Datum
 bf_index_check(PG_FUNCTION_ARGS)
 {
-	/* The lock keeps summarizers out. Rows may be written meanwhile. */
+	/* On a primary the lock keeps summarizers out. Rows may be written meanwhile. */
 	LOCKMODE	mode = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
 	Check		check;
 	BfHeapReader *reader;
