@@ -11,8 +11,8 @@ namespace streambloom {
 /*
  * Looks for k consecutive slices that all have the item's bit. It tries the k newest slices first, and then older
  * ones. Of each k slices it reads the oldest first. If that slice lacks the bit, no k slices that include it can match,
- * so the next k slices to try are all older than it. So for a new item the search reads about every k-th slice, as the
- * Boyer-Moore search in a text reads about every k-th character.
+ * so the next k slices to try are all older than it. So for a new item the search does not read most of the slices, as
+ * the Boyer-Moore search in a text does not read most of the characters.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {

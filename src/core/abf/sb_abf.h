@@ -51,7 +51,7 @@ extern "C" {
 #define SB_ABF_BLOCK_BITS 512		/* if there are several blocks, each has at least this many bits of each slice */
 #define SB_ABF_MAX_BLOCK_BITS 1024
 #define SB_ABF_MAX_BYTES (SB_MAX_BYTES - SB_ABF_HEADER)
-#define SB_ABF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest window of time */
+#define SB_ABF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the largest window, by time or by items */
 #define SB_ABF_MAX_ITEMS (UINT64_C(1) << 62)	/* a filter by items refuses more; a filter by time stops counting */
 #define SB_ABF_CHOOSE (-1)			/* in place of a parameter: the plan chooses it */
 
@@ -154,9 +154,9 @@ SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_ab
 										 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds the items of `other` to `abf`; *abf becomes the header that sb_abf_plan_union() plans. All slices of `abf` must
- * be in memory; if `abf` is not filled, they must be zero. REQUIRES: sb_abf_plan_union() accepts the two filters. May
- * return SB_INTERRUPTED.
+ * Adds the items of `other` to `abf`; *abf becomes the header that sb_abf_plan_union() plans, but `filled` is false if
+ * no bit is left. All slices of `abf` must be in memory; if `abf` is not filled, they must be zero. REQUIRES:
+ * sb_abf_plan_union() accepts the two filters. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *other,
 									const void *other_slices) SB_NOEXCEPT;

@@ -2,10 +2,10 @@
  * hash_run.hpp: hashes in ascending order, and columns of words beside them, in few bytes. So a builder's items travel
  * from one process to another, and runs of several builders can be read together without a set.
  *
- * A column has one word for each item. All its words have the same number of bytes, the least that suffices for the
- * largest word after the zeros at the end of all words are cut off. A run of hashes is a column of differences: each
- * hash minus the one before it, the first one minus 0. The lowest bits of a hash, which are not kept, are cut off. A
- * million hashes that nobody has chosen take 4 or 5 bytes each.
+ * A column has one word for each item. The lowest bits of the words are cut off as far as they are 0 in all words. Then
+ * all words have the same number of bytes, the least that suffices for the largest one. A run of hashes is a column of
+ * differences: each hash minus the one before it, the first one minus 0. Of these only the lowest bits, which are not
+ * kept, are cut off. A million hashes that nobody has chosen take 4 or 5 bytes each.
  *
  * Columns lie in bytes that may come from anywhere. They are little-endian and need no alignment.
  */
@@ -60,8 +60,9 @@ void pack_hashes(const packed_column &differences, uint64_t before, const uint64
 				 unsigned char *out);
 
 /*
- * Checks bytes that came from somewhere: the hashes must ascend and have only bits of SB_KEPT_HASH_MASK. SB_BAD_CELLS:
- * they do not. SB_INTERRUPTED. REQUIRES: the column has its bytes.
+ * Checks a run that came from somewhere: the hashes must ascend and have only bits of SB_KEPT_HASH_MASK, and the
+ * width and shift of the column must be possible for such hashes. SB_BAD_CELLS: this is not so. May return
+ * SB_INTERRUPTED. REQUIRES: the column has its bytes.
  */
 [[nodiscard]] sb_status check_run(const hash_run &run);
 

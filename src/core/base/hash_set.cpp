@@ -71,9 +71,9 @@ void sb_set_secret(uint64_t first, uint64_t second) noexcept
 }
 
 /*
- * Sets of at least this many bytes are aligned, so that each group of four slots lies in one line of the processor's
- * cache. A smaller set is not aligned: its size just fits the blocks of an allocator that provides powers of two, as
- * PostgreSQL's does, and alignment needs more bytes.
+ * Sets of at least this many bytes are aligned, so that the hashes of each group of four slots lie in one line of the
+ * processor's cache. A smaller set is not aligned: its size just fits the blocks of an allocator that provides powers
+ * of two, as PostgreSQL's does, and alignment needs more bytes.
  */
 static constexpr size_t aligned_from_bytes = 8192;
 
@@ -345,8 +345,8 @@ static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
 }
 
 /*
- * Sorts hashes of which only those that stand close together are in the wrong order. Gives up after 16 steps for each
- * hash; then the hashes are in some order. Returns whether they are sorted.
+ * Sorts hashes of which only those that stand close together are in the wrong order. Gives up after 16 * count steps;
+ * then *sorted is false, and the hashes are in some order. May return SB_INTERRUPTED.
  */
 static sb_status sort_neighbours(uint64_t *hashes, size_t count, bool *sorted)
 {

@@ -73,7 +73,10 @@ size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t cou
 /* Returns how many of these hashes are not in the set. REQUIRES: no two of the hashes are equal. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
-/* Stores the slots of hashes that the set has. In a set without a secret, hashes that ascend are read in this order. */
+/*
+ * Stores the slots of hashes that the set has. If the hashes ascend and the set has no secret, its memory is read in
+ * ascending order, too.
+ */
 void hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
 
 /* Returns the slot of a hash, or UINT64_MAX if the hash is not in the set. */
@@ -183,9 +186,9 @@ SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
  * Returns the slot of a hash; if the set does not have the hash, the empty slot where it would be added. (The hash 0
  * has the extra slot.) If the search passes more than *farthest groups of four slots, *farthest becomes their number.
  *
- * Nearly all searches end among the four slots at which they begin. These four are compared at once, so that the
- * processor has no branch to predict. In a loop over single slots it would often predict wrongly whether the loop ends
- * after one or two.
+ * Nearly all searches end among the four slots at which they begin. With AVX2 these four are compared at once, so that
+ * the processor has no branch to predict. In a loop over single slots it would often predict wrongly whether the loop
+ * ends after one or two.
  */
 template <sb_simd variant>
 SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint64_t beside, uint64_t hash,
@@ -276,7 +279,7 @@ inline void in_batches(const sb_hash_set *set, Take take)
  *
  * In a set without a secret only hashes that stand close together are in the wrong order, except for hashes that found
  * the last slots taken, and have one of the first. (These have the highest bit, as no other hash in the first quarter
- * of the slots has.) They are written from the end of `out` on.
+ * of the slots has.) They are written at the end of `out`, each in front of the one before.
  */
 template <typename Also>
 [[nodiscard]] inline sb_status walk_to_sort(const sb_hash_set *set, uint64_t *out, Also also)

@@ -117,8 +117,9 @@ uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
  * Sets the secret of this process: two random numbers, of which the first is not 0. It protects sets of hashes
  * (sb_hash_set) against somebody who chooses the items so that their hashes collide. That is possible, because anybody
  * can compute the hash of an item, and the hash of an integer can be inverted. If too many hashes of a set collide, the
- * set is built again, and then the slot of each hash depends on the secret, too. Nothing that is stored or sent depends
- * on the secret. Call this function once, before any other function of the core. Without this call the secret is a
+ * set is built again, and then the slot of each hash depends on the secret, too. (The table of a list of hot items uses
+ * the secret from the beginning.) No stored value depends on the secret. In a serialized builder, at most the order of
+ * the hashes does. Call this function once, before any other function of the core. Without this call the secret is a
  * constant from the sources.
  */
 void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;

@@ -16,17 +16,19 @@ extern "C" {
  * are nearly sorted by hash: only hashes that stand close together may be in the wrong order.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
- * search passes all the hashes there. A search that passes more than 256 slots (4 * hash_set_far) sets `crowded`.
- * With hashes that nobody has chosen this happens in one of a thousand sets of 33 million hashes. hash_set_remake()
- * moves the hashes to a set in which the secret, too, decides where a search begins. The core calls it soon after, for
- * instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
+ * search passes all the hashes there. If the search for the slot of a new hash passes more than 64 groups of four slots
+ * (hash_set_far), `crowded` is set. With hashes that nobody has chosen this happens in one of a thousand sets of
+ * 33 million hashes. hash_set_remake() moves the hashes to a set in which the secret, too, decides where a search
+ * begins. The core calls it soon after, for instance at the end of a batch. Until then searches take longer, and
+ * nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
  * cache often holds both. `slots` has the hashes of slots 0 .. 3, the first words of these slots, their second words
  * and so on; then the same for slots 4 .. 7, and so on. A slot that holds 0 is empty. The hash 0 has an extra slot,
  * number `capacity`, which holds 1 if the set has this hash, else 0. The array has hash_set_bytes() bytes, which are
- * zero at first. It should begin at a multiple of 64. The capacity is a multiple of 4, at least 8. All fields but
- * `count` are for the core alone.
+ * zero at first. hash_set_make() lets it begin at a multiple of 64 if it has 8 kB or more. The capacity is a multiple
+ * of 4, at least 8. The caller may read `count`, `capacity`, and whether `slots` is NULL (then there is no set). All
+ * else is for the core alone.
  */
 typedef struct sb_hash_set
 {
@@ -34,7 +36,7 @@ typedef struct sb_hash_set
 	uint64_t	capacity;
 	uint64_t	count;
 	uint32_t	beside;
-	bool		crowded;		/* a search has passed more than 256 slots */
+	bool		crowded;		/* a search has passed more than hash_set_far groups of four slots */
 	uint64_t	secret[2];		/* both 0 (then slots are nearly sorted by hash), or the process's secret */
 	const uint64_t *sorted;		/* NULL, or the hashes in ascending order, for walking ranges of a set with a secret */
 } sb_hash_set;

@@ -35,7 +35,7 @@ enum sb_simd
 	SB_SIMD_AVX2 = 2
 };
 
-/* The variant that this process uses; 0 until a kernel is called for the first time. */
+/* The variant that this process uses; 0 before it is chosen. The first call of a kernel chooses if it has variants. */
 extern int chosen_simd;
 
 /* Chooses AVX2 if the processor has it, otherwise portable code. */

@@ -394,7 +394,7 @@ sb_status streambloom::load_of_lines(const sb_bf *bf, const void *lines, double 
 }
 
 /*
- * Calls visit(first line, count) for some runs of neighbouring lines, which begin at even distances. All runs together
+ * Calls visit(first line, count) for some runs of neighbouring lines, which begin at equal distances. All runs together
  * have 32 lines; a filter of no more lines is one run. Returns how many lines the runs have.
  */
 template <typename Visit>

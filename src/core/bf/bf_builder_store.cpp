@@ -43,8 +43,8 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 }
 
 /*
- * Sorts hashes that are nearly in order: only hashes close together may be in the wrong order. A set without the
- * secret has its hashes in such an order. After 16 * count steps the rest is left to std::sort().
+ * Sorts hashes that are nearly in order: except for a few hashes, only those close together are in the wrong order. A
+ * set without the secret has its hashes in such an order. If 16 * count steps are not enough, std::sort() sorts them.
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {
@@ -92,8 +92,9 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
  * Plans the result if filters with lines were added: it has the lines of these filters, widened until there is room
  * for the builder's own items. Let the load be the number of items per line. The builder's items may add the load that
  * the filters leave free at this rate, but always at least an eighth of the largest load. The number of lines is
- * doubled until this holds. Each doubling halves the load of the builder's items, but not that of the filters. So if
- * the filters are already full, the rate of the result is not much above the rate that was asked for.
+ * doubled until this holds, or until SB_BF_MAX_LINES allows no further doubling. Each doubling halves the load of the
+ * builder's items, but not that of the filters. So the builder's items lift the rate of filters that are already full
+ * only a little.
  */
 static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 {

@@ -1,6 +1,6 @@
 /*
- * bf_builder_travel.cpp: turns a builder into bytes and back. In this form the state of bf_agg travels from a parallel
- * worker to the leader.
+ * bf_builder_travel.cpp: turns a builder into bytes and back. In this form the states of bf_agg and bf_union_agg travel
+ * from a parallel worker to the leader.
  *
  *   offset size
  *    0      64   the header of the filter that is built; expected_items is 0 if it sizes itself
@@ -9,9 +9,9 @@
  *   73           the items; hashes are little-endian words in the order of slots
  *                if filters with lines were added: the header of their union, and its lines
  *
- * Lines are copied once when they are sent, and not at all when they arrive. PostgreSQL puts the bytes into a tuple,
- * sends it and receives it, each time in fresh memory. A filter that sizes itself has 32 MB of lines, which are nearly
- * empty in each of many workers: sparse lines make all these copies shorter.
+ * This file copies lines once when they are sent, and not at all when they arrive. PostgreSQL itself copies the bytes
+ * when it puts them into a tuple, sends it and receives it. A filter that sizes itself has 32 MB of lines, which are
+ * nearly empty in each of many workers: sparse lines make all these copies shorter.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

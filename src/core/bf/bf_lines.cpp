@@ -9,7 +9,8 @@
  * the line need not be written. The same probes serve for looking up and for adding.
  *
  * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. Each line of the table but
- * the last is another way to add an item. "floor" only touches one byte of the item's line: no way can take less time.
+ * the first and the last is another way to add an item. "floor" only touches one byte of the item's line: no way can
+ * take less time.
  * The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation of the numbers means
  * something.
  *

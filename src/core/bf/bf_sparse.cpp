@@ -1,6 +1,6 @@
 /*
- * bf_sparse.cpp: the sparse encoding of lines, in which the state of bf_agg may travel from a parallel worker. It is
- * never stored.
+ * bf_sparse.cpp: the sparse encoding of lines, in which a builder with lines may travel from a parallel worker
+ * (bf_builder_travel.cpp). It is never stored.
  *
  * For each line the encoding has a word of 64 bits, and then the bytes of the line that are not zero, in order. Bit i
  * of the word is set if byte i of the line is not zero.

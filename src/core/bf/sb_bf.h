@@ -131,8 +131,8 @@ typedef struct sb_bf_stats
 } sb_bf_stats;
 
 /*
- * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_BF_EXACT_ITEMS.
- * Takes about 100 microseconds.
+ * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_BF_EXACT_ITEMS. Each
+ * call searches for the load, but with one number of hashes only, so it takes less time than a first sb_bf_plan().
  */
 double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 

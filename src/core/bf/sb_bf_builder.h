@@ -30,16 +30,16 @@ extern "C" {
 /*
  * Where a builder has its items. A builder that was deserialized borrows the bytes that it was made from.
  *
- * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one.
+ * PostgreSQL uses such a builder only once: bf_agg_combine() or bf_union_agg_combine() adds its items to another one.
  *  - It is not serialized again: partial aggregation has only one level, so a state that came from a worker is not
  *    sent on.
  *  - It does not become the state that the transition function and the final function get. With a strict combine
- *    function PostgreSQL would take the first worker's state as it is. Ours is not strict: it is called with NULL and
- *    that state, makes a state of its own, and unites the worker's state with it.
+ *    function PostgreSQL would take the first worker's state as it is. Ours are not strict: they are called with NULL
+ *    and that state, make a state of their own, and unite the worker's state with it.
  *
- * But a builder does not rely on this. If a borrowing builder is serialized again, it copies the borrowed bytes.
- * Before anything else (items are added, another builder is united with it, a result is made) it copies all its items
- * into memory of its own.
+ * But a builder does not rely on this. If a borrowing builder is serialized again, the borrowed bytes are copied. If
+ * it is the `other` of sb_bf_builder_unite(), they are only read. Before anything else (items are added or looked up,
+ * a result is made) the builder copies all its items into memory of its own.
  */
 typedef enum sb_bf_form
 {

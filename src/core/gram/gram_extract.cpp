@@ -56,7 +56,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	push(mark_of_beginning);
 	if (size > short_text)
 	{
-		/* This loop ends at the first gram. There is none if folding removes all characters (combining dots above). */
+		/* This loop ends at the first gram. There is none if folding leaves too few characters (gram_text.hpp). */
 		stopping_points points(from);
 		while (from < end && count == 0)
 		{

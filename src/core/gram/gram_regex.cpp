@@ -125,7 +125,7 @@ private:
 			at_ += 2;
 			while (at_ < end_ && is_letter(*at_))
 			{
-				/* i needs folded grams; c, s, t change nothing; others change the syntax, or what a newline means. */
+				/* i needs folded grams; c, s, t change no gram; others change the syntax, or what a newline means. */
 				if (*at_ != 'c' && *at_ != 's' && *at_ != 't' && !(*at_ == 'i' && program_->form().fold))
 					return false;
 				at_++;

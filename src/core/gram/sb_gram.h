@@ -44,8 +44,9 @@ typedef struct sb_gram_form
 size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
 
 /*
- * Writes the grams of a text, at least one; *count becomes their number. Most grams that occur several times in the
- * text are written only once. May return SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
+ * Writes the grams of a text, at least one; *count becomes their number. A gram that occurs several times may be
+ * written several times, but in texts of more than 64 bytes most repetitions that follow soon are left out. May return
+ * SB_INTERRUPTED. REQUIRES: `grams` has room for sb_gram_most(size) grams.
  */
 SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
 									   size_t *count) SB_NOEXCEPT;

@@ -33,11 +33,11 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * The table is sorted by hash. The search in it reads slices of slice_entries entries (2 kB, a TOAST chunk or two).
- * Hashes are spread evenly, so interpolation says where the entry should lie, and the first slice is read there. The
- * error of interpolation grows with the square root of the table's length; mostly one or two slices are enough. After
- * `interpolations` slices the search halves the rest of the table instead, in case the hashes are not spread so well
- * (or somebody made the table by hand).
+ * The table is sorted by hash. The search in it reads slices of slice_entries entries (2 kB, two or three chunks of
+ * TOAST). Hashes are spread evenly, so interpolation says where the entry should lie, and the first slice is read
+ * there. The error of interpolation grows with the square root of the table's length; mostly one or two slices are
+ * enough. After `interpolations` slices the search halves the rest of the table instead, in case the hashes are not
+ * spread so well (or somebody made the table by hand).
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;

@@ -88,8 +88,9 @@ typedef struct sb_stable
  *                value-weighted eviction c is 0.3, or 0.45 for more than four bits, and K is rounded up.
  *   evictions    The smallest P that keeps the rate. For an sbf and two_class it comes from sb_stable_evictions(), and
  *                the rate holds whatever the importances are. For the other schemes it comes from
- *                sb_stable_fitting_evictions(), which takes up to 100 microseconds, and the rate holds if the
- *                importances are uniform over their range. Ranks are always uniform.
+ *                sb_stable_fitting_evictions(), and the rate holds if the importances are uniform over their range.
+ *                Ranks are always uniform. For value-weighted eviction this search takes about 100 microseconds with
+ *                four bits, and some ten times as long with eight.
  *
  * stable.cpp gives the reasons for the values of value-weighted eviction.
  *
