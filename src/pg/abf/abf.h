@@ -32,8 +32,9 @@ typedef struct AbfValue
 #define ABF_PENDING 256
 
 /*
- * A filter that may be changed. In a function its slices lie inside a new value; in an aggregate or a window function
- * they are a block of memory of their own. The slices are made when the first item comes.
+ * A filter that may be changed. In a function and in abf_union_agg its slices lie inside a value; in the other
+ * aggregates and the window function they are a block of memory of their own. The slices are made when the first item
+ * comes.
  */
 typedef struct AbfState
 {

@@ -124,7 +124,7 @@ begin_rows(FunctionCallInfo fcinfo)
 
 /*
  * PostgreSQL does not look for interrupts while it reads a value from a TOAST table. So large values are read in
- * slices.
+ * slices of this size, unless they are compressed.
  */
 #define SLICE_BYTES (1000 * (int32) TOAST_MAX_CHUNK_SIZE)
 

@@ -94,8 +94,8 @@ is_compressed(Datum value)
 /* -------------------------------------------------------------------- arguments */
 
 /*
- * The detoasted value. It is a copy only if the value has to be read or decompressed. It may have a header of one
- * byte.
+ * The detoasted value. It is a copy only if the value has to be read from a TOAST table or decompressed, or is an
+ * expanded object. It may have a header of one byte.
  */
 extern struct varlena *detoast(Datum value);
 

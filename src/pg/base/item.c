@@ -1,10 +1,10 @@
 /*
  * item.c: see item.h.
  *
- * If two values of a type are equal exactly when their bytes are equal, XXH3 is computed over canonical little-endian
- * bytes. This is the fast way. For all other types, the extended hash function of the type's default hash operator
- * class is called. By the contract of hash operator classes it agrees with the type's =. Its result is hashed once
- * more.
+ * The values of some types have canonical little-endian bytes, which are the same for two values exactly if these are
+ * equal. For such types XXH3 is computed over these bytes, which is fast. For all other types, the extended hash
+ * function of the type's default hash operator class is called. By the contract of hash operator classes it agrees with
+ * the type's =. Its result is hashed once more.
  */
 #include "base/item.h"
 
@@ -450,7 +450,7 @@ item_hash(ItemHasher *hasher, Datum item)
 		case HASH_OPCLASS:
 			if (OidIsValid(hasher->row_type))
 				examine_rows(hasher, item);
-			/* With the seed 0 some types return only a 32-bit hash. With any other seed they return 64 bits. */
+			/* The seed is not 0, because for that seed a type may return only its 32-bit hash. */
 			return sb_hash_int64(DatumGetInt64(FunctionCall2Coll(&hasher->opclass_hash, hasher->collation, item,
 																 Int64GetDatum(1))));
 	}

@@ -94,7 +94,8 @@ item_as_integer(ItemInteger size, Datum item)
 
 /*
  * The item as its type's output function writes it, in palloc'd memory and in the encoding of the database. It is
- * meant for people only: settings such as TimeZone change how an item is written.
+ * meant for people only: settings such as TimeZone change how an item is written. REQUIRES: the last call of
+ * item_hash_for() or item_hash_to_add() was for this item. (An untyped item is written as what that call has read.)
  */
 extern char *item_text(ItemHasher *hasher, Datum item);
 

@@ -2,8 +2,9 @@
  * slices.h: looks items up in values, by the core's sb_lookup.h.
  *
  * If a value is in memory, the core gets it as it is. If a value is stored out of line, only the slices that the core
- * asks for are read, and they are kept in memory until the statement ends. So a query that asks one filter for many
- * items, or asks the same filters again and again (in a nested loop), reads the header and the cells only once.
+ * asks for are read, and small ones are kept in memory for the statement, as far as there is room. So a query that asks
+ * one filter for many items, or asks the same filters again and again (in a nested loop), reads the header and the
+ * cells only once.
  */
 #ifndef STREAMBLOOM_PG_SLICES_H
 #define STREAMBLOOM_PG_SLICES_H
@@ -77,8 +78,8 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 
 /*
  * Opens a look-up in a value. Raises an error if the value cannot be read. The slices that are read are kept beside the
- * hasher. They are dropped when the statement ends, when the hasher is freed, and when they would take more memory than
- * work_mem and hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
+ * hasher. They are dropped when a later statement uses the hasher, when the hasher is freed, and when they would take
+ * more memory than work_mem and hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 

@@ -110,8 +110,8 @@ extern Datum seeded_hash(uint64_t hash, Datum seed);
 	}
 
 /*
- * Reads `size` bytes from `offset` of a stored form. If the value is stored out of line, only the slice is read. The
- * result is palloc'd, or points into the value. REQUIRES: the value has these bytes.
+ * Reads `size` bytes from `offset` of a stored form. If the value is stored out of line and not compressed, only the
+ * slice is read. The result is palloc'd, or points into the value. REQUIRES: the value has these bytes.
  */
 extern const void *value_slice(Datum value, size_t offset, size_t size);
 

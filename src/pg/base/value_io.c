@@ -1,6 +1,7 @@
 /*
- * value_io.c: the functions of all types for text, binary and bytea, and for comparing and hashing them byte for
- * byte. They do not look at the content of a filter. Each type has its own check of the values that come in.
+ * value_io.c: the functions of all types that convert values from and to text, binary and bytea, and that compare and
+ * hash values byte for byte. They do not look at the content of a filter. Each type has its own check of the values
+ * that come in.
  */
 #include "base/value.h"
 

@@ -12,7 +12,7 @@
 
 /*
  * A bf in memory: its decoded header, and its lines (or its stored items, if it is exact). The lines are inside the
- * detoasted value and must not be written.
+ * detoasted value and must not be written, unless it is the state of an aggregate (is_state_of_aggregate()).
  */
 typedef struct BfValue
 {
