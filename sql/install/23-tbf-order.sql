@@ -10,7 +10,8 @@ CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double p
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_in_order';
 
--- There is no combine function: the states of two workers could be merged, but the result would differ from that of one worker.
+-- There is no combine function. With minimum increase the states of two workers could be merged, but the result would
+-- differ from that of one worker. With recurring minimum they cannot be merged.
 CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf) (
 	SFUNC = tbf_agg_in_order_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,

@@ -5,10 +5,11 @@
 -- passed; until then it is open. A tier has all buckets of one length; when they are old they are folded, that is,
 -- merged into longer buckets of the next tier.
 --
--- Each function runs with the rights of its caller. Names in a PL/pgSQL body are looked up when the function runs. So
--- these functions set search_path to pg_catalog, and write the schema of this extension before the names of its
--- objects. Functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was
--- created, so the function can run with its caller's search_path.
+-- Each function runs with the rights of its caller. Names in a body that is a string, as in PL/pgSQL, are looked up
+-- when the function runs. So such a function sets search_path to pg_catalog, and writes the schema of this extension
+-- before the names of its objects. (Those that cannot set it say why.) Most functions in SQL have a parsed body (BEGIN
+-- ATOMIC): its names were looked up when the function was created, so the function can run with its caller's
+-- search_path.
 
 -- PUBLIC has no rights on this table. A role with the right to UPDATE or DELETE could stop all roll-ups with LOCK
 -- TABLE, or those of others with SELECT FOR UPDATE. And a role that may SELECT could read last_error, which may hold

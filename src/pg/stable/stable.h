@@ -88,8 +88,8 @@ extern void stable_open(Datum value, StableValue *stable);
 
 /*
  * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept for the next call: a search for
- * the number of evictions takes up to 100 microseconds, and if an argument of sbf_empty() or ibf_empty() is a column,
- * every row plans a filter.
+ * the number of evictions may take 100 microseconds and more, and if an argument of sbf_empty() or ibf_empty() is a
+ * column, every row plans a filter.
  */
 extern void stable_plan(const StableParameters *parameters, sb_stable *out);
 
@@ -214,7 +214,7 @@ stable_importance(StableState *state, bool is_null, double importance)
 		sb_stable_value_of(&state->header, NULL, importance);
 }
 
-/* Plans the union of a and b. Raises an error if their parameters differ. */
+/* Plans the union of a and b. Raises an error if their parameters or kinds do not allow it. */
 extern void stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out);
 
 /* Returns an integer parameter, or STABLE_CHOOSE if it is null. */
