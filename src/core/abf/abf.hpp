@@ -1,5 +1,5 @@
 /*
- * abf.hpp: where the bits of an item lie in an abf, for the files of this folder.
+ * abf.hpp: where the bits of an item lie in an abf. For the core's own files and its tests.
  *
  * The slices are cut into blocks. A block has a part of each slice: first of the slice at place 0, then of the slice at
  * place 1, and so on. The blocks follow each other. An item has all its bits in one block. So its bits lie within a few

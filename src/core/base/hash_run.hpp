@@ -1,6 +1,6 @@
 /*
- * hash_run.hpp: hashes in ascending order, and columns of words beside them, in few bytes. So a builder's items travel
- * from one process to another, and runs of several builders can be read together without a set.
+ * hash_run.hpp: hashes in ascending order, and columns of words beside them, in few bytes. In this form the items of a
+ * tbf builder travel from one process to another, and those of several builders can be read together without a set.
  *
  * A column has one word for each item. The lowest bits of the words are cut off as far as they are 0 in all words. Then
  * all words have the same number of bytes, the least that suffices for the largest one. A run of hashes is a column of

@@ -16,7 +16,7 @@ namespace streambloom {
 
 /* ------------------------------------------------------------------ functions */
 
-/* A search that passes more groups of four slots than this sets sb_hash_set.crowded. */
+/* If a search passes more groups of four slots than this when a hash is added, it sets sb_hash_set.crowded. */
 constexpr uint64_t hash_set_far = 64;
 
 /* True if searches have become long and the set does not use the secret yet: hash_set_remake() should be called. */
@@ -160,7 +160,7 @@ constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
 	return slot < capacity ? slot : 0;
 }
 
-/* hash_set_place() for kernels, which are compiled for a constant `beside`. */
+/* hash_set_place() for kernels, some of which are compiled for a constant `beside`. */
 inline size_t place_of_slot(uint64_t slot, uint64_t beside)
 {
 	return hash_set_place(slot, static_cast<uint32_t>(beside));

@@ -13,14 +13,14 @@ extern "C" {
 /*
  * A hash table with open addressing and linear probing. Builders begin as such a set, because it knows the number of
  * distinct hashes exactly. The high bits of a hash choose the slot at which the search for it begins. So the slots
- * are nearly sorted by hash: only hashes that stand close together may be in the wrong order.
+ * are nearly sorted by hash: only hashes that stand close together may be in the wrong order, and hashes that found the
+ * last slots taken are in the first ones.
  *
  * Somebody who chooses the items can make all searches begin at the same slot (see sb_set_secret()), and then each
- * search passes all the hashes there. If the search for the slot of a new hash passes more than 64 groups of four slots
- * (hash_set_far), `crowded` is set. With hashes that nobody has chosen this happens in one of a thousand sets of
- * 33 million hashes. hash_set_remake() moves the hashes to a set in which the secret, too, decides where a search
- * begins. The core calls it soon after, for instance at the end of a batch. Until then searches take longer, and
- * nothing else is wrong.
+ * search passes all the hashes there. If a search passes more than 64 groups of four slots (hash_set_far) when a hash
+ * is added, `crowded` is set. With hashes that nobody has chosen this happens in one of a thousand sets of 33 million
+ * hashes. hash_set_remake() moves the hashes to a set in which the secret, too, decides where a search begins. The core
+ * calls it soon after, for instance at the end of a batch. Until then searches take longer, and nothing else is wrong.
  *
  * The caller can keep `beside` words with each hash. They lie close to the hash, so that one line of the processor's
  * cache often holds both. `slots` has the hashes of slots 0 .. 3, the first words of these slots, their second words

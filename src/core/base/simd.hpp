@@ -2,7 +2,8 @@
  * simd.hpp: which instructions the core uses. A *kernel* is a function with an inner loop that is worth special
  * instructions. There is portable code for every kernel. On x86-64 each kernel also has a variant for processors with
  * AVX2 (and the instructions for bits that came with it: BMI, LZCNT, POPCNT). Both variants give the same results bit
- * for bit; the tests test/unit/kernel*_test.cpp compare them.
+ * for bit. The tests test/unit/kernel*_test.cpp compare them for most kernels; ctest runs all unit tests once more on
+ * the portable code.
  *
  * The source of most kernels is written once: an always_inline function, which is compiled both as portable code and
  * for AVX2. Intrinsics are used only where the compiler does not find the vector code by itself.
@@ -35,7 +36,7 @@ enum sb_simd
 	SB_SIMD_AVX2 = 2
 };
 
-/* The variant that this process uses; 0 before it is chosen. The first call of a kernel chooses if it has variants. */
+/* The variant that this process uses; 0 until choose_simd() is called, which use_avx2() does if nobody else has. */
 extern int chosen_simd;
 
 /* Chooses AVX2 if the processor has it, otherwise portable code. */

@@ -1,7 +1,6 @@
 /*
  * bf_exact.hpp: the exact form of a bf: the hashes of its items in ascending order, called a *list* here and in
- * bf_exact.cpp. For the core's own files and its tests; everybody else goes through sb_bf_exact.h, sb_bf_builder.h and
- * sb_lookup.h.
+ * bf_exact.cpp. For the core's own files and its tests; everybody else goes through the headers sb_*.h.
  *
  * The 48 highest bits of a hash are kept (SB_KEPT_HASH_BITS); they are called digits here. With n = sb_bf.item_count, 1
  * to SB_BF_EXACT_ITEMS, these bytes follow the header (with n = 0 there are none):

@@ -13,11 +13,11 @@ double blocked_load(double cells, int hash_count, double fpr);
 
 /*
  * The result of a search with blocked_load(), and the rate that it was made for. The search takes up to 100
- * microseconds, and a query with many groups plans many filters for one rate. So the files that plan filters keep the
- * result of their last search in a thread_local variable. That is safe for three reasons. The result follows from the
- * rate alone, so it never becomes stale. Rates are compared exactly, and no rate in range is 0, so a zeroed variable
- * matches no rate. Each thread has its own variable and changes it only after the search has ended, so nobody sees a
- * half-written result.
+ * microseconds, and a query with many groups plans many filters for one rate. So bf.cpp and tbf.cpp keep the result of
+ * their last search in a thread_local variable. That is safe for three reasons. The result follows from the rate alone,
+ * so it never becomes stale. Rates are compared exactly, and no rate in range is 0, so a zeroed variable matches no
+ * rate. Each thread has its own variable and changes it only after the search has ended, so nobody sees a half-written
+ * result.
  */
 struct known_load
 {

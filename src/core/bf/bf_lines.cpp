@@ -10,9 +10,8 @@
  *
  * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. Each line of the table but
  * the first and the last is another way to add an item. "floor" only touches one byte of the item's line: no way can
- * take less time.
- * The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation of the numbers means
- * something.
+ * take less time. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation of the
+ * numbers means something.
  *
  *                                                   new items   known items
  *   floor                                              2.7          2.2

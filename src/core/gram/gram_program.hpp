@@ -20,8 +20,9 @@ inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kin
 /*
  * If a pattern has fewer bytes than this, all its grams are taken. Of a longer pattern only every second, third, ...
  * gram is taken, so that about most_grams are taken at most, evenly over the pattern. A regular expression with many
- * sets or alternatives may give a few times as many, for two reasons: the characters beside a set or a group are read
- * again for each of its alternatives, and the first grams of each alternative are always taken (see grams_of_branch).
+ * sets or alternatives may give many more, some ten thousand at most, for two reasons: the characters beside a set or a
+ * group are read again for each of its alternatives, and the first grams of each alternative are always taken (see
+ * grams_of_branch).
  */
 inline constexpr size_t most_grams = 768;
 

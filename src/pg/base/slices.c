@@ -19,7 +19,7 @@
 #include "base/value.h"
 
 /*
- * A slice of more chunks than this is not cached. Few look-ups need so many: those in blocks of more than 12 kB, as a
+ * A slice of more chunks than this is not cached. Few look-ups need so many: those in blocks of 14 kB and more, as a
  * tbf in the flat layout with counters of 32 or 64 bits has them.
  */
 #define MOST_TOAST_CHUNKS 8
