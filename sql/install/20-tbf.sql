@@ -116,7 +116,7 @@ COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for
 CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
 COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
 
--- asking. A function with the argument at does not read the clock; tbf_count() without it does, so it is STABLE.
+-- asking. A function with the argument `at` does not read the clock; tbf_count() without it does, so it is STABLE.
 -- (Functions whose item is a bf_untyped_item are STABLE in any case: see 10-bf.sql.)
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision

@@ -188,7 +188,7 @@ COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: on
 CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
 
 -- What a question (74-rollup-ask.sql) needs of the definition of a roll-up. Raises an error if the current user may not
--- read the roll-up, or if rollup is null, has no definition, or is a table that was dropped.
+-- read the roll-up, or if `rollup` is null, has no definition, or is a table that was dropped.
 CREATE FUNCTION tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -233,7 +233,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
 
--- The time at - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the
+-- Returns `at` - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the
 -- time of a hit they calculate the start of its bucket, a time 24 hours before this start, and local times in any zone.
 -- None of these may be before November 4714 BC, where PostgreSQL's timestamps begin.) Days and months of the span are
 -- those of UTC, whatever zone the session has.
@@ -293,11 +293,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
 
--- The start of the bucket to which the time at belongs. Days, and longer buckets, begin at midnight in the zone. If
+-- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If
 -- clocks are put back over midnight, they begin at the first of the two midnights; if clocks are put forward over
 -- midnight, at the first moment of the day. (date_trunc() takes the second midnight, so it can return a time that is
 -- later than its argument.) The function is called for each row of a log, so it first looks whether clocks were put
--- back in the 24 hours before the time at, or before its midnight: if so, the local time has advanced by less than 24
+-- back in the 24 hours before the time `at`, or before its midnight: if so, the local time has advanced by less than 24
 -- hours in them.
 CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -31,9 +31,9 @@ COMMENT ON FUNCTION tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf
 
 -- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
 -- by how many hits the roll-up has grown. A new row that has all hits of its bucket and groups is marked as closed if
--- the bucket ends at closing or earlier. The function takes a lock, so that only one session at a time changes the
--- roll-up. REQUIRES the isolation level READ COMMITTED, so that the statement after the lock sees what the previous
--- holder of the lock has written.
+-- the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a time
+-- changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees what
+-- the previous holder of the lock has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
@@ -504,7 +504,7 @@ BEGIN
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
 			-- A tier is never folded further than the one before it. PostgreSQL compares intervals as if each month had
-			-- 30 days. So keep may rise from tier to tier, while the times that lie so long before the goal do not
+			-- 30 days. So `keep` may rise from tier to tier, while the times that lie so long before the goal do not
 			-- fall.
 			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;

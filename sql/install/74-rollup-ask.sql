@@ -5,7 +5,7 @@
 
 -- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1
 -- from from_time to before to_time, and 0 otherwise. If both are null, the hits up to asked_at count by a decay.
--- weight: the decay, an expression of age and width, whose names are looked up in path, the search_path of the
+-- weight: the decay, an expression of age and width, whose names are looked up in `path`, the search_path of the
 -- caller; null: by the half-life of the roll-up. only_groups: the rows must have just these values of the grouping
 -- columns; null: all rows.
 CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
@@ -77,9 +77,9 @@ COMMENT ON FUNCTION tbf_rollup_weights(text, regclass, timestamptz, text, timest
 
 -- Three aggregates that add up lists of hot items. PostgreSQL reads the lists once for all three, because they have
 -- the same transition function. They return arrays in the same order: the items, their sums of low * hits (from), and
--- their sums of high * (hits + over) (over). The arrays have the items that are among the first keep by from, and
--- those among the first keep by over. So they also have the first keep items by the larger one of from and over + c,
--- whatever number c is.
+-- their sums of high * (hits + over) (over). The arrays have the items that are among the first `keep` by `from`, and
+-- those among the first `keep` by `over`. So they also have the first `keep` items by the larger one of from and
+-- over + c, whatever number c is.
 CREATE FUNCTION tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of tbf_rollup_lists_agg_items and the like';
@@ -250,8 +250,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
--- The merged filter of all rows, each with the weight high; null if there are none. of_low: only of rows whose weight
--- low is not 0, which with from_time and to_time are those that lie between them as a whole.
+-- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose
+-- weight `low` is not 0, which with from_time and to_time are those that lie between them as a whole.
 CREATE FUNCTION tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -299,8 +299,8 @@ BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- The length of the time before, divided by that of recent; at least 1. If the roll-up begins within the time
-	-- before, only the part from there on counts.
+	-- The length of the time `before`, divided by that of `recent`; at least 1. If the roll-up begins within the time
+	-- `before`, only the part from there on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH now_ AS MATERIALIZED (

@@ -143,8 +143,8 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 /*
  * Checks the cells of a value whose header was checked, and the sample behind them if there is one. The bits after the
  * last cell must be zero, and no more cells may be non-zero than the items can have set. The sample must be sorted, and
- * must not have seen more importances than items have arrived. Without items there are no cells: then neither this
- * function nor sb_stable_count() nor sb_stable_decay() reads `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * must not have seen more importances than items have arrived. A value without items has no cells: then neither
+ * this function nor sb_stable_count() nor sb_stable_decay() reads `cells`. May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 

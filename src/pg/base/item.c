@@ -396,7 +396,7 @@ hash_varlena(Datum item)
 	uint64_t	hash;
 
 	/*
-	 * Most values of a row are stored in line and not compressed, with a header of one byte or four. They are hashed
+	 * Most values in a table are stored in line and not compressed, with a header of one byte or four. They are hashed
 	 * in place.
 	 */
 	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))

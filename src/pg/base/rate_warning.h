@@ -1,7 +1,7 @@
 /*
  * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for. It is raised
- * for bf, tbf and abf, by unions, merges, aggregates and functions that add items. The types share it, so that a
- * statement raises it once.
+ * for bf, tbf and abf, by unions, merges, aggregates and functions that add items. The types share it, so that the
+ * client sees it once in a statement, whatever the types (rate_warning_is_due() says when it sees more).
  */
 #ifndef STREAMBLOOM_PG_RATE_WARNING_H
 #define STREAMBLOOM_PG_RATE_WARNING_H

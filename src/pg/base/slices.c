@@ -61,7 +61,7 @@ keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 
 /*
  * A hash table with inlined look-ups, without calls through pointers: each look-up of an item searches it two or
- * three times.
+ * three times, and in a stable filter once for each cell that it reads.
  */
 #define SH_PREFIX chunks
 #define SH_ELEMENT_TYPE ToastChunk
