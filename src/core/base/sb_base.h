@@ -57,7 +57,7 @@ const char *sb_status_text(sb_status status) SB_NOEXCEPT;
  */
 typedef struct sb_difference
 {
-	const char *parameter;		/* its name, as the column of bf_info(), tbf_info() and so on */
+	const char *parameter;		/* its name, mostly that of a column of bf_info(), tbf_info() and so on */
 	double		left;
 	double		right;
 } sb_difference;

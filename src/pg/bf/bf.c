@@ -421,8 +421,8 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 
 /*
  * Does the same as search_batches() for the filter in argument 0 and the elements of argument 1. If that is cheaper, it
- * reads only slices of the filter: one for each element, because a look-up reads one line, or one block of an exact
- * filter.
+ * reads only slices of the filter. Each element counts as one slice: its line, or its block in an exact filter. The
+ * directory of an exact filter does not count, because it is short and slices.c keeps it in memory.
  */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)

@@ -117,8 +117,8 @@ add_item(RollupLists *lists, Datum item, double from, double over)
 	bool		found;
 
 	/*
-	 * The hash is mixed once more, because simplehash takes the low bits, and the hashes of different integers may
-	 * differ only in higher bits.
+	 * The hash is mixed once more, because simplehash takes the low bits, and the hash function of some type may
+	 * spread values only over higher bits.
 	 */
 	hash = murmurhash32(hash);
 	entry = listed_insert_hash(lists->items, item, hash, &found);
