@@ -394,6 +394,22 @@ SELECT string_agg(DISTINCT scan, ', ') FROM regexp_split_to_table(scans($$SELECT
 DROP INDEX folded;
 CREATE INDEX folded ON twenty USING bf (line gram_ops);
 SELECT string_agg(DISTINCT scan, ', ') FROM regexp_split_to_table(scans($$SELECT * FROM twenty WHERE line ILIKE '%sqlmap%'$$), ', ') s, regexp_replace(s, '_\d+', '_N') scan;
+-- Nor do the partitions of one table speak for those of another one in a subquery, where both have the same place in the lists of tables.
+CREATE TABLE everywhere (p integer, v integer, pad text) PARTITION BY LIST (p);
+CREATE TABLE nowhere (p integer, v integer, pad text) PARTITION BY LIST (p);
+DO $$ BEGIN
+	FOR i IN 1 .. 12 LOOP
+		EXECUTE format('CREATE TABLE everywhere_%s PARTITION OF everywhere FOR VALUES IN (%1$s)', i);
+		EXECUTE format('CREATE TABLE nowhere_%s PARTITION OF nowhere FOR VALUES IN (%1$s)', i);
+	END LOOP;
+END $$;
+INSERT INTO everywhere SELECT i % 12 + 1, 5, repeat('x', 100) FROM generate_series(1, 60000) i;
+INSERT INTO nowhere SELECT i % 12 + 1, i % 12 + i * 12, repeat('x', 100) FROM generate_series(1, 60000) i;
+CREATE INDEX ON everywhere USING bf (v) WITH (pages_per_range = 2);
+CREATE INDEX ON nowhere USING bf (v) WITH (pages_per_range = 2);
+VACUUM ANALYZE everywhere, nowhere;
+SELECT DISTINCT substring(scan, '(Seq Scan|Bitmap Heap Scan|Index Scan) on [a-z]+') AS scan, substring(scan, 'on ([a-z]+)') AS relation
+	FROM regexp_split_to_table(scans('SELECT (SELECT count(*) FROM everywhere WHERE v = 5), (SELECT count(*) FROM nowhere WHERE v = 5)'), ', ') scan WHERE scan !~ 'Bitmap Index' ORDER BY 2, 1;
 RESET streambloom.enable_chunk_skip;
 
 DROP SCHEMA estimates CASCADE;

@@ -53,13 +53,19 @@ static bool enabled = true;
 
 /* ---------------------------------------------------- what was asked in this statement */
 
+/* A table that a query names and that has partitions or children, or is part of a UNION ALL. */
+typedef struct Parent
+{
+	const PlannerInfo *query;	/* a subquery has a range table of its own */
+	Index		table;			/* 0: there is no such table */
+} Parent;
+
 /* An answer, for an index and the conditions whose values are known. */
 typedef struct Answer
 {
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
-	/* the table that the query names, if it has partitions or children or is part of a UNION ALL; else 0 */
-	Index		parent;
+	Parent		parent;
 	uint32		shape;			/* a hash of which columns of the parent are compared, how, and with what */
 	bool		is_known;
 	BfEstimate	estimate;
@@ -73,7 +79,7 @@ typedef struct Common
 {
 	Oid			index;
 	int			column;
-	Index		parent;			/* as in Answer */
+	Parent		parent;
 	int			of_parent;		/* see bf_known_column_of_parent() */
 	double		share;
 } Common;
@@ -242,9 +248,15 @@ get_comparisons(PlannerInfo *root, const IndexOptInfo *info, const List *clauses
 static void
 set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count, Answer *answer)
 {
-	answer->parent = bf_known_topmost_table(root, info->rel);
+	answer->parent = (Parent) {.query = root, .table = bf_known_topmost_table(root, info->rel)};
 	for (int i = 0; i < count; i++)
-		answer->shape = hash_combine(answer->shape, bf_known_hash(root, info, answer->parent, &comparisons[i]));
+		answer->shape = hash_combine(answer->shape, bf_known_hash(root, info, answer->parent.table, &comparisons[i]));
+}
+
+static bool
+is_same_parent(Parent a, Parent b)
+{
+	return a.query == b.query && a.table == b.table;
 }
 
 /* --------------------------------------------------------------- for cost.c */
@@ -264,7 +276,8 @@ find_answer(const List *all, const Answer *wanted)
 
 		if (answer->index == wanted->index &&
 			(are_same(answer->conditions, wanted->conditions) ||
-			 (answer->conditions == NIL && answer->parent == wanted->parent && answer->shape == wanted->shape)))
+			 (answer->conditions == NIL && is_same_parent(answer->parent, wanted->parent) &&
+			  answer->shape == wanted->shape)))
 			return answer;
 	}
 	return NULL;
@@ -285,13 +298,13 @@ were_others_asked(const List *all, const IndexOptInfo *info, const Answer *wante
 	int			known = 0;
 
 	*mean = *wanted;
-	if (wanted->parent == 0 || info->pages <= 1 || list_length(all) < MOST_CHILDREN)
+	if (wanted->parent.table == 0 || info->pages <= 1 || list_length(all) < MOST_CHILDREN)
 		return false;
 	foreach(cell, all)
 	{
 		const Answer *answer = lfirst(cell);
 
-		if (answer->parent != wanted->parent || answer->shape != wanted->shape)
+		if (!is_same_parent(answer->parent, wanted->parent) || answer->shape != wanted->shape)
 			continue;
 		if (answer->index == wanted->index)
 			return false;
@@ -436,7 +449,7 @@ is_first(const List *all, const Answer *wanted)
 	{
 		const Answer *answer = lfirst(cell);
 
-		if (answer->parent == wanted->parent && answer->shape == wanted->shape)
+		if (is_same_parent(answer->parent, wanted->parent) && answer->shape == wanted->shape)
 			return false;
 	}
 	return true;
@@ -493,7 +506,7 @@ static void
 ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *comparisons, int count,
 			   const double *priors, const Answer *wanted)
 {
-	List	   *partitions = find_partitions(root, wanted->parent);
+	List	   *partitions = find_partitions(root, wanted->parent.table);
 	const int	all = list_length(partitions);
 
 	if (info->indpred != NIL)
@@ -501,7 +514,7 @@ ask_partitions(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *
 	for (int i = 0; i < MOST_CHILDREN && all > MOST_CHILDREN; i++)
 	{
 		const RelOptInfo *rel = list_nth(partitions, (int) ((2 * i + 1) * (int64) all / (2 * MOST_CHILDREN)));
-		const IndexOptInfo *alike = find_alike(root, info, wanted->parent, rel);
+		const IndexOptInfo *alike = find_alike(root, info, wanted->parent.table, rel);
 		Answer		answer = *wanted;
 		Relation	index;
 
@@ -536,9 +549,9 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 		wanted.conditions = lappend(wanted.conditions, comparisons[i].condition);
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 		set_shape(root, info, comparisons, count, &wanted);
-	if (is_better_generic(root, wanted.parent))
+	if (is_better_generic(root, wanted.parent.table))
 		return 0;
-	if (wanted.parent != 0 && is_first(answers_of(root)->all, &wanted))
+	if (wanted.parent.table != 0 && is_first(answers_of(root)->all, &wanted))
 	{
 		if (!may_ask_more(root, MOST_CHILDREN))
 			return 0;
@@ -574,7 +587,8 @@ bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const
 	if (count == 0 || count < list_length(clauses))
 		return false;
 	set_shape(root, info, comparisons, count, &wanted);
-	if (is_better_generic(root, wanted.parent) || !were_others_asked(answers_of(root)->all, info, &wanted, &mean))
+	if (is_better_generic(root, wanted.parent.table) ||
+		!were_others_asked(answers_of(root)->all, info, &wanted, &mean))
 		return false;
 	*estimate = mean.estimate;
 	return mean.is_known;
@@ -601,7 +615,8 @@ find_common(List *all, const Common *wanted)
 
 		if (common->index == wanted->index && common->column == wanted->column)
 			return common;
-		if (wanted->parent == 0 || common->parent != wanted->parent || common->of_parent != wanted->of_parent)
+		if (wanted->parent.table == 0 || !is_same_parent(common->parent, wanted->parent) ||
+			common->of_parent != wanted->of_parent)
 			continue;
 		children++;
 		if (common->share < 0)
@@ -640,8 +655,8 @@ bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation i
 		return -1;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
-		wanted.parent = bf_known_topmost_table(root, info->rel);
-		wanted.of_parent = bf_known_column_of_parent(root, info, wanted.parent, column);
+		wanted.parent = (Parent) {.query = root, .table = bf_known_topmost_table(root, info->rel)};
+		wanted.of_parent = bf_known_column_of_parent(root, info, wanted.parent.table, column);
 	}
 	common = find_common(answers_of(root)->common, &wanted);
 	if (common == NULL)
