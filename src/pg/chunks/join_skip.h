@@ -1,8 +1,11 @@
 /*
  * join_skip.h: the nodes JoinKeys and JoinSkip. JoinKeys collects the keys of a hash join while the join's hash table
  * is built. JoinSkip stands above a scan on the outer side of the join. It asks the `bf` indexes of the scanned table
- * about these keys, and reads only the pages that are left. README.md in this folder draws the flow and proves that
- * no row can be lost.
+ * about these keys, and has a sequential scan read only the pages that may hold a row with one of them. README.md in
+ * this folder draws the flow and proves that no row can be lost.
+ *
+ * JoinSkip may stand below the node ChunkSkip, which leaves out children of an Append (chunk_skip.h). JoinKeys also
+ * gives keys to the node PartitionScan, which stands for a whole partitioned table (partition_scan.h).
  *
  *   join_skip_paths.c    gives joins the costs that they are expected to have
  *   join_skip_plan.c     puts the nodes into finished plans

@@ -1,10 +1,10 @@
 /*
  * join_skip_exec.c: executes the node JoinSkip, which stands above the scan of a table.
  *
- * Before the first row of each scan the node takes the sets of keys that are complete (join_keys.h), and asks the
- * table's indexes about them. A page is *left* if it may hold a row with a key of each set. A sequential scan then
- * reads only the pages that are left, by *spans* of consecutive pages, one span after the other. Any other scan is read
- * as it is, unless no page is left.
+ * Before the first row of each scan the node takes the sets of keys that are complete and were not given up
+ * (join_keys.h), and asks the table's indexes about them. A page is *left* if it may hold a row with a key of each set.
+ * If no page is left, nothing is read. If fewer than nine in ten pages are left, a sequential scan of a heap reads only
+ * these, by *spans* of consecutive pages, one span after the other. Any other scan is read as it is.
  */
 #include "chunks/join_skip.h"
 

@@ -427,7 +427,8 @@ answered_clauses(PlannerInfo *root, RelOptInfo *table, RelOptInfo *child, const 
 
 /*
  * Returns the share of the children that are expected to have a row which satisfies the path's join clauses, as far as
- * indexes answer these. The table's other conditions leave fewer rows, but not fewer children.
+ * indexes answer these. Each such row is taken to be in a child of its own, so the result may be more than 1. The
+ * table's other conditions leave fewer rows, but not fewer children.
  */
 static double
 share_that_is_read(PlannerInfo *root, RelOptInfo *table, List *children, const ParamPathInfo *parameters)

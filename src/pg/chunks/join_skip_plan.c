@@ -4,8 +4,8 @@
  *
  * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
  * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
- * gets a JoinSkip. A PartitionScan that waits for keys of this expression gets the keys. If any scan is asked, JoinKeys
- * is put below the join's Hash.
+ * gets a JoinSkip. A PartitionScan (partition_scan.h) that waits for keys of this expression gets the keys. If any scan
+ * is asked, JoinKeys is put below the join's Hash. ChunkSkip (chunk_skip.h) is already in the plan.
  *
  * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to
  * that result, or to those columns.
@@ -36,7 +36,7 @@ bool		join_skip_enabled = true;
 
 /*
  * If PostgreSQL might read the outer side of a join first, the join gets the nodes only if its outer side costs at
- * least this share of what its inner side costs.
+ * least this share of what its inner side costs. (may_run_inner_first() makes an exception for a PartitionScan.)
  */
 #define LEAST_SHARE_OF_INNER (1.0 / 4)
 
@@ -47,7 +47,10 @@ typedef struct Source
 	int			parameter;		/* the parameter of its JoinKeys; -1 as long as no scan is asked */
 	List	   *expressions;	/* the inner expressions of the keys, over the input of Hash */
 
-	/* the sets, as in JoinKeysPrivate */
+	/*
+	 * What becomes custom_private of JoinKeys (enum JoinKeysPrivate). `numbers`, `types`, `collations` and `kept` have
+	 * an element for each set of keys. A number is that of the set's expression in `expressions`.
+	 */
 	List	   *numbers;
 	List	   *types;
 	List	   *collations;
@@ -75,8 +78,8 @@ typedef struct PlanWalk
 static bool visit_whole_plan(Plan *plan, void *argument);
 
 /*
- * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If this CTE or
- * sub-plan had side effects, the walk would have ended at the first visit.)
+ * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If this CTE or sub-plan had side effects,
+ * the walk would have ended at the first visit.)
  */
 static bool
 visit_sub_plan(int plan_id, PlanWalk *walk)

@@ -55,8 +55,8 @@ enum PartitionScanExprs
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
 	/*
-	 * A list: conditions that can prune partitions once their values are known. Each is an OpExpr with a column of a
-	 * partition key on the left side, and a value on the right side.
+	 * A list: conditions that can prune partitions once their values are known. Each is an OpExpr with a column or an
+	 * expression of a partition key on the left side, and a value on the right side.
 	 */
 	PARTITION_SCAN_PRUNING,
 	PARTITION_SCAN_EXPRS_LENGTH
@@ -175,8 +175,8 @@ extern OpExpr *partition_scan_value_on_right(Expr *clause);
 
 /*
  * Finds the clauses by which PostgreSQL can prune partitions of this table once their values are known. Returns a
- * list of Bitmapsets, one for each column of the partition key, in the key's order, up to the last column that
- * PostgreSQL can use. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column
+ * list of Bitmapsets, one for each column of the partition key, in the key's order, up to the last column whose
+ * clauses are used. A Bitmapset has the positions of the clauses on its column. The Vars have the table's column
  * numbers, and varno `relid`.
  */
 extern List *partition_scan_prunable(Relation table, Index relid, const List *clauses);
@@ -197,10 +197,11 @@ extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid pare
 
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
- * number if no estimate is possible. The column is on the left side of the comparison. Sets *known to true if the value
- * is known, there is an active snapshot, and the user may read the column. Then asks up to 64 partitions about the
- * value. Otherwise, or if they cannot be asked, estimates the number from statistics. REQUIRES: the size of the
- * relation is set.
+ * number if no estimate is possible. The column is on the left side of the comparison. Sets *known to whether the value
+ * is known, there is an active snapshot, and the user may read the column. If all this is so, asks a sample of up to 64
+ * partitions about the value, and takes the share of them that would be read for the share of all partitions. If it is
+ * not, or if the sample cannot be asked, estimates the number from statistics. REQUIRES: the size of the relation is
+ * set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);
@@ -265,7 +266,7 @@ typedef struct PartitionScanChoice
 	 * is column = ANY (keys), with a CaseTestExpr in place of the keys. NULL if `condition` is NULL.
 	 */
 	Expr	   *comparison;
-	double		keys;			/* how many keys a join gives; 1 for a condition whose values are in the query */
+	double		keys;			/* how many keys a hash join gives; 1 if no hash join gives keys */
 	double		read;			/* how many partitions are expected to be read */
 	double		looked_at;		/* in how many other partitions a few pages are looked at in vain (chunk_look.h) */
 	double		rows;			/* how many rows the path returns; negative: as many as the planner estimates */

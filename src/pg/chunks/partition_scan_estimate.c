@@ -36,7 +36,7 @@
 #define PARTITIONS_ASKED 64
 #define SIZES_LOOKED_UP 16
 
-/* PostgreSQL assumes this many pages for a table that was never vacuumed. */
+/* PostgreSQL assumes at least this many pages for a table that was never vacuumed. */
 #define PAGES_OF_NEW_TABLE 10
 
 /* Returns sample number i, from 0, of `samples` OIDs that are spread evenly over a list. */

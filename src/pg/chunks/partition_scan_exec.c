@@ -2,9 +2,10 @@
  * partition_scan_exec.c: executes the node PartitionScan.
  *
  * The argument is the right side of the comparison that indexes are asked about. It is evaluated when the first row is
- * wanted, and again only if a parameter has changed on which the argument or the pruning depends. As long as no such
- * parameter changes, the node keeps its ChunkScan over rescans, and does not ask again about partitions that were left
- * alone. If the node waits for the keys of a hash join, it looks for them before the first row of each scan.
+ * wanted, unless all partitions are pruned then. It is evaluated again only if a parameter has changed on which the
+ * argument or the pruning depends. As long as no such parameter changes, the node keeps its ChunkScan over rescans,
+ * and does not ask again about partitions that were left alone. If the node waits for the keys of a hash join, it
+ * looks for them before the first row of each scan.
  */
 #include "chunks/partition_scan.h"
 
@@ -51,7 +52,7 @@ typedef struct PartitionScanState
 	Oid		   *partitions;
 	int			left_count;		/* how many partitions prune_early() has left */
 	Oid		   *left;
-	int64		pruned;			/* partitions that were pruned, added up over all scans */
+	int64		pruned;			/* partitions that were pruned, added up over all ChunkScans that were begun */
 
 	MemoryContext context;		/* in which the scan lives */
 	bool		begun;			/* there is a scan */

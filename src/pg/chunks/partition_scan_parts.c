@@ -4,8 +4,8 @@
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
  * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
- * Only the order differs: first all partitioned tables, then the partitions that have rows. This causes no new
- * deadlocks: here, too, each table is locked after the table whose partition it is.
+ * Only the order differs: first all partitioned tables, then the leaf partitions. This causes no new deadlocks: here,
+ * too, each table is locked after the table whose partition it is.
  */
 #include "chunks/partition_scan.h"
 
@@ -194,8 +194,9 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 }
 
 /*
- * Adds the partitions of a partitioned table to finding->parts, or to finding->ruled_out if they are pruned. If
- * `is_ruled_out` is true, the table itself is pruned, and so are all of its partitions. REQUIRES: the table is locked.
+ * Adds the partitions of a partitioned table, at all levels, to finding->parts, or to finding->ruled_out if they are
+ * pruned. If `is_ruled_out` is true, the table itself is pruned, and so are all of its partitions. Sets finding->why if
+ * a partition is gone. REQUIRES: the table is locked.
  */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)

@@ -80,7 +80,8 @@ static Planning *planning = NULL;
 /*
  * A mark is put into `ctename`, which PostgreSQL does not use in an entry for a table. The mark ends with the number of
  * the table in planning->tables. The planner may copy a marked entry: it puts a CTE into each place that refers to the
- * CTE. The copies have the mark, too. In each entry `inh` becomes true when the planner asks for its paths.
+ * CTE. The copies have the mark, too. When the planner asks for the paths of a marked entry, partition_scan_add_path()
+ * sets `inh` of this entry to true again.
  */
 #define MARK "streambloom partition scan "
 
@@ -276,7 +277,7 @@ mark(List *entries)
 
 /*
  * Makes an entry of the range table for a partition. When the plan is used again, PostgreSQL locks the partition
- * because of this entry. Only the OID matters for the lock, so `relkind` says "table" for foreign tables too.
+ * because of this entry. `relkind` does not matter for this, so it says "table" for foreign tables too.
  */
 static RangeTblEntry *
 make_entry(Oid partition, char relkind, Alias *name)
@@ -340,9 +341,10 @@ finish(PlannedStmt *statement)
 }
 
 /*
- * Did the planner ask for the paths of all marked entries that are in the plan? All tables of the query are in the
- * range table of the statement, because PostgreSQL checks privileges by this range table. Only the tables of a CTE
- * that no query refers to are not there: PostgreSQL does not plan such a CTE.
+ * Did the planner ask for the paths of all marked entries? All tables of the query are in the range table of the
+ * statement, because PostgreSQL checks privileges by this range table. So a table of a left join that the planner has
+ * removed is there too, and its paths were never asked for. Only the tables of a CTE that no query refers to are not
+ * there: PostgreSQL does not plan such a CTE.
  */
 static bool
 all_were_seen(const PlannedStmt *statement)
@@ -414,7 +416,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 		if (entries != NIL)
 		{
-			/* PostgreSQL sets CURSOR_OPT_FAST_PLAN for cursors to which WHERE CURRENT OF may refer. */
+			/* The option is set for cursors of SQL and PL/pgSQL, because WHERE CURRENT OF may refer to them. */
 			if ((cursor_options & CURSOR_OPT_FAST_PLAN) != 0)
 				obstacle = "rows of a cursor may be changed";
 			else if (chunk_find_engines() != NULL)

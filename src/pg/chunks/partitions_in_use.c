@@ -11,7 +11,8 @@
  *   command runs. So PostgreSQL itself decides, and refuses what it would refuse if an Append had them open. (A table
  *   that the command reaches by a foreign key is not opened. It can only lose the constraint, but no row.)
  * - object_access_hook is called before a table is truncated or dropped, also by DROP SCHEMA, DROP OWNED or an
- *   extension's function, and raises the same error. The hook is also called after any command has rewritten a table.
+ *   extension's function, and after any command has rewritten a table. If the table is one of these partitions, the
+ *   hook raises the error that PostgreSQL would raise.
  */
 #include "chunks/partitions_in_use.h"
 
@@ -150,8 +151,8 @@ check_access(ObjectAccessType access, Oid class, Oid object, int column, void *a
 /* ------------------------------------------------------------------------ commands */
 
 /*
- * Returns the table that a command alters, if this is a command for which PostgreSQL asks whether the table, or a
- * partition of it, is in use. Returns NULL for other commands, and for a CLUSTER or REPACK of all tables.
+ * Returns the table that is named by ALTER TABLE, CREATE INDEX or CLUSTER (from PostgreSQL 19 on, REPACK too). Returns
+ * NULL for other commands, and for a CLUSTER or REPACK of all tables. TRUNCATE and DROP are left to check_access().
  */
 static const RangeVar *
 table_of(const Node *command)
