@@ -123,8 +123,8 @@ read_indexes(ChunkSkipState *state, List *private)
 }
 
 /*
- * Returns for each child why it is read if its indexes are not asked. When the indexes of a child are asked,
- * ask_index() overwrites its reason.
+ * Returns for each child why it is read if its indexes are not asked. If an index of the child is asked and does not
+ * say no, ask_index() in chunk_skip_ask.c overwrites the child's reason.
  */
 static ChunkReason *
 read_reasons(List *private, int children)

@@ -39,7 +39,8 @@ bool		chunk_skip_preferred = true;
 /*
  * By the statistics of a child, each value is expected to occur in it, although most values do not. So if at most
  * FEW_ROWS rows of a child are expected to match, this says little. Then at most one in CHILDREN_PER_MATCH children is
- * taken to have a row that matches. If more rows are expected to match, each child is taken to have one.
+ * taken to have a row that matches. If more rows are expected to match, each child is taken to have one. (The
+ * statistics of the parent are used instead if they let fewer rows be expected: share_that_matches().)
  */
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
@@ -165,8 +166,9 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 
 /*
  * Returns the share of the children that are expected to have rows which satisfy the conditions that indexes answer.
- * Returns -1 if one of the children that are looked at has no index that answers a condition. Then the paths must
- * stay as they are.
+ * The statistics of the parent are used if they let fewer rows be expected than those of the children. Then each row is
+ * taken to be in a child of its own. Returns -1 if one of the children that are looked at has no index that answers a
+ * condition. Then the paths must stay as they are.
  */
 static double
 share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)

@@ -6,8 +6,9 @@
  * truncated or rewritten a table, or changed the set of its children. Then the rows that the snapshot sees are no
  * longer there. These functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
  *
- * A relation that the snapshot does not see at all is accepted. It was created after the snapshot was taken. So the
- * only rows that the snapshot sees in it are those of the own transaction, and only this one can have truncated them.
+ * A relation that the snapshot does not see at all is accepted. It was created after the snapshot was taken, and its
+ * rows were written still later. So the snapshot sees none of them (but for rows of COPY FREEZE, which all snapshots
+ * see).
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
 #define STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
