@@ -472,7 +472,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 	bool		progress;
 
 	statement->planTree = add_all_nodes(statement->planTree, &finished);
-	/* While nodes are put into a sub-plan, its initPlans are found. The leader alone runs these, too. */
+	/* While add_nodes() puts nodes into a sub-plan, it finds initPlans there. The leader alone runs these, too. */
 	do
 	{
 		ListCell   *cell;

@@ -20,7 +20,7 @@ typedef struct FinishedStatement
 	PlannedStmt *statement;
 	List	   *guarded;		/* the OIDs of the tables whose rows may be hidden from the user (README.md) */
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
-	Bitmapset  *by_leader;		/* plan_ids of sub-plans that were met and that the leader alone runs, not workers */
+	Bitmapset  *by_leader;		/* plan_ids of the initPlans of those plan nodes met so far that workers do not run */
 	List	   *init_plans;		/* the SubPlans of all initPlans; see finished_init_plan() */
 	bool		has_init_plans; /* `init_plans` is set */
 } FinishedStatement;

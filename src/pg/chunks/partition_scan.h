@@ -108,7 +108,10 @@ typedef struct PartitionScanTable
 
 /* partition_scan_statement.c */
 
-/* Is called when the library is loaded, after chunk_skip_init(). */
+/*
+ * Is called when the library is loaded, after chunk_skip_init(). So the planner hook of PartitionScan calls that of
+ * ChunkSkip, which needs partition_scan_refusals() of the same statement.
+ */
 extern void partition_scan_init(void);
 
 /* Returns the table of an entry that is marked (partition_scan_statement.c); NULL for any other entry. */
@@ -295,8 +298,8 @@ extern bool partition_scan_may_take_keys(PlannerInfo *root, RelOptInfo *rel, Par
 
 /*
  * Adds a path to a join of two relations: a hash join whose outer side is a PartitionScan that takes the join's keys.
- * Does nothing if the outer relation may not take keys. Called for each join (the type is that of
- * set_join_pathlist_hook).
+ * Does nothing if the outer relation may not take keys. Is called whenever the planner calls set_join_pathlist_hook,
+ * and has the type of this hook.
  */
 extern void partition_scan_add_join_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 										 JoinType type, JoinPathExtraData *extra);

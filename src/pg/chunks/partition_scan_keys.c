@@ -21,9 +21,9 @@
 #include "chunks/join_skip.h"
 
 /*
- * A join gives no keys if more than the share MOST_READ_FOR_KEYS of the partitions is expected to be read. A
- * partition whose index says maybe although the partition has none of the keys counts as SHARE_OF_LOOK partitions:
- * nearly always only the few pages that its index has named are looked at.
+ * A join gives no keys if more than the share MOST_READ_FOR_KEYS of the partitions that pruning leaves is expected to
+ * be read, and more than one partition. A partition whose index says maybe although the partition has none of the keys
+ * counts as SHARE_OF_LOOK partitions: nearly always only the few pages that its index has named are looked at.
  *
  * Measured over 1,000 partitions, and compared with an ordinary plan, in which JoinSkip asks each partition: if all
  * partitions are read, the plan with the node takes a quarter longer. With 200 keys, to which 690 indexes say maybe,

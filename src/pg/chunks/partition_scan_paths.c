@@ -31,8 +31,9 @@
 #define QUERY_COST (4000 * cpu_operator_cost)
 
 /*
- * A condition gets no path if more than this share of the partitions is expected to be read. In an ordinary plan
- * PostgreSQL takes about 30 µs to plan a partition. The node takes 200 µs to plan and run the query of a partition.
+ * A condition gets no path if more than this share of the partitions that pruning leaves is expected to be read, and
+ * more than one partition. In an ordinary plan PostgreSQL takes about 30 µs to plan a partition. The node takes 200 µs
+ * to plan and run the query of a partition.
  */
 #define MOST_READ (1.0 / 16)
 
