@@ -120,7 +120,7 @@ clauses_compare_with(List *clauses, const Expr *argument)
 typedef struct UnionParts
 {
 	bool		in_order;		/* the children are such parts, which an Append scans one after the other */
-	List	   *first_clauses;	/* the clauses of the first part, which is always scanned */
+	List	   *first_clauses;	/* the clauses of the first part, which PostgreSQL scans before the others */
 } UnionParts;
 
 static UnionParts

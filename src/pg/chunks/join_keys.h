@@ -28,7 +28,7 @@ typedef struct JoinKeySet
 	Oid			type;			/* the values are hashed as values of this type; kept values have this type */
 	Oid			collation;
 	bool		keeps_values;	/* for a PartitionScan */
-	uint64	   *hashes;			/* ascending; set when all are collected */
+	uint64	   *hashes;			/* set when all are collected; sorted, ascending, once `search` is set */
 	Datum	   *values;			/* if they are kept: no two have the same bytes; set when all are collected */
 	uint32		count;
 	bool		given_up;		/* the keys are too many, or take too much memory */

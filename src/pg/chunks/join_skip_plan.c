@@ -5,7 +5,7 @@
  * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
  * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
  * gets a JoinSkip. A PartitionScan (partition_scan.h) that waits for keys of this expression gets the keys. If any scan
- * is asked, JoinKeys is put below the join's Hash. ChunkSkip (chunk_skip.h) is already in the plan.
+ * is asked, JoinKeys is put below the join's Hash. If the plan gets ChunkSkips (chunk_skip.h), they are there already.
  *
  * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to
  * that result, or to those columns.
