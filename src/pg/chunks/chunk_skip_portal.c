@@ -5,7 +5,8 @@
  * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through
  * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node.
  * Other portals have plans like any other query: those that a client opens by the protocol, or a function by
- * SPI_cursor_open(). Such a portal gets a copy of its plan without the nodes that are in the way.
+ * SPI_cursor_open(). If a statement can refer to such a portal by its name, the portal gets a copy of its plan without
+ * the nodes that are in the way.
  */
 #include "chunks/chunk_skip.h"
 
@@ -15,7 +16,8 @@
 
 /*
  * Returns the plan without the ChunkSkips that WHERE CURRENT OF meets on its way down; the plan itself if there are
- * none. Only the plan nodes from the top down to the Append are copied.
+ * none. A ChunkSkip above a MergeAppend stays: without it the way would end at the MergeAppend. Only the plan nodes from
+ * the top down to the Append are copied.
  */
 static Plan *
 without_node(Plan *plan)

@@ -6,7 +6,7 @@
  * partition. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and do not get the node. Portals that
  * a client opens by the protocol, or a function by SPI_cursor_open(), are planned like any other query. If WHERE
  * CURRENT OF would look at the node in such a plan, the node keeps the query. When the execution of the portal begins,
- * the query is planned again, as that of a cursor would be.
+ * and a statement can refer to the portal by its name, the query is planned again, as that of a cursor would be.
  */
 #include "chunks/partition_scan.h"
 
