@@ -16,8 +16,8 @@
 
 /*
  * Returns the plan without the ChunkSkips that WHERE CURRENT OF meets on its way down; the plan itself if there are
- * none. A ChunkSkip above a MergeAppend stays: without it the way would end at the MergeAppend. Only the plan nodes from
- * the top down to the Append are copied.
+ * none. A ChunkSkip above a MergeAppend stays: without it the way would end at the MergeAppend. Only the plan nodes
+ * from the top down to the Append are copied.
  */
 static Plan *
 without_node(Plan *plan)
