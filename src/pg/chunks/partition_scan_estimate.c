@@ -354,8 +354,9 @@ distinct_in_partition(Oid partition, const char *column)
  * whole table has.
  *
  * If the different values of each partition are counted and added up, a value counts once for each partition that has
- * it. So the result is this sum, divided by `distinct`. The sum is extrapolated from a sample of the partitions that
- * are left. If no partition of the sample has statistics, the result is the number of all partitions that are left.
+ * it. So the result is this sum, divided by `distinct`, but at least 1 and at most the number of partitions. The sum is
+ * extrapolated from a sample of the partitions that are left. If no partition of the sample has statistics, the result
+ * is the number of all partitions that are left.
  */
 static double
 partitions_of_value(const RangeTblEntry *rte, const PartitionScanParts *parts, AttrNumber column, double distinct)

@@ -196,7 +196,7 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 /*
  * Adds the partitions of a partitioned table, at all levels, to finding->parts, or to finding->ruled_out if they are
  * pruned. If `is_ruled_out` is true, the table itself is pruned, and so are all of its partitions. Sets finding->why if
- * a partition is gone. REQUIRES: the table is locked.
+ * a partitioned table among the partitions is gone. REQUIRES: the table is locked.
  */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)

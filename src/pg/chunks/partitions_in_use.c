@@ -99,7 +99,7 @@ partitions_in_use_begin(MemoryContext execution, const Oid *partitions, int coun
 	MemoryContextRegisterResetCallback(execution, &in_use->end);
 }
 
-/* Is the relation a partition of a node that runs? */
+/* Is the relation in the list of a node that runs? (The list of a PartitionScan may have partitioned tables too.) */
 static bool
 is_in_use(Oid relation)
 {
