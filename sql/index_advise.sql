@@ -89,7 +89,7 @@ DROP TABLE flagged;
 
 -- A rare value is seldom in more than one range of a small sample, but may be in many ranges of the table.
 CREATE TABLE strewn (id integer, v integer, pad text);
-INSERT INTO strewn SELECT i, abs(hashint4(i)) % 500, repeat('x', 1000) FROM generate_series(1, 16000) i;
+INSERT INTO strewn SELECT i, abs(hashint4(i)) % 500, repeat('x', 1000) FROM generate_series(1, 13000) i;
 SELECT "column", regexp_replace(advice, '\d+ %', '... %') AS advice, pages_rare > 0.3 * table_pages AS many_pages FROM bf_index_advise('strewn', '{id, v}', 64);
 DROP TABLE strewn;
 
@@ -194,6 +194,12 @@ UPDATE uneven SET a = (SELECT array_agg(i) FROM generate_series(1, 30000) i) WHE
 VACUUM FULL uneven;
 SELECT bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table, regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice FROM bf_index_advise('uneven', '{a}');
 DROP TABLE uneven;
+
+-- The beginning of the table is unlike the rest: a column that was added later. The beginning is half of the sample, but stands for itself alone.
+CREATE TABLE later AS SELECT CASE WHEN i > 300000 THEN i END AS v FROM generate_series(1, 3000000) i;
+CREATE INDEX later_v ON later USING bf (v);
+SELECT bf_bytes BETWEEN 0.8 * pg_relation_size('later_v') AND 1.25 * pg_relation_size('later_v') AS about_as_large FROM bf_index_advise('later', NULL, 2000);
+DROP TABLE later;
 
 -- Ranges with many values and ranges with few by turns: a part of the table is sampled, and the groups of level 0 end where the ranges change.
 CREATE TABLE turns AS SELECT CASE WHEN i / 100000 % 2 = 0 THEN i % 100 ELSE i END AS v FROM generate_series(1, 2000000) i;

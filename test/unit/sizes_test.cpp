@@ -321,46 +321,45 @@ TEST(Sizes, AtMostHalfOfALevelWaitsForRangesToCome)
 	}
 }
 
-TEST(Sizes, GroupsThatAreBuilt)
+/* The groups that a build makes of some ranges. */
+struct BuiltGroups
 {
-	const auto build = [](uint32_t count) {
-		const std::vector<double> items(count, 30000);
-		const BfCounts counts = column_of(items, 0.001);
-		std::vector<uint32_t> groups;
-		for (uint32_t first = 0; first < count;)
-		{
-			BfCounts rest = counts;
-			uint32_t lines;
-			rest.items += first;
-			groups.push_back(bf_index_group_to_build(&rest, 1, 0, first, std::min(count - first, 125u), &lines));
-			first += groups.back();
-		}
-		return groups;
-	};
-	EXPECT_EQ(build(125), std::vector<uint32_t>{125});
-	EXPECT_EQ(build(120), std::vector<uint32_t>{120});
-	/* a page has room for one position of 70 ranges, and for two of 62 */
-	EXPECT_EQ(build(70), (std::vector<uint32_t>{62, 8}));
-	EXPECT_EQ(build(5), std::vector<uint32_t>{5});
-	EXPECT_EQ(build(300), (std::vector<uint32_t>{125, 125, 8, 42}));
-}
+	std::vector<uint32_t> sizes;
+	uint64_t pages = 0;
+	uint32_t full = 0; /* how many ranges are full */
+};
 
-/* The pages that groups of these ranges take together, if they are built. Sets *groups to their sizes. */
-static double pages_if_built(const std::vector<double> &items, std::vector<uint32_t> *groups)
+BuiltGroups built(const std::vector<double> &items, double rate = 0.001, int level = 0, bool covered = true,
+				  uint32_t begin = 0)
 {
 	const auto count = static_cast<uint32_t>(items.size());
-	const BfCounts counts = column_of(items, 0.001);
-	double pages = 0;
-	for (uint32_t first = 0; first < count;)
+	BfCounts rest = column_of(items, rate);
+	BfGroupsToBuild groups = {level, covered, {}};
+	BuiltGroups result;
+	for (uint32_t first = 0; first < count; first += result.sizes.back())
 	{
-		BfCounts rest = counts;
 		uint32_t lines;
-		rest.items += first;
-		groups->push_back(bf_index_group_to_build(&rest, 1, 0, first, std::min(count - first, 125u), &lines));
-		pages += lines / BF_POSITIONS(groups->back());
-		first += groups->back();
+		rest.items = items.data() + first;
+		const uint32_t size = bf_index_group_to_build(&groups, &rest, 1, begin + first, std::min(count - first, 125u),
+													  &lines);
+		const double full = bf_index_far_above(&rest, size);
+		for (uint32_t i = 0; i < size; i++)
+			result.full += rest.items[i] >= full ? 1 : 0;
+		result.pages += lines / BF_POSITIONS(size);
+		result.sizes.push_back(size);
 	}
-	return pages;
+	return result;
+}
+
+TEST(Sizes, GroupsThatAreBuilt)
+{
+	const auto sizes = [](uint32_t count) { return built(std::vector<double>(count, 30000)).sizes; };
+	EXPECT_EQ(sizes(125), std::vector<uint32_t>{125});
+	EXPECT_EQ(sizes(120), std::vector<uint32_t>{120});
+	/* a page has room for one position of 70 ranges, and for two of 62 */
+	EXPECT_EQ(sizes(70), (std::vector<uint32_t>{62, 8}));
+	EXPECT_EQ(sizes(5), std::vector<uint32_t>{5});
+	EXPECT_EQ(sizes(300), (std::vector<uint32_t>{125, 125, 8, 42}));
 }
 
 TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
@@ -369,21 +368,16 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 	/* ranges with many items decide how large the filters of their group are, so a group of both kinds wastes space */
 	std::vector<double> items(125, 30000);
 	std::fill(items.begin() + 62, items.end(), 1000);
-	std::vector<uint32_t> groups;
-	pages_if_built(items, &groups);
-	EXPECT_EQ(groups[0], 62u);
+	EXPECT_EQ(built(items).sizes[0], 62u);
 	/* the ranges with many items end at 77: two groups together end there */
 	std::fill(items.begin() + 62, items.begin() + 77, 30000);
-	groups.clear();
-	pages_if_built(items, &groups);
-	EXPECT_EQ(groups[0] + groups[1], 77u);
+	const std::vector<uint32_t> sizes = built(items).sizes;
+	EXPECT_EQ(sizes[0] + sizes[1], 77u);
 
 	/* one range far above the others, which becomes full (it is always read), changes nothing */
 	items.assign(70, 30000);
 	items[3] = 1e9;
-	groups.clear();
-	pages_if_built(items, &groups);
-	EXPECT_EQ(groups, (std::vector<uint32_t>{62, 8}));
+	EXPECT_EQ(built(items).sizes, (std::vector<uint32_t>{62, 8}));
 
 	/* many and few items by turns, in runs of random length: less than 1.3 times the pages without any waste */
 	for (int round = 0; round < 20; round++)
@@ -392,10 +386,10 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 		items.resize(3000);
 		for (size_t i = 0; i < items.size(); i++)
 			items[i] = i / run % 2 == 0 ? 30000 : 1000;
-		groups.clear();
+		const BuiltGroups groups = built(items);
 		const double needed = std::accumulate(items.begin(), items.end(), 0.0) / column_of(items, 0.001).load / 125;
-		EXPECT_LT(pages_if_built(items, &groups), 1.3 * needed) << "runs of " << run;
-		EXPECT_EQ(std::accumulate(groups.begin(), groups.end(), 0u), items.size());
+		EXPECT_LT(static_cast<double>(groups.pages), 1.3 * needed) << "runs of " << run;
+		EXPECT_EQ(std::accumulate(groups.sizes.begin(), groups.sizes.end(), 0u), items.size());
 	}
 }
 
@@ -406,14 +400,61 @@ TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 	items[20] = items[80] = items[120] = 5000; /* three are too many to be full in one group of 125 */
 	const BfCounts counts = column_of(items, 0.001);
 	EXPECT_EQ(bf_index_far_above(&counts, 125), INFINITY);
-	uint32_t lines;
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 125u);
+	EXPECT_EQ(built(items).sizes[0], 125u);
 	/* two are full in one group as well, so they do not keep it from ending earlier */
 	items[120] = 1000;
 	std::fill(items.begin() + 62, items.end(), 10);
 	items[80] = 5000;
 	EXPECT_EQ(bf_index_far_above(&counts, 125), 5000);
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 62u);
+	EXPECT_EQ(built(items).sizes[0], 62u);
+	/* of the ranges behind the first group none is full if it were not in one group of all */
+	std::fill(items.begin(), items.begin() + 62, 5000);
+	std::fill(items.begin() + 62, items.end(), 10);
+	items[124] = 7232;
+	EXPECT_EQ(built(items).full, 0u);
+}
+
+/* A division is made as it was planned: behind its first group nothing is decided anew, with other exceptions. */
+TEST(Sizes, ADivisionIsMadeAsPlanned)
+{
+	std::mt19937_64 random(57);
+	const auto below = [&random](uint64_t end) { return static_cast<uint32_t>(random() % end); };
+	int divided = 0;
+	for (int round = 0; round < 1500; round++)
+	{
+		/* two or three parts with different numbers of items, and up to three ranges with very many */
+		std::vector<double> items(round % 4 == 0 ? 1 + below(124) : 125);
+		const uint32_t ends[] = {below(items.size() + 1), below(items.size() + 1)};
+		const double levels[] = {double(1 + below(10)), double(100 + below(8000)), double(1 + below(3000))};
+		for (uint32_t i = 0; i < items.size(); i++)
+			items[i] = levels[(i >= ends[0] ? 1 : 0) + (i >= ends[1] ? 1 : 0)];
+		for (uint32_t giants = below(4); giants > 0; giants--)
+			items[below(items.size())] = 1 << below(22);
+
+		const double rate = round % 2 == 0 ? 0.001 : 0.01;
+		const BfCounts counts = column_of(items, rate);
+		const auto count = static_cast<uint32_t>(items.size());
+		const uint32_t one = bf_index_lines_for(&counts, count, count) / BF_POSITIONS(count);
+		const double far_above = bf_index_far_above(&counts, count);
+		const auto full = std::count_if(items.begin(), items.end(), [&](double of) { return of >= far_above; });
+		const BuiltGroups groups = built(items, rate);
+		ASSERT_LE(groups.pages, one) << round;
+		ASSERT_LE(groups.full, full) << round;
+		ASSERT_LE(groups.sizes.size(), items.size() < 125 ? 2u : 3u) << round;
+		divided += groups.sizes.size() > 1 ? 1 : 0;
+	}
+	EXPECT_GT(divided, 200);
+}
+
+/* A filter has at least a line for each position of a page. A range is not full if that is enough for it. */
+TEST(Sizes, ARangeThatItsFilterHoldsIsNotFull)
+{
+	std::vector<double> items(63, 1);
+	items[40] = 60;
+	BfCounts counts = column_of(items, 0.001);
+	EXPECT_EQ(bf_index_far_above(&counts, 63), INFINITY);
+	items[40] = 1000;
+	EXPECT_EQ(bf_index_far_above(&counts, 63), 1000);
 }
 
 /* A search reads a page of each group of the highest level. So above level 0 only fewer than 125 ranges are divided. */
@@ -421,23 +462,33 @@ TEST(Sizes, ALevelAboveIsDividedOnlyAtItsEnd)
 {
 	std::vector<double> items(125, 30000);
 	std::fill(items.begin() + 62, items.end(), 1000);
-	const BfCounts counts = column_of(items, 0.01);
-	uint32_t lines;
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 0, 125, &lines), 62u);
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 0, 125, &lines), 125u);
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 0, 70, &lines), 62u);
+	EXPECT_EQ(built(items, 0.01, 0).sizes[0], 62u);
+	EXPECT_EQ(built(items, 0.01, 1).sizes[0], 125u);
+	/* into two groups at most, as level 0 if no level is above it */
+	for (size_t i = 0; i < items.size(); i++)
+		items[i] = 30000 * std::pow(0.93, i);
+	EXPECT_EQ(built(items, 0.01, 0, true).sizes.size(), 3u);
+	EXPECT_EQ(built(items, 0.01, 0, false).sizes.size(), 2u);
+	items.resize(124);
+	EXPECT_EQ(built(items, 0.01, 1).sizes.size(), 2u);
+	items.assign(62, 30000);
+	items.resize(70, 1000);
+	EXPECT_EQ(built(items, 0.01, 1).sizes[0], 62u);
 	/* only on level 0 a group ends at a multiple of 125 */
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 0, 120, 60, &lines), 5u);
-	EXPECT_EQ(bf_index_group_to_build(&counts, 1, 1, 120, 60, &lines), 60u);
+	items.assign(60, 1000);
+	EXPECT_EQ(built(items, 0.01, 0, true, 120).sizes[0], 5u);
+	EXPECT_EQ(built(items, 0.01, 1, false, 120).sizes[0], 60u);
 }
 
 TEST(Sizes, RangesToRead)
 {
 	/* 256 MB of the heap, or one range that is longer */
-	EXPECT_EQ(bf_index_ranges_to_read(1), 32768u);
-	EXPECT_EQ(bf_index_ranges_to_read(4000), 8u);
-	EXPECT_EQ(bf_index_ranges_to_read(32768), 1u);
-	EXPECT_EQ(bf_index_ranges_to_read(125000), 1u);
+	EXPECT_EQ(bf_index_ranges_to_read(1, 0), 32768u);
+	EXPECT_EQ(bf_index_ranges_to_read(4000, 0), 8u);
+	EXPECT_EQ(bf_index_ranges_to_read(32768, 100), 1u);
+	EXPECT_EQ(bf_index_ranges_to_read(125000, 0), 1u);
+	/* at least as much as is written */
+	EXPECT_EQ(bf_index_ranges_to_read(131072, 190000), 3u);
 }
 
 TEST(Sizes, RateOfUpperLevels)
@@ -546,12 +597,17 @@ TEST(Sizes, PagesOfALookUpAreThoseOfASearch)
 
 TEST(Sizes, GroupsAreReplacedIfTheyAreManyTimesTooLarge)
 {
-	EXPECT_TRUE(bf_index_is_worth_replacing(400, 100));
-	EXPECT_FALSE(bf_index_is_worth_replacing(399, 100));
-	EXPECT_FALSE(bf_index_is_worth_replacing(8, 1)); /* too few pages would be saved */
+	EXPECT_TRUE(bf_index_is_worth_replacing(0, 125, 400, 100));
+	EXPECT_FALSE(bf_index_is_worth_replacing(0, 125, 399, 100));
+	/* too few pages would be saved */
+	EXPECT_FALSE(bf_index_is_worth_replacing(0, 125, 32, 1));
+	EXPECT_TRUE(bf_index_is_worth_replacing(0, 125, 33, 1));
+	EXPECT_TRUE(bf_index_is_worth_replacing(0, 31, 8, 1));
+	EXPECT_FALSE(bf_index_is_worth_replacing(0, 8, 4, 1));
+	EXPECT_FALSE(bf_index_is_worth_replacing(1, 31, 32, 1));
 	/* after a group was replaced it needs what it has, so it is not replaced again */
 	for (uint64_t needed = 1; needed < 1000; needed++)
-		EXPECT_FALSE(bf_index_is_worth_replacing(needed, needed));
+		EXPECT_FALSE(bf_index_is_worth_replacing(0, 8, needed, needed));
 }
 
 TEST(Sizes, OnePositionOfTheLargestGroupFitsOnAPage)

@@ -40,36 +40,15 @@ counts_at(double rate, const double *items)
 	return (BfCounts) {.items = items, .rate = rate, .load = load, .hashes = hashes};
 }
 
-/* Returns the pages of a group of `ranges` ranges that have `items` items each. */
-static double
-pages_of_group(double items, double rate, uint32 ranges)
-{
-	const BfCounts counts = counts_at(rate, &items);
-
-	return bf_index_lines_for(&counts, 1, ranges) / BF_POSITIONS(ranges);
-}
-
-/* Returns the pages of a group of `ranges` ranges, of which `count` were sampled: these are in known[]. */
-static double
-pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ranges)
-{
-	double		items[BF_INDEX_MAX_RANGES];
-	const BfCounts counts = counts_at(rate, items);
-
-	count = Min(count, BF_INDEX_MAX_RANGES);
-	for (uint32 i = 0; i < count; i++)
-		items[i] = known[i].full ? (double) known[i].items : -1;
-	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
-}
-
 /*
- * Adds groups of level 0 for these ranges to the model, as build.c would make them. The table may end inside the last
- * range: share_of_last is the share of this range's pages that exist. This share is used only if the last range is
- * alone in its group. Otherwise the other ranges tell how large the group's filters are.
+ * Adds groups for these ranges to a level of the model, as a build would make them. `covered` is as in BfGroupsToBuild.
+ * The table may end inside the last range: share_of_last is the share of this range's pages that exist. This share is
+ * used only if the last range is alone in its group. Otherwise the other ranges tell how large the group's filters are.
  */
 static void
-add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
+add_groups(BfModel *model, int level, bool covered, const SampledRange *ranges, uint32 count, double share_of_last)
 {
+	BfGroupsToBuild groups = {.level = level, .covered = covered};
 	uint32		before = 0;
 	uint32		last_size = 0;
 	uint32		begin = 0;
@@ -78,7 +57,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 	{
 		const uint32 next = Min(count, BF_INDEX_MAX_RANGES);
 		double		items[BF_INDEX_MAX_RANGES];
-		const BfCounts counts = counts_at(rate, items);
+		const BfCounts counts = counts_at(model->rate[level], items);
 		bool		any_full = false;
 		uint32		lines;
 		uint32		size;
@@ -88,17 +67,78 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate
 			any_full |= ranges[i].full;
 		for (uint32 i = 0; i < next; i++)
 			items[i] = ranges[i].full ? ranges[i].items : any_full ? -1 : ranges[i].items / Max(share_of_last, 0.01);
-		size = bf_index_group_to_build(&counts, 1, 0, begin, next, &lines);
+		size = bf_index_group_to_build(&groups, &counts, 1, begin, next, &lines);
 		if (size == last_size)
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
 		last_size = size;
 		model->pages += lines / BF_POSITIONS(size);
-		model->groups[0]++;
+		model->groups[level]++;
 		ranges += size;
 		begin += size;
 		count -= size;
 	}
+}
+
+/* Makes `count` ranges of the `known_count` ranges known[]: each of these stands for several, or for a part of one. */
+static void
+spread(const SampledRange *known, uint32 known_count, SampledRange *ranges, uint32 count)
+{
+	for (uint32 i = 0; i < count; i++)
+		ranges[i] = known[(uint64) i * known_count / count];
+}
+
+/* Adds groups for `count` ranges to a level of the model, `times` times. known[] has the items of some such ranges. */
+static void
+add_alike(BfModel *model, int level, bool covered, const SampledRange *known, uint32 known_count, uint32 count,
+		  double times)
+{
+	SampledRange *ranges = palloc(count * sizeof(SampledRange));
+	BfModel		part = {0};
+
+	part.rate[level] = model->rate[level];
+	spread(known, known_count, ranges, count);
+	add_groups(&part, level, covered, ranges, count, 1);
+	model->pages += times * part.pages;
+	model->groups[level] += times * part.groups[level];
+	pfree(ranges);
+}
+
+/*
+ * Adds level 0 of a table that was sampled to the model. The beginning of the table was read, and ranges strewn over
+ * the rest of it. The beginning may be unlike the rest, so it stands for itself alone. The strewn ranges, put one after
+ * the other, stand for all others.
+ */
+static void
+add_level_0(BfModel *model, const Sample *sample, const SampleColumn *column, bool covered)
+{
+	const double all = model->ranges[0];
+	const uint32 known = Min(column->range_count, (uint32) ceil(sample->contiguous / model->length[0]));
+	const bool	any_strewn = known < column->range_count;
+	const SampledRange *strewn = any_strewn ? column->ranges + known : column->ranges;
+	const uint32 strewn_count = column->range_count - (any_strewn ? known : 0);
+	/* the beginning, up to the end of its last block of 125 ranges */
+	const uint32 first = (uint32) Min(all, ceil(known / (double) BF_INDEX_MAX_RANGES) * BF_INDEX_MAX_RANGES);
+	SampledRange *ranges = palloc(Max(first, 1) * sizeof(SampledRange));
+	const double blocks = floor((all - first) / BF_INDEX_MAX_RANGES);
+	const uint32 rest = (uint32) fmod(all - first, BF_INDEX_MAX_RANGES);
+	const uint32 sampled_blocks = strewn_count / BF_INDEX_MAX_RANGES;
+
+	if (column->range_count == 0)
+		return;
+	memcpy(ranges, column->ranges, Min(known, first) * sizeof(SampledRange));
+	if (first > known)
+		spread(strewn, strewn_count, ranges + known, first - known);
+	add_groups(model, 0, covered, ranges, first, 1);
+	if (sampled_blocks > 0 && blocks > 0)
+		add_alike(model, 0, covered, strewn, sampled_blocks * BF_INDEX_MAX_RANGES,
+				  sampled_blocks * BF_INDEX_MAX_RANGES, blocks / sampled_blocks);
+	else if (blocks > 0)
+		add_alike(model, 0, covered, strewn, strewn_count, BF_INDEX_MAX_RANGES, blocks);
+	if (rest > 0)
+		add_alike(model, 0, covered, strewn, strewn_count, rest, 1);
+	model->groups[0] = ceil(model->groups[0]);
+	pfree(ranges);
 }
 
 /*
@@ -157,6 +197,7 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 	const double share_of_last =
 		sample->heap_blocks == 0 ? 0 : ((sample->heap_blocks - 1) % length + 0.5) / length;
 	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+	bool		covered;
 
 	memset(model, 0, sizeof *model);
 	bf_index_level_lengths(column->pages_per_range, lengths);
@@ -168,52 +209,29 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 	model->rate[0] = rate;
 	model->length[0] = lengths[0];
 	model->ranges[0] = ceil(model->heap_pages / lengths[0]);
+	covered = bf_index_level_pays(1, lengths[1], 0, sample->heap_blocks);
 	if (sample->pages_read == sample->heap_blocks)
-		add_groups(model, column->ranges, column->range_count, rate, share_of_last);
+		add_groups(model, 0, covered, column->ranges, column->range_count, share_of_last);
 	else
-	{
-		/* the ranges of the sample, put one after the other, stand for all ranges */
-		BfModel		part = {0};
-		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
-		uint32		blocks = column->range_count / BF_INDEX_MAX_RANGES;	/* of 125 ranges, in the sample */
-		double		times;		/* how many times the index has what the blocks have */
-
-		if (blocks > 0)
-			add_groups(&part, column->ranges, blocks * BF_INDEX_MAX_RANGES, rate, 1);
-		else
-		{
-			part.pages = pages_of_ranges(column->ranges, column->range_count, rate, BF_INDEX_MAX_RANGES);
-			part.groups[0] = 1;
-		}
-		times = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) / Max(blocks, 1);
-		model->pages += times * part.pages;
-		model->groups[0] = ceil(times * part.groups[0]) + (rest > 0);
-		if (rest > 0)
-		{
-			uint32		last = Min((uint32) rest, column->range_count);
-
-			model->pages += pages_of_ranges(&column->ranges[column->range_count - last], last, rate, (uint32) rest);
-		}
-	}
+		add_level_0(model, sample, column, covered);
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
 	{
-		double		items;
-		double		rest;
+		SampledRange range = {.full = true};
+		uint32		rest;
 
 		if (!bf_index_level_pays(level, lengths[level], model->groups[level - 1], sample->heap_blocks) ||
 			lengths[level] > sample->heap_blocks)
 			break;
-		items = distinct_in(column, sample, distinct, lengths[level]);
+		range.items = (uint32) Min(distinct_in(column, sample, distinct, lengths[level]), UINT32_MAX);
 		model->levels++;
 		model->rate[level] = upper_rate;
 		model->length[level] = lengths[level];
 		model->ranges[level] = sample->heap_blocks / lengths[level];
-		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
-		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
-		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) *
-			pages_of_group(items, upper_rate, BF_INDEX_MAX_RANGES);
+		rest = (uint32) fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
+		add_alike(model, level, false, &range, 1, BF_INDEX_MAX_RANGES,
+				  floor(model->ranges[level] / BF_INDEX_MAX_RANGES));
 		if (rest > 0)
-			model->pages += pages_of_group(items, upper_rate, (uint32) rest);
+			add_alike(model, level, false, &range, 1, rest, 1);
 	}
 }
 

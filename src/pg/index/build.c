@@ -195,9 +195,10 @@ static void
 build_groups(Relation index, const Source *source, const BfBuildTask *task)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, bf_index_ranges_to_read(task->pages_per_range));
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, bf_index_ranges_to_read(task->pages_per_range, 0));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	ReadCounts *counts = palloc(sizeof(ReadCounts));
+	BfGroupsToBuild groups = {.level = 0, .covered = task->upper_ranges > 0};
 	BfFullRanges full = {0};
 	uint32		have = 0,
 				next = 0;
@@ -207,6 +208,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 		uint32		lines[INDEX_MAX_KEYS];
 		uint32		count;
 
+		CHECK_FOR_INTERRUPTS();
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
 		while (have < at_once && next < task->ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
 		{
@@ -214,7 +216,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
 		count_items(geometry, items, have, counts);
-		count = bf_index_group_to_build(counts->columns, geometry->columns, 0, next - have, have, lines);
+		count = bf_index_group_to_build(&groups, counts->columns, geometry->columns, next - have, have, lines);
 		if (!bf_index_reserve_entries(index, 1))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);

@@ -150,10 +150,12 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 
 /*
  * Makes the next group of a level. The sizes of its filters come from some of its ranges and of the ranges before it;
- * in a build, from all its ranges, whose items were counted. Returns false if the directory is full.
+ * in a build, from all its ranges, whose items were counted, and *to_build is noted. Returns false if the directory is
+ * full.
  */
 static bool
-add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks,
+		  BfGroupsToBuild *to_build)
 {
 	const BfLevel *of = &geometry->level[level];
 	const uint32 first = of->covered;
@@ -171,8 +173,7 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 		const uint32 count = Min(available, BF_INDEX_MAX_RANGES);
 		BfCountsAbove *counts = bf_index_counts_above(work, geometry, level, first, count);
 
-		group.ranges = bf_index_group_to_build(counts->columns, geometry->columns, level, first, count,
-											   line_counts);
+		group.ranges = bf_index_group_to_build(to_build, counts->columns, geometry->columns, first, count, line_counts);
 		pfree(counts);
 	}
 	else
@@ -194,10 +195,13 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 void
 bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
 {
+	BfGroupsToBuild to_build = {.level = level};
+
 	for (;;)
 	{
 		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-		bool		done = geometry->level[level].covered >= ranges || !add_group(work, geometry, level, heap_blocks);
+		bool		done = geometry->level[level].covered >= ranges ||
+			!add_group(work, geometry, level, heap_blocks, &to_build);
 
 		pfree(geometry);
 		if (done)

@@ -115,7 +115,7 @@ is_many_times_too_large(const BfGeometry *geometry, const BfGroup *group, const 
 	const uint64 needed = lines_needed(geometry, group, items, lines);
 
 	*saved = pages - Min(needed, pages);
-	return bf_index_is_worth_replacing(pages, needed);
+	return bf_index_is_worth_replacing(group->level, group->ranges, pages, needed);
 }
 
 /*
@@ -134,7 +134,7 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	 * The group is kept if even one page for each column would save too little, or if ranges that are to come may need
 	 * its space.
 	 */
-	if (!bf_index_is_worth_replacing(pages, group->columns) ||
+	if (!bf_index_is_worth_replacing(group->level, group->ranges, pages, group->columns) ||
 		group->first_range + group->ranges > geometry->level[group->level].begun)
 		return false;
 	items = palloc(sizeof(GroupItems));
@@ -150,7 +150,8 @@ can_be_sampled(const BfGeometry *geometry, const BfGroup *group, BlockNumber hea
 {
 	const uint64 last = group->first_range + group->ranges - 1;
 
-	return group->level == 0 && bf_index_is_worth_replacing(bf_index_group_pages(group), group->columns) &&
+	return group->level == 0 &&
+		bf_index_is_worth_replacing(group->level, group->ranges, bf_index_group_pages(group), group->columns) &&
 		last * geometry->level[0].pages_per_range < heap_blocks;
 }
 
@@ -344,7 +345,8 @@ replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumb
 		count_items(work, geometry, &group, ranges, heap_blocks, items);
 		read += all;
 	}
-	if (bf_index_is_worth_replacing(bf_index_group_pages(&group), lines_needed(geometry, &group, items, lines)))
+	if (bf_index_is_worth_replacing(group.level, group.ranges, bf_index_group_pages(&group),
+									lines_needed(geometry, &group, items, lines)))
 	{
 		replace_group(work, geometry, &group, ranges, lines);
 		read += all;

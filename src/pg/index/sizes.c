@@ -293,8 +293,12 @@ bf_index_far_above(const BfCounts *counts, uint32_t count)
 {
 	double		items[BF_INDEX_MAX_RANGES];
 	const uint32_t known = known_items(counts, count, items);
-	const uint32_t exceptions = known == 0 ? 0 : count_exceptions(items, known);
+	uint32_t	exceptions = known == 0 ? 0 : count_exceptions(items, known);
+	const double fits = exceptions == 0 ? 0 : FULL_LOAD * counts->load * bf_index_lines_for(counts, count, count);
 
+	/* Filters fill whole pages. So if the other ranges have few items, the filters may hold such a range as well. */
+	while (exceptions > 0 && items[exceptions - 1] < fits)
+		exceptions--;
 	return exceptions == 0 ? INFINITY : items[exceptions - 1];
 }
 
@@ -352,25 +356,32 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 }
 
 /*
- * A group is replaced if it is at least this many times as large as necessary, and if that saves at least this many
- * pages.
+ * A group is replaced if it is at least this many times as large as necessary, and if that saves at least
+ * PAGES_WORTH_SAVING pages. A group of level 0 with fewer ranges than BF_INDEX_MAX_RANGES has to save so many pages in
+ * proportion, but at least FEWEST_PAGES_WORTH_SAVING.
  */
 #define MANY_TIMES_TOO_LARGE 4
 #define PAGES_WORTH_SAVING 32
+#define FEWEST_PAGES_WORTH_SAVING 4
 
 bool
-bf_index_is_worth_replacing(uint64_t pages, uint64_t needed)
+bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pages, uint64_t needed)
 {
-	return pages >= MANY_TIMES_TOO_LARGE * needed && pages >= needed + PAGES_WORTH_SAVING;
+	const uint32_t in_proportion = PAGES_WORTH_SAVING * LESSER(ranges, BF_INDEX_MAX_RANGES) / BF_INDEX_MAX_RANGES;
+	const uint32_t least = level > 0 ? PAGES_WORTH_SAVING : GREATER(in_proportion, FEWEST_PAGES_WORTH_SAVING);
+
+	return pages >= MANY_TIMES_TOO_LARGE * needed && pages >= needed + least;
 }
 
 /* The most pages of the heap that are read before their ranges are written to the index: 256 MB. */
 #define MOST_PAGES_TO_READ ((uint32_t) (256 * 1024 * 1024 / BLCKSZ))
 
 uint32_t
-bf_index_ranges_to_read(uint32_t pages_per_range)
+bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group_pages)
 {
-	return GREATER(1, MOST_PAGES_TO_READ / pages_per_range);
+	const uint64_t for_writes = (2 * group_pages + pages_per_range - 1) / pages_per_range;
+
+	return (uint32_t) GREATER(GREATER(1, for_writes), MOST_PAGES_TO_READ / pages_per_range);
 }
 
 /* -------------------------------------------------------------------- groups */
@@ -451,69 +462,89 @@ has_more_full(const Division *of, uint32_t from, uint32_t count)
 
 /*
  * Looks for a division of `count` ranges, beginning with range `from`, into up to `groups` groups that take less than
- * `most` pages. If there is one, sets *first to the ranges of its first group, and returns its pages. Otherwise returns
- * `most`.
+ * `most` pages. If there is one, sets sizes[] to the numbers of ranges of these groups (0: no further group), and
+ * returns its pages. Otherwise returns `most`.
  */
 static double
-divide(const Division *of, uint32_t from, uint32_t count, int groups, double most, uint32_t *first)
+divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, double most, uint32_t *sizes)
 {
 	const double one = (double) find_lines(of->columns, of->column_count, from, count, NULL);
 
 	if (one < most && !has_more_full(of, from, count))
 	{
 		most = one;
-		*first = count;
+		sizes[0] = count;
+		if (groups > 1)
+			memset(sizes + 1, 0, (groups - 1) * sizeof(uint32_t));
 	}
 	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0] && groups > 1; i++)
 	{
 		const uint32_t size = good_sizes[i];
 		double		pages;
-		uint32_t	next;
+		uint32_t	next[BF_MOST_GROUPS];
 
 		if (size >= count)
 			continue;
 		pages = (double) find_lines(of->columns, of->column_count, from, size, NULL);
 		if (pages + pages_for_items(of, from + size, count - size) >= most || has_more_full(of, from, size))
 			continue;
-		pages += divide(of, from + size, count - size, groups - 1, most - pages, &next);
+		pages += divide(of, from + size, count - size, groups - 1, most - pages, next);
 		if (pages < most)
 		{
 			most = pages;
-			*first = size;
+			sizes[0] = size;
+			memcpy(sizes + 1, next, (groups - 1) * sizeof(uint32_t));
 		}
 	}
 	return most;
 }
 
 /*
- * How many groups a division may have. Fewer than 125 ranges are mostly the last ones of a level, or lie behind a
- * group that was divided off. A search reads a page of each group of the last ranges, which mostly no higher level
- * covers, and of each group of the highest level. But a level above may rule out most groups of 125 ranges of level 0.
+ * How many groups a division may have. A search reads a page of each group of the highest level, and of each group that
+ * no level above covers; mostly fewer than 125 ranges are the last ones of their level, and not covered. But a level
+ * above may rule out most groups of 125 ranges of level 0.
  */
-static int
-most_groups(int level, uint32_t ranges)
+static uint32_t
+most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
 {
-	if (ranges < BF_INDEX_MAX_RANGES)
+	if (ranges < BF_INDEX_MAX_RANGES || (groups->level == 0 && !groups->covered))
 		return 2;
-	return level == 0 ? 3 : 1;
+	return groups->level == 0 ? BF_MOST_GROUPS : 1;
 }
 
-uint32_t
-bf_index_group_to_build(const BfCounts *columns, int column_count, int level, uint32_t begin, uint32_t count,
-						uint32_t *lines)
+/*
+ * Decides into which groups the next `count` ranges are divided, and notes that in groups->sizes. lines[] has room for
+ * an element for each column.
+ */
+static void
+decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
+			  uint32_t *lines)
 {
-	const uint32_t most = BF_INDEX_MAX_RANGES - (level == 0 ? begin % BF_INDEX_MAX_RANGES : 0);
+	const uint32_t most = BF_INDEX_MAX_RANGES - (groups->level == 0 ? begin % BF_INDEX_MAX_RANGES : 0);
 	const uint32_t ranges = LESSER(count, most);
 	const Division all = {columns, column_count, ranges, lines};
 	const double worth_it = (double) find_lines(columns, column_count, 0, ranges, lines) * WORTH_SEVERAL_GROUPS;
-	const int	groups = most_groups(level, ranges);
-	uint32_t	first = ranges;
+	const uint32_t divided = most_groups(groups, ranges);
 
-	if (groups > 1 && pages_for_items(&all, 0, ranges) < worth_it)
-		(void) divide(&all, 0, ranges, groups, worth_it, &first);
-	if (first < ranges)
-		find_lines(columns, column_count, 0, first, lines);
-	return first;
+	memset(groups->sizes, 0, sizeof groups->sizes);
+	groups->sizes[0] = ranges;
+	if (divided > 1 && pages_for_items(&all, 0, ranges) < worth_it)
+		(void) divide(&all, 0, ranges, divided, worth_it, groups->sizes);
+}
+
+uint32_t
+bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin,
+						uint32_t count, uint32_t *lines)
+{
+	uint32_t	ranges;
+
+	if (groups->sizes[0] == 0)
+		decide_groups(groups, columns, column_count, begin, count, lines);
+	ranges = groups->sizes[0];
+	find_lines(columns, column_count, 0, ranges, lines);
+	memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));
+	groups->sizes[BF_MOST_GROUPS - 1] = 0;
+	return ranges;
 }
 
 /*

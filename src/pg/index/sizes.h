@@ -157,7 +157,8 @@ extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint3
 extern double bf_index_most_items(double *items, uint32_t count);
 
 /*
- * The number of items from which on a range is far above the others; infinity if no range is. REQUIRES: count is at
+ * The number of items from which on a range of a group of these ranges is full: it is far above the others, and has far
+ * more items than filters hold that are large enough for the others. Infinity if no range is. REQUIRES: count is at
  * most BF_INDEX_MAX_RANGES.
  */
 extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
@@ -178,30 +179,46 @@ extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int c
 
 /*
  * Is a group of `pages` pages to be replaced by one of `needed` pages? Only if it is many times too large, because all
- * its ranges have to be read to replace it.
+ * its ranges have to be read to replace it. On level 0 few pages are enough if the group has few ranges.
  */
-extern bool bf_index_is_worth_replacing(uint64_t pages, uint64_t needed);
+extern bool bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pages, uint64_t needed);
 
 /*
  * Returns how many ranges of this length a build (on level 0) or a summarizer reads at most before it writes them to
  * the index: those of 256 MB, at least one. Meanwhile their hashes or lines are in memory. If a summarizer is
- * cancelled, only these ranges have to be read again.
+ * cancelled, only these ranges have to be read again. A summarizer changes all pages of a group twice for this. So if
+ * the group that it works on has very many pages (`group_pages`; in a build 0), it reads more: as many as it writes.
  */
-extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range);
+extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group_pages);
 
 /* ------------------------------------------------------------------------ groups */
+
+/* A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. */
+#define BF_MOST_GROUPS 3
+
+/* The groups of a level that a build makes, one after the other. */
+typedef struct BfGroupsToBuild
+{
+	int			level;
+	bool		covered;		/* on level 0: does the index get a level above it? */
+	/* the numbers of ranges of the next groups, which were decided together; 0: not decided. At first all are 0 */
+	uint32_t	sizes[BF_MOST_GROUPS];
+} BfGroupsToBuild;
 
 /*
  * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
  * filters in each column. The first of these ranges is number `begin` of the level. The group does not get all of them
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
- * - if several groups take at least an eighth less space, and no more ranges are full in them. Above level 0 this holds
- *   only for fewer than BF_INDEX_MAX_RANGES ranges.
- * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES.
+ * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
+ *   together and noted in *groups. They are at most BF_MOST_GROUPS; two if a search reads a page of each of them: if
+ *   no level above covers them, or if they have fewer than BF_INDEX_MAX_RANGES ranges. Above level 0 that many ranges
+ *   are not divided.
+ * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
+ * not 0, they have at least all ranges of the groups that are noted.
  */
-extern uint32_t bf_index_group_to_build(const BfCounts *columns, int column_count, int level, uint32_t begin,
-										uint32_t count, uint32_t *lines);
+extern uint32_t bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count,
+										uint32_t begin, uint32_t count, uint32_t *lines);
 
 /*
  * How many ranges the next group of a level has, in an index that grows. The level has `first` ranges, and

@@ -188,7 +188,8 @@ bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNum
 	const uint32 by_memory = Min(BF_INDEX_MAX_RANGES, Max(1, memory / bf_index_bytes_of_range(group)));
 
 	/* A build has the items of its upper levels already. */
-	return work->building ? by_memory : Min(by_memory, bf_index_ranges_to_read(pages_per_range));
+	return work->building ? by_memory :
+		Min(by_memory, bf_index_ranges_to_read(pages_per_range, bf_index_group_pages(group)));
 }
 
 /* In a build: sets lines->full[] for a group of a level above 0, from the counts of items. */
