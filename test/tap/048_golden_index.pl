@@ -1,7 +1,7 @@
-# The pages of a bf index, byte by byte, as the first frozen version writes them (docs/compatibility.md). This version
-# must write the same bytes, and must be able to read those that were written then.
+# The pages of a bf index, byte by byte. A patch version must write them as the patches before it do, and must be able
+# to read the pages that those have written (docs/compatibility.md).
 #
-# golden/index.txt has the pieces of 32 bytes that are not all zeros. Bytes that differ from one build to the next count
+# golden/index.txt has the pieces of 32 bytes that are not all zeros. Bytes that differ each time an index is made count
 # as zeros: LSN, checksum, and the transaction ids of the horizons on filter pages.
 use strict;
 use warnings;

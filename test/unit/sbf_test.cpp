@@ -244,8 +244,8 @@ TEST(StableFormulas, AreNaNOutOfRange)
 /* --------------------------------------------------------------- false negatives */
 
 /*
- * Returns the share of repeats that are missed, where each repeat comes `gap` items after the first arrival of its
- * item. All other items are distinct.
+ * Returns the share of repeats that are missed. Exactly `gap` other items come between the first arrival of an item and
+ * its repeat, and these are distinct.
  */
 static double missed_after(Stable &filter, uint64_t gap, uint8_t value, int samples)
 {

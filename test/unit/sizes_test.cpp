@@ -393,7 +393,10 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 	}
 }
 
-/* Full ranges are always read. So no group ends where it does only because then more ranges would be full. */
+/*
+ * If a group ends earlier, more of its ranges may be full. That saves space, but full ranges are always read. So a
+ * group does not end where more of its ranges would be full than in one group of all ranges.
+ */
 TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 {
 	std::vector<double> items(125, 1000);

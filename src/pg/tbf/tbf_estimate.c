@@ -51,8 +51,9 @@ SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 }
 
 /*
- * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1. Counts and the total decay alike, so the
- * share is the same at all times. It is computed from the count and the total at the base, in 2^-12 hits.
+ * tbf_share(tbf, "any"): the item's count as a share of all hits, at most 1; NULL if there are no hits. Counts and the
+ * total decay alike, so the share is the same at all times. It is computed from the stored numbers, which hold for the
+ * filter's base (sb_tbf.h). Both are taken in 2^-12 hits.
  */
 SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
