@@ -62,8 +62,8 @@ extern bool bf_index_was_seen(const BfSeenLines *seen, uint32 page, uint32 range
 extern void bf_index_see_page(BfSeenLines *seen, uint32 page, BfFilterPage *content);
 
 /*
- * Keeps these lines of `range` as they are after bits were set in them. Does nothing if bf_index_see_page() has not kept
- * the page. REQUIRES: the page is locked.
+ * Keeps these lines of `range` as they are after bits were set in them. Does nothing if bf_index_see_page() has not
+ * kept the page. REQUIRES: the page is locked.
  */
 extern void bf_index_see_bits(BfSeenLines *seen, uint32 page, BfFilterPage *content, uint32 range,
 							  const BfLineBits *lines, uint32 count);
