@@ -78,7 +78,7 @@ BEGIN
 	SELECT * INTO info FROM tbf_info(row.f);
 	INSERT INTO problem SELECT history, 'there and back is not the same' WHERE row.f::bytea::tbf <> row.f OR row.f::text::tbf <> row.f OR row.compressed <> row.f OR row.inline <> row.f
 		OR tbf_layout(tbf_layout(row.f, 'flat')::bytea::tbf, 'extensible') <> tbf_layout(row.f, 'extensible');
-	INSERT INTO problem SELECT history, 'more bytes than nine an item' WHERE info.layout = 'exact' AND info.cardinality > 60 AND half_life = 0 AND top = 0 AND octet_length(row.f::bytea) > 128 + 15 * info.cardinality;
+	INSERT INTO problem SELECT history, 'more bytes than 15 an item' WHERE info.layout = 'exact' AND info.cardinality > 60 AND half_life = 0 AND top = 0 AND octet_length(row.f::bytea) > 128 + 15 * info.cardinality;
 	FOR i IN 1 .. cardinality(times) LOOP
 		asked := times[i];
 		TRUNCATE truth;
