@@ -16,7 +16,10 @@
 
 /* ----------------------------------------------------------------- verdicts */
 
-/* Sets the verdict of an index that says maybe. `unsummarized` is what only_unsummarized() returns, or 0. */
+/*
+ * Sets the verdict of an index that says maybe. `unsummarized` is what only_unsummarized() returns; 0 if the caller
+ * has not asked why the index says maybe.
+ */
 static void
 set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)
 {
@@ -93,7 +96,10 @@ chunk_reasons_text(const int64 *because)
 
 /* ------------------------------------------------------------------- asking */
 
-/* Returns the number of ranges that are not summarized if all other ranges say no, otherwise 0. */
+/*
+ * Returns the number of ranges without a summary on which the snapshot may rely (BfVerdict.unsummarized), if all other
+ * ranges say no; otherwise 0.
+ */
 static uint32
 only_unsummarized(const BfVerdict *ranges)
 {

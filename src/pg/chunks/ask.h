@@ -1,6 +1,7 @@
 /*
  * ask.h: asks the `bf` indexes of a chunk whether the chunk may hold rows that match, and says why the chunk is left
- * alone or read. chunk_scan() and the nodes ChunkSkip, PartitionScan and JoinSkip ask through these functions only.
+ * alone or read. A chunk is a leaf partition, an inheritance child, or a table itself. chunk_scan() and the nodes
+ * ChunkSkip, PartitionScan and JoinSkip ask through these functions only.
  */
 #ifndef STREAMBLOOM_PG_CHUNKS_ASK_H
 #define STREAMBLOOM_PG_CHUNKS_ASK_H
@@ -34,7 +35,7 @@ typedef enum ChunkReason
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
 	CHUNK_SUMMARY_SAYS_MAYBE,	/* the summary says maybe, and no index was asked */
 	CHUNK_INDEX_SAYS_MAYBE,
-	CHUNK_NOT_SUMMARIZED,		/* some ranges of the index are not summarized; all others say no */
+	CHUNK_NOT_SUMMARIZED,		/* some ranges have no summary on which the snapshot may rely; all others say no */
 	CHUNK_REASONS				/* the number of reasons */
 } ChunkReason;
 
@@ -43,7 +44,7 @@ typedef struct ChunkVerdict
 {
 	ChunkReason reason;
 	Oid			index;			/* the index that was asked last, or InvalidOid */
-	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: how many ranges are not summarized */
+	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: how many ranges have no such summary */
 } ChunkVerdict;
 
 static inline bool
@@ -102,7 +103,8 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
  * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys, and sets *verdict.
  * Its reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable, or if the snapshot is not an MVCC
  * snapshot. Takes the predicate lock that an index scan would take, and counts as an index scan, unless
- * asker->explain_only is set. If there is a cache, it remembers under the index's OID how the index is asked.
+ * asker->explain_only is set. If there is a cache, it remembers under the index's OID how the index is asked, if it may
+ * (chunk_cache_ask()).
  * REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
@@ -144,8 +146,9 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
  * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. If
- * there is a cache, it remembers under the table's OID how the last index was asked. REQUIRES: the table is locked;
- * for chunk_scan(), the table's storage is the one that the snapshot sees.
+ * there is a cache, it remembers under the table's OID how the last index was asked that it may remember
+ * (chunk_cache_ask()). REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the
+ * snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
 

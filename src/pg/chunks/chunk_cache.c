@@ -9,11 +9,11 @@
  *   waits for this lock and takes the messages in. The messages make the entry of the index stale. (A lock on the
  *   table would not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in
  *   messages without a lock: a commit is visible before its messages are sent.)
- * - *The storage is the one that the snapshot sees.* An entry was checked for this snapshot or an earlier one. A
- *   later snapshot may use the entry only if the snapshot sees all that the earlier ones see (sees_all()), and if no
- *   message has made the entry stale. The own transaction may have changed the storage too, while it had a cursor
- *   open. The cursor's snapshot has an earlier command number than the query for which the entry was made. So
- *   let_in() refuses the cursor's snapshot.
+ * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for this snapshot or an
+ *   earlier one. (For the two nodes see below.) A later snapshot may use the entry only if the snapshot sees all that
+ *   the earlier ones see (sees_all()), and if no message has made the entry stale. The own transaction may have changed
+ *   the storage too, while it had a cursor open. The cursor's snapshot has an earlier command number than the query for
+ *   which the entry was made. So let_in() refuses the cursor's snapshot.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
@@ -24,9 +24,9 @@
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * The node ChunkSkip asks about the storage that the index has now, from memory as well as by opening the index. The
- * executor has locked the table before, and an entry is stale if the table or the index has changed since the entry
- * was made.
+ * The nodes ChunkSkip and PartitionScan ask about the storage that the index has now, from memory as well as by opening
+ * the index. Their tables are locked by then, as those of any query, and an entry is stale if the table or the index
+ * has changed since the entry was made.
  *
  * A question that is answered from memory is not counted as a scan of the index.
  */
@@ -393,8 +393,8 @@ chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
 
 /*
  * May the cache remember how this index is asked? The index must be valid, without indcheckxmin, and not partial. It
- * was valid when it was opened, but a message that it is no longer valid may have come since then. This message was
- * counted before `made` was read, so it does not make the entry stale. So indisvalid is tested once more.
+ * was valid when it was opened, but a message that it is no longer valid may have come since then. If that was before
+ * chunk_cache_ask() set `made`, the message does not make the entry stale. So indisvalid is tested once more.
  */
 static bool
 is_lasting(Relation index)

@@ -1,7 +1,7 @@
 /*
  * chunk_cache.h: remembers how the `bf` index of a chunk (a partition of a table) is asked about a column: which index
- * it is, and what is needed to ask this index again without opening it. The cache lasts as long as the session. So a
- * chunk whose index says no is neither opened nor locked.
+ * it is, and what is needed to ask this index again without opening it. If the index says no, the chunk is not opened,
+ * and chunk_scan() does not lock it either. The cache lasts as long as the session, but is emptied if it is too large.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CACHE_H
 #define STREAMBLOOM_PG_CHUNK_CACHE_H
@@ -24,7 +24,7 @@ typedef struct ChunkCache ChunkCache;
  *   function below takes the OID of a chunk, ChunkSkip gives the OID of the index.
  *
  * Why they are kept apart: chunk_scan() compares the storage of the tables with what the snapshot sees. The two nodes
- * do not, because their tables were locked before the snapshot was taken.
+ * do not: like a plain query, they read the storage that the tables have since the query locked them.
  */
 typedef struct ChunkCacheKey
 {
@@ -61,9 +61,9 @@ extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int
 extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
- * Asks an index of a chunk, as bf_index_ask() does, and remembers under the OID `oid` how the index is asked.
- * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot
- * sees.
+ * Asks an index of a chunk, as bf_index_ask() does, and remembers under the OID `oid` how the index is asked. Does not
+ * remember it if the index is partial or has indcheckxmin set, or if what is remembered already serves newer snapshots.
+ * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);

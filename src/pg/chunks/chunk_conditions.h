@@ -1,6 +1,6 @@
 /*
  * chunk_conditions.h: conditions that a plan node (ChunkScan or PartitionScan) does not test itself. They become a
- * part of the query that the node runs on each chunk.
+ * part of the query that the node runs on each chunk (a partition or an inheritance child) that it reads.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CONDITIONS_H
 #define STREAMBLOOM_PG_CHUNK_CONDITIONS_H
@@ -18,7 +18,7 @@ typedef struct ChunkConditions
 	PlanState  *node;			/* the plan node, which evaluates the conditions' Params */
 	List	   *parameters;		/* the Params, in the order of their numbers in the chunks' queries */
 
-	/* to be set before each scan */
+	/* set by the node itself, before a scan uses the conditions */
 	Relation	parent;
 	MemoryContext context;		/* for the values of Params */
 } ChunkConditions;

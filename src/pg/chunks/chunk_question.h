@@ -2,10 +2,11 @@
  * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. The functions of ask.h ask them.
  *
  * A *key* is a condition that one column of an index can answer. Its forms are column = argument, column = ANY
- * (argument), these two with another operator of the column's operator class, and column IS NULL. A boolean column
+ * (argument), these two with another operator of the column's operator family, and column IS NULL. A boolean column
  * has more forms: the planner turns column = true into `column`, and column = false into NOT column. These are keys
  * too, and so are IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The
- * argument of a key is any expression without columns; the caller decides when to evaluate it.
+ * argument of a key is an expression without columns, volatile functions and sub-plans; the caller decides when to
+ * evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -21,7 +22,7 @@ typedef struct QuestionKey
 {
 	AttrNumber	column;			/* of the index, from 1 */
 	int			flags;			/* flags of the ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
-	StrategyNumber strategy;	/* of the operator in the column's operator class; InvalidStrategy for IS NULL */
+	StrategyNumber strategy;	/* of the operator in the column's operator family; InvalidStrategy for IS NULL */
 	Oid			subtype;		/* the operator's right type */
 	Oid			collation;
 	Oid			function;		/* of the operator; InvalidOid for IS NULL */
