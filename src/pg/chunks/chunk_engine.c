@@ -2,8 +2,8 @@
  * chunk_engine.c: finds relations whose rows another extension keeps elsewhere (see chunk_engine.h).
  *
  * Each extension lists its relations in tables: TimescaleDB in two, Citus in one (catalogs[] below). These tables are
- * read only if the extension is installed. They are found by their full names, so search_path does not matter, and
- * privileges are not checked.
+ * read only if the extension is installed. They are found by their full names, so search_path does not matter.
+ * Privileges are not checked.
  *
  * If such a table does not exist, or lacks the expected columns, the extension counts as one of an unknown version.
  * Then all tables of the extension are read. Each column that may hold OIDs of relations is taken to name relations,

@@ -2,9 +2,10 @@
  * chunk_judge.c: goes through the chunks of a relation, and judges each: may it hold a row that matches? A chunk is a
  * leaf partition, an inheritance child, or the relation itself.
  *
- * A chunk is left alone only if a summary table that the caller names, or one of the chunk's bf indexes, says that
- * the chunk surely has no such row. If an index names only a few pages of the chunk, these are looked at before the
- * chunk's query is planned (chunk_look.h).
+ * A chunk is left alone if a summary table that the caller names, or one of the chunk's bf indexes, says that the chunk
+ * surely has no such row; or if the value is NULL, which no row matches. If an index names only a few pages of the
+ * chunk, these are looked at before the chunk's query is planned (chunk_look.h). If no row there matches, the chunk is
+ * left alone too.
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
  * sees (chunk_snapshot.h). The indexes of a relation need not be compared. An index that was built after the snapshot
@@ -129,8 +130,8 @@ leaf_partitions(Relation parent, List *leaves)
 
 /*
  * Finds the chunks. Inheritance children are locked together and stay locked, because they can be dropped without a
- * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so a partition is locked
- * only when it is judged.
+ * lock on the parent. Partitions cannot be dropped while the parent is locked, and a DETACH cannot be completed. So a
+ * partition is locked only when it is judged.
  */
 static void
 find_chunks(ChunkScan *scan)

@@ -20,7 +20,8 @@
  * true, without a look, if
  *
  * - the index has named more than BF_FEW_PAGES pages,
- * - few->attribute is 0 or less: the index is partial, or no column of the chunk has the values that the index hashes,
+ * - few->attribute is 0 or less: no index was asked, the index is partial, or no column of the chunk has the values
+ *   that the index hashes,
  * - the snapshot is not an MVCC snapshot, or the chunk is not a heap.
  *
  * REQUIRES: the chunk is locked, and its storage is the one that the snapshot sees; *few was set by asking the

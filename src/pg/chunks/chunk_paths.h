@@ -1,6 +1,6 @@
 /*
- * chunk_paths.h: the hook that changes the planner's choice of paths, for the nodes ChunkScan, PartitionScan,
- * ChunkSkip and JoinSkip.
+ * chunk_paths.h: the hook for the paths of tables. It changes the planner's choice of paths, for the nodes ChunkScan,
+ * PartitionScan, ChunkSkip and JoinSkip.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_PATHS_H
 #define STREAMBLOOM_PG_CHUNK_PATHS_H

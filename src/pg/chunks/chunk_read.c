@@ -315,7 +315,7 @@ begin_chunk(ChunkReader *reader)
 	rte->relkind = chunk->rd_rel->relkind;
 
 	/*
-	 * Children of the chunk are chunks of their own. So if there are any, the query has ONLY. If there are none, the
+	 * Children of the chunk are chunks of their own. So if it may have some, the query has ONLY. If it has none, the
 	 * query has no ONLY, because ONLY might make another extension leave rows out.
 	 */
 	rte->inh = !chunk->rd_rel->relhassubclass;

@@ -5,8 +5,8 @@
  *
  * In FROM, chunk_scan() and chunk_scan_any() become the plan node ChunkScan (chunk_scan_plan.c), which returns each
  * row when it is found. The functions here collect all rows before they return. They are called where there is no
- * node: in a SELECT list, in ROWS FROM () with other functions, WITH ORDINALITY, and if streambloom.enable_chunk_scan
- * is off.
+ * node: for example in a SELECT list, in ROWS FROM () with other functions, WITH ORDINALITY, and if
+ * streambloom.enable_chunk_scan is off.
  */
 #include "base/call.h"
 #include "chunks/chunk_scan.h"

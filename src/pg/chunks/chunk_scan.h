@@ -5,10 +5,11 @@
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each
  *   chunk_read.c            reads the chunks that may hold rows which match
- *   chunk_counts.c          counts what was done, for EXPLAIN
+ *   chunk_counts.c          adds up what was done, and shows it in EXPLAIN
  *
- * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all of them. The node
- * PartitionScan (partition_scan_exec.c) has no arguments to check: it begins with chunk_scan_begin_locked().
+ * The SQL functions (chunk_scan.c) need no counts, and chunk_scan_explain() reads no chunk. The plan node ChunkScan
+ * (chunk_scan_exec.c) uses all files. The node PartitionScan (partition_scan_exec.c) has no arguments to check: it
+ * begins with chunk_scan_begin_locked().
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -60,9 +61,9 @@ typedef struct ChunkScan
 	bool		explains;		/* this is chunk_scan_explain() */
 
 	/*
-	 * True for a scan of the node PartitionScan. Its chunks were locked before the snapshot was taken, like the
-	 * tables of a plain query. The scan reads the storage that they have now, and does not compare it with the one
-	 * that the snapshot sees.
+	 * True for a scan of the node PartitionScan. Its chunks were locked before the execution began, like the tables of
+	 * a plain query. The scan reads the storage that they have now, and does not compare it with the one that the
+	 * snapshot sees.
 	 */
 	bool		locked_before;
 
@@ -92,9 +93,9 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the
  * parent, with varno 1; `value` takes the place of its right side. If `value` is the NULL of SQL, no row matches. If
- * `comparison` is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and the caller
- * closes it after chunk_scan_end(). The OIDs are copied. All memory is taken from the current context, which must
- * live as long as the scan.
+ * `comparison` is a NULL pointer, no index is asked, and all partitions are read. `parent` is open, and stays open
+ * after chunk_scan_end(). The OIDs are copied. All memory is taken from the current context, which must live as long
+ * as the scan.
  */
 extern void chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value,
 									const Oid *chunks, int count);
@@ -137,7 +138,7 @@ extern void chunk_use_cache(ChunkScan *scan);
  */
 extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);
 
-/* Begins again with the first chunk. Chunks in which no row matches are not judged again. */
+/* Begins again with the first chunk. Chunks that are marked in scan->left_alone are not judged again. */
 extern void chunk_first(ChunkScan *scan);
 
 /* Is called when the library is loaded. */

@@ -63,8 +63,8 @@ extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeT
 
 /*
  * Does the parent have a column that was added after a query with * was parsed? `of_star` is the number of columns
- * that the parent had when the query was parsed. Columns that were dropped do not count. For a query without *,
- * `of_star` is INT_MAX, and the result is false.
+ * that the parent had when the query was parsed, with those that were dropped before. A column that was added and
+ * dropped since then does not count. For a query without *, `of_star` is INT_MAX, and the result is false.
  */
 extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 

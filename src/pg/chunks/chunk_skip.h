@@ -4,7 +4,7 @@
  * lost.
  *
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
- *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
+ *   chunk_skip_plan.c    puts the node into finished plans; has the hooks of the planner except those for paths
  *   chunk_skip_exec.c    executes the node, together with the files that chunk_skip_state.h lists
  *   chunk_skip_hash.c    makes sequential scans test arrays by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
@@ -116,9 +116,9 @@ extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *c
 /*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
  * plan is parallel safe. The plan would no longer be safe if partial paths were removed, or if a path were added that
- * is not parallel safe. Then the outer query, which may be the larger one, could no longer be parallel. A query does
- * not show which of its subqueries are in FROM. So if the outer query, or one further out, has a subquery anywhere
- * but in FROM, the result is true.
+ * is not parallel safe. Then the outer query, which may be the larger one, could no longer be parallel. A subquery does
+ * not show whether it stands in FROM or in an expression. So if the outer query, or one further out, has a subquery
+ * anywhere but in FROM, the result is true.
  */
 extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 
@@ -145,7 +145,7 @@ extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
- * Makes the sequential scans among these nodes test their conditions "= ANY (expression)" by hash, if the expression
+ * Makes the sequential scans among these nodes, and those right below a JoinSkip, test their conditions "= ANY (expression)" by hash, if the expression
  * is in `expressions` and its value has enough elements. values[i] and isnull[i] are the value of expression number
  * i. Adds what is changed to the list `hashed`, and returns the list. chunk_skip_forget_hashed() undoes these
  * changes; it must be called before a value changes. The memory is taken from the current context.

@@ -2,8 +2,8 @@
  * chunk_skip_ask.c: asks the indexes of a ChunkSkip, and decides which children are left out.
  *
  * Some arguments of keys are known when the execution begins: constants and parameters of the statement. At this time
- * the indexes are asked about the keys with these arguments, with the query's snapshot. Then only those children are
- * initialized that may hold rows.
+ * the indexes are asked about the keys with these arguments, and about IS NULL, with the query's snapshot. Then only
+ * those children are initialized that may hold rows.
  *
  * All other arguments are evaluated when the first row of a scan is wanted. Some of them change (parameters of nested
  * loops, results of subqueries). The evaluation of others may fail or cost something (casts, functions). Once they have

@@ -4,8 +4,8 @@
  * PostgreSQL itself does so only if the array is a constant with nine elements or more. If the array is a parameter,
  * or the result of a subquery, PostgreSQL compares each row with one element after the other. When a scan begins, the
  * value is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it
- * is. Scans whose conditions and rows are alike share what was compiled, and with it the hash table: otherwise a
- * thousand partitions would have a thousand hash tables.
+ * is. Neighbouring scans whose conditions and rows are alike share what was compiled, and with it the hash table:
+ * otherwise a thousand partitions would have a thousand hash tables.
  */
 #include "chunks/chunk_skip.h"
 
@@ -91,8 +91,8 @@ typedef struct Compiled
 
 /*
  * Returns a copy of a scan's condition in which the table has number 1, so that conditions of several tables can be
- * compared. Returns NULL if what is compiled from the condition cannot be shared: a sub-plan belongs to one node, and
- * JIT compiles code for rows of one layout.
+ * compared. Returns NULL if what is compiled from the condition cannot be shared: a sub-plan belongs to one node, JIT
+ * compiles code for rows of one layout, and it may not be known what kind of slots the scan's rows come in.
  */
 static Node *
 shareable_condition(const PlanState *child)
