@@ -16,7 +16,7 @@ plan skip_all => 'TimescaleDB is not installed (postgresql-NN-timescaledb of Deb
 
 OwnCluster::start(shared_preload_libraries => 'timescaledb,streambloom', 'timescaledb.telemetry_level' => 'off',
 	max_worker_processes => 20);
-my $db = StreambloomTap->new('031');
+my $db = StreambloomTap->new('033');
 $db->sql('CREATE EXTENSION timescaledb');
 diag("TimescaleDB $version");
 

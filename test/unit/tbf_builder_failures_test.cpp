@@ -45,17 +45,6 @@ struct Life
 	Tbf filter; /* to add to the builder, if it has cells */
 };
 
-enum class Step
-{
-	begin,
-	add,
-	unite,
-	add_filter,
-	serialize,
-	deserialize,
-	store,
-};
-
 /*
  * Does all steps of `life`. A call may return `failure` instead of SB_OK; then `relieve` takes the limits away, and
  * the same call must succeed. `in` has the hits of all calls that returned SB_OK.
