@@ -153,7 +153,6 @@ my @calls = (
 	['a query' => "SELECT count(*) FROM app.words WHERE app.norm_sql(w) = 'word 5' AND app.is_wanted(v);"],
 	['EXPLAIN' => "EXPLAIN SELECT count(*) FROM app.words WHERE app.norm_pl(w) = 'WORD 56' AND app.is_wanted(v);"],
 	['INSERT with autosummarize' => "INSERT INTO app.words SELECT i OPERATOR(pg_catalog.%) 10000, pg_catalog.repeat('x', 200) FROM pg_catalog.generate_series(1, 1000) i;"],
-	['COPY with autosummarize' => "COPY app.words FROM PROGRAM 'true';"],
 	['VACUUM' => 'VACUUM app.words;'],
 	['ANALYZE' => 'ANALYZE app.words;'],
 	['REINDEX' => 'REINDEX TABLE app.words_1;'],

@@ -43,9 +43,10 @@ foreach my $line (split /\n/, StreambloomTap::read_file("$FindBin::Bin/mistakes/
 	# PostgreSQL refuses these statements before it calls the extension.
 	if (($whose // '') ne 'postgresql')
 	{
-		# What is short must not be found by accident: in the SQLSTATE, in the hint, or as a part of another word or number.
+		# What is short must not be found by accident: in the SQLSTATE, in the hint, or as a part of another word.
 		my $said = $text =~ s/^HINT: .*(?:\n(?![A-Z]+: ).*)*//mgr =~ s/\b(?:ERROR|NOTICE|WARNING):\s+\K[0-9A-Z]{5}://gr;
-		push @missing, "'$shown'" if length $shown > 2 ? index(lc $text, lc $shown) < 0 : $said !~ /(?<![\w.])\Q$shown\E(?!\w|\.\d)/i;
+		my $found = length $shown > 2 ? index(lc $text, lc $shown) >= 0 : $said =~ /(?<![\w.])\Q$shown\E(?!\w|\.\d)/i;
+		push @missing, "'$shown'" if !$found;
 		push @missing, 'a hint' if $text !~ /^HINT: /m;
 	}
 	ok(!@missing, $sql) or diag('lacks ' . join(', ', @missing) . ":\n$text");
