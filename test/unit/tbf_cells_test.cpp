@@ -47,13 +47,20 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 		flat.cells = flat_filter(counters, &flat.parameters);
 		ASSERT_EQ(flat.set_layout(SB_TBF_EXTENSIBLE, &packed), SB_OK);
 		ASSERT_EQ(sb_tbf_check(&packed.parameters, packed.cells.data()), SB_OK) << zeros << " % zeros";
+		Tbf back;
+		ASSERT_EQ(packed.set_layout(SB_TBF_FLAT, &back), SB_OK);
+		ASSERT_EQ(sb_tbf_check(&back.parameters, back.cells.data()), SB_OK) << zeros << " % zeros";
 
-		std::vector<uint64_t> block(packed.parameters.block_cells);
-		for (uint32_t i = 0; i < packed.parameters.block_count; i++)
+		for (const Tbf &filter : {packed, back})
 		{
-			ASSERT_EQ(streambloom::unpack_block(&packed.parameters, packed.cells.data(), i, block.data()), SB_OK);
-			for (size_t j = 0; j < block.size(); j++)
-				ASSERT_EQ(block[j], counters[i * block.size() + j]) << zeros << " % zeros, counter " << i << ", " << j;
+			std::vector<uint64_t> block(filter.parameters.block_cells);
+			for (uint32_t i = 0; i < filter.parameters.block_count; i++)
+			{
+				ASSERT_EQ(streambloom::unpack_block(&filter.parameters, filter.cells.data(), i, block.data()), SB_OK);
+				for (size_t j = 0; j < block.size(); j++)
+					ASSERT_EQ(block[j], counters[i * block.size() + j])
+						<< zeros << " % zeros, counter " << i << ", " << j;
+			}
 		}
 	}
 }
