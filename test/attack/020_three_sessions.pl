@@ -29,8 +29,8 @@ diag("seed $seed");
 srand($seed);
 
 my $run = DifferRun->new(database => $db->name, name => '020', seed => $seed);
-# A plain query refuses a literal that its column's type cannot hold before it looks at its conditions. A chunk_scan() is
-# not executed, and refuses nothing, if these are false for all rows.
+# A plain query refuses a literal that its column's type cannot hold before it looks at its conditions. A chunk_scan()
+# is not executed, and refuses nothing, if these are false for all rows.
 $run->{left_out} = qr/with: 0 0 without: (ERROR 22003 value "\d+" is out of range for type)/;
 my @kinds = ('plain', 'unlogged', 'partitioned', 'partitioned', 'partitioned', 'sub-partitioned', 'sub-partitioned', 'inherited', 'materialized');
 
