@@ -6,6 +6,10 @@
 
 #include "support.h"
 
+#include "bf/bf_exact.hpp"
+
+#include <algorithm>
+
 namespace test {
 
 /* The plan of a filter of `items` integers at this rate. With 0 items it sizes itself. */
@@ -80,9 +84,24 @@ public:
 	}
 };
 
+/* Reads an exact filter, and returns whether it holds what is kept of these hashes, which ascend, and nothing else. */
+inline bool holds_exactly(const Bf &bf, std::vector<uint64_t> hashes)
+{
+	for (auto &hash : hashes)
+		hash &= SB_KEPT_HASH_MASK;
+	hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+	std::vector<uint64_t> read;
+	auto take = [&](const uint64_t *some, size_t count) {
+		read.insert(read.end(), some, some + count);
+		return SB_OK;
+	};
+	return sb_bf_is_exact(&bf.parameters) &&
+		   streambloom::for_each_hash(&bf.parameters, bf.lines.data(), take) == SB_OK && read == hashes;
+}
+
 /*
  * Makes the result for these hashes as sb_bf_builder.h describes it. Lines are made without a builder; an exact filter
- * is made by a builder that gets the distinct hashes in ascending order.
+ * is made by a builder that gets the distinct hashes in ascending order, and read again.
  */
 inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
@@ -91,7 +110,11 @@ inline Bf expected_bf(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 	distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
 	sb_bf header = plan;
 	if (plan.expected_items == 0 && distinct.size() <= SB_BF_EXACT_ITEMS)
-		return Bf::exact(plan, distinct);
+	{
+		Bf exact = Bf::exact(plan, distinct);
+		EXPECT_TRUE(holds_exactly(exact, distinct));
+		return exact;
+	}
 	if (plan.expected_items == 0)
 	{
 		EXPECT_EQ(sb_bf_plan(std::max<size_t>(distinct.size(), 1), plan.fpr, true, &header), SB_OK);

@@ -141,6 +141,32 @@ TEST(BfBuilder, TakesHashesThatWereChosenToCrowd)
 	EXPECT_TRUE(same_bytes(builder.result().value(), expected_bf(plan, hashes).value()));
 }
 
+/* Sets of hashes mark empty slots by zeros, so the hash 0 is kept apart from them. */
+TEST(BfBuilder, TakesTheHashZero)
+{
+	for (uint64_t told : {0u, 700u})
+		for (size_t count : {0u, 1u, 1000u})
+		{
+			SCOPED_TRACE(::testing::Message() << "told " << told << ", " << count << " more");
+			Memory memory;
+			const sb_bf plan = builder_plan(told);
+			std::vector<uint64_t> hashes = items_of(6, count);
+			BfBuilder without(memory, plan);
+			without.add(hashes);
+			hashes.push_back(0);
+			BfBuilder with(memory, plan);
+			with.add(hashes);
+			with.add({0});
+			const Bytes expected = expected_bf(plan, hashes).value();
+			EXPECT_TRUE(same_bytes(with.result().value(), expected));
+			EXPECT_FALSE(same_bytes(without.result().value(), expected));
+			BfBuilder united(memory, plan);
+			united.unite(with);
+			united.unite(without);
+			EXPECT_TRUE(same_bytes(united.result().value(), expected)) << "united";
+		}
+}
+
 /* docs/layouts.md gives the size that this test demands. */
 TEST(BfBuilder, IsSmallForFewItems)
 {

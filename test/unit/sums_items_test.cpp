@@ -5,6 +5,7 @@
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
 
+#include <algorithm>
 #include <unordered_set>
 
 using namespace test;
@@ -93,7 +94,7 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 	for (auto [blocks, block_cells] :
 		 {std::pair<uint32_t, uint16_t>{1, 64}, {1, 4096}, {2, 4096}, {3, 4096}, {7, 4096}, {64, 4096}})
 		for (uint8_t k : {uint8_t{1}, uint8_t{7}, uint8_t{16}})
-			for (int64_t hours : {1, 15, 40, 100}) /* one plane twice, three, and more than are kept */
+			for (int64_t hours : {1, 15, 25, 40, 100}) /* one plane twice, two, three, and more than are kept */
 				for (int64_t half_life : {hour, INT64_C(0)})
 				{
 					std::vector<uint64_t> hashes = hashes_of_all_sorts(random, blocks == 64 ? 5000 : 300);
@@ -113,6 +114,12 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 							<< blocks << " blocks, " << int{k} << ", " << hours;
 						if (items.builder->form == streambloom::sums_form::cells)
 							continue;
+
+						if (half_life != 0 && hours == 25)
+						{
+							auto &planes = items.sums().plane;
+							EXPECT_EQ(std::count(std::begin(planes), std::end(planes), nullptr), SB_TBF_PLANES - 2);
+						}
 
 						Tbf twice;
 						const sb_hash_set set = items.set();

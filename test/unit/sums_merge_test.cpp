@@ -169,7 +169,7 @@ TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 }
 
 /* Merges a hundred shards that are alike. Each has a hot item, and was itself merged from hours that are far apart. */
-TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
+TEST(SumsMerge, TakesAMergedFilterWithAMillionHitsAHundredTimes)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
 	for (int64_t first = 0; first < 16; first++)
