@@ -91,6 +91,21 @@ SQL
 	$db->sql('DROP TABLE small');
 };
 
+# A full range is an exception of its group. When VACUUM goes by the bits, of which that range has none, no other range
+# may become an exception in its place: then the group would be replaced by one whose filters are too small for it.
+subtest 'a full range' => sub {
+	$db->sql(<<'SQL');
+CREATE TABLE full_one (i integer) WITH (autovacuum_enabled = off);
+INSERT INTO full_one SELECT CASE i / 57856 WHEN 0 THEN i WHEN 1 THEN i % 12000 ELSE i % 600 END FROM generate_series(0, 8 * 57856 - 1) i;
+CREATE INDEX full_one_bf ON full_one USING bf (i) WITH (pages_per_range = 256, levels = 1);
+SQL
+	is($db->sql("SELECT full_ranges FROM bf_index_stats('full_one_bf')"), 1, 'there is one');
+	my $before = $db->sql("SELECT pages('full_one_bf')");
+	vacuum('full_one', 2);
+	is($db->sql("SELECT pages('full_one_bf')"), $before, 'a group that was just built stays');
+	$db->sql('DROP TABLE full_one');
+};
+
 # VACUUM begins no further group when it has read half of the table for this. The next runs find no dead rows, and go on
 # nevertheless.
 subtest 'many groups' => sub {

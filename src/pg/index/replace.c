@@ -47,18 +47,39 @@
 #define SAMPLED_OF 8
 #define MOST_SAMPLED (1.0 / 64)
 
-/* How many items each range of a group has in each column; negative: that is not known. */
+/*
+ * How many items each range of a group has in each column; negative: that is not known. The bits of a full range tell
+ * nothing, but it has far more items than the others: it counts with MANY_ITEMS, so that it stays an exception and no
+ * other range becomes one in its place.
+ */
 typedef struct GroupItems
 {
 	double		of[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
 } GroupItems;
+
+#define MANY_ITEMS 1e15
 
 static void
 items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber pages,
 			  GroupItems *items)
 {
 	for (int column = 0; column < group->columns; column++)
+	{
+		uint8		states[BF_INDEX_MAX_RANGES];
+
 		bf_index_estimate_items(work->index, geometry, group, column, pages, items->of[column]);
+		bf_index_read_states(work->index, group, column, states);
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (states[i] == BF_FULL)
+				items->of[column][i] = MANY_ITEMS;
+	}
+}
+
+/* Is this number of items known? */
+static bool
+is_known(double items)
+{
+	return items >= 0 && items < MANY_ITEMS;
 }
 
 /*
@@ -77,7 +98,7 @@ lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems 
 		uint32		known = 0;
 
 		for (uint32 i = 0; i < group->ranges; i++)
-			known += items->of[column][i] >= 0;
+			known += is_known(items->of[column][i]);
 		lines[column] = group->lines[column];
 		if (2 * known > group->ranges)
 			lines[column] = bf_index_lines_for(&counts, group->ranges, group->ranges);
@@ -162,7 +183,7 @@ items_of_range(const GroupItems *items, int columns, uint32 range)
 	double		sum = 0;
 
 	for (int column = 0; column < columns; column++)
-		sum += Max(items->of[column][range], 0);
+		sum += is_known(items->of[column][range]) ? items->of[column][range] : 0;
 	return sum;
 }
 
@@ -221,7 +242,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 		bf_index_read_range(work->reader, group->first_range + range, pages_per_range, heap_blocks, &found);
 		*read += pages_per_range;
 		for (int column = 0; column < group->columns; column++)
-			if (by_bits->of[column][range] >= 0)
+			if (is_known(by_bits->of[column][range]))
 			{
 				there[column] += found.counts[column];
 				told[column] += by_bits->of[column][range];
@@ -230,7 +251,7 @@ is_large_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const B
 		*items = *by_bits;
 		for (int column = 0; column < group->columns; column++)
 			for (uint32 j = 0; j < group->ranges; j++)
-				if (items->of[column][j] > 0 && told[column] > 0)
+				if (is_known(items->of[column][j]) && told[column] > 0)
 					items->of[column][j] *= Min(1, there[column] / told[column]);
 		is_large = is_many_times_too_large(geometry, group, items, saved);
 	}

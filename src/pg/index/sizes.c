@@ -380,8 +380,9 @@ uint32_t
 bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group_pages)
 {
 	const uint64_t for_writes = (2 * group_pages + pages_per_range - 1) / pages_per_range;
+	const uint64_t ranges = GREATER(for_writes, MOST_PAGES_TO_READ / pages_per_range);
 
-	return (uint32_t) GREATER(GREATER(1, for_writes), MOST_PAGES_TO_READ / pages_per_range);
+	return (uint32_t) LESSER(GREATER(ranges, 1), UINT32_MAX);
 }
 
 /* -------------------------------------------------------------------- groups */

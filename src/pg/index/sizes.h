@@ -211,9 +211,9 @@ typedef struct BfGroupsToBuild
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
  * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
- *   together and noted in *groups. They are at most BF_MOST_GROUPS; two if a search reads a page of each of them: if
- *   no level above covers them, or if they have fewer than BF_INDEX_MAX_RANGES ranges. Above level 0 that many ranges
- *   are not divided.
+ *   together, of `count` ranges, and noted in *groups. They are at most BF_MOST_GROUPS; two if a search reads a page of
+ *   each of them: if no level above covers them, or if they have fewer than BF_INDEX_MAX_RANGES ranges. Above level 0
+ *   that many ranges are not divided.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
  * not 0, they have at least all ranges of the groups that are noted.
  */
