@@ -330,7 +330,10 @@ private:
 		return read_quantifier(&quantity);
 	}
 
-	/* To be called after an atom that is one character. Reads its quantifier, and adds the character to the run. */
+	/*
+	 * To be called after an atom that is one character. Reads its quantifier. Adds the character to the run; but if the
+	 * character may be missing, only ends the run.
+	 */
 	bool read_literal_atom(const unsigned char *character)
 	{
 		quantity quantity;

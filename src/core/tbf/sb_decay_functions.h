@@ -13,8 +13,8 @@ extern "C" {
 /*
  * Decay functions return the weight of a hit by its age. Filters that do not decay by themselves can be merged with
  * weights from any of these functions. The family is that of Cohen, Strauss 2003 (Maintaining Time-Decaying Stream
- * Aggregates, PODS; Journal of Algorithms 2006), as Cheng et al. list it: exponential, sliding window, polynomial,
- * polyexponential, chordal and polygonal.
+ * Aggregates, PODS; Journal of Algorithms 2006), as listed by Cheng et al. 2005, the paper of the tbf: exponential,
+ * sliding window, polynomial, polyexponential, chordal and polygonal.
  *
  * Ages and lengths are microseconds. If a filter has the hits of a time bucket, for example of an hour, its age is that
  * of its youngest hits: the time since the bucket ended. An age below 0 counts as 0. SB_DECAY_FOREVER is an infinite
@@ -22,7 +22,7 @@ extern "C" {
  *
  * Weights lie in 0 .. 1. They do not rise with age, except for rounding in the last bit; sb_decay_polyexponential() is
  * different, see there. Rounding makes a weight too low by about one unit of the last bit at most. The result is NaN
- * if and only if a parameter is out of its range.
+ * if and only if a parameter is out of its range; but sb_decay_polygonal() does not check its points.
  */
 #define SB_DECAY_MAX_LENGTH (INT64_C(1) << 60)	/* 36,500 years */
 #define SB_DECAY_FOREVER INT64_MAX

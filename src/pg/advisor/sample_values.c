@@ -139,8 +139,9 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	value->pages += value->last_page != place->page;
 	value->units += value->last_unit != place->unit;
 	/*
-	 * Two rows are in the same range if their ranges have the same number and lie in the same unit. The number of the
-	 * range alone would not do: it counts from 0 in each partition, while the number of the unit goes on.
+	 * Two rows are in the same range if their ranges have the same number and lie in the same unit (pages that are
+	 * read together, sample.h). The number of the range alone would not do: it begins at 0 again in each partition.
+	 * The units are numbered through all partitions.
 	 */
 	value->ranges += value->last_range != place->range || value->last_unit != place->unit;
 	value->last_page = place->page;

@@ -313,7 +313,9 @@ write_character(uint32 character, unsigned char *to)
 		character = character == SB_GRAM_BEGINNING ? '^' : '$';
 	if (GetDatabaseEncoding() != PG_UTF8)
 	{
-		/* With folding, all bytes beyond ASCII have become the letter i (SB_GRAM_ONE_BYTE in sb_gram.h). */
+		/*
+		 * With folding, no byte beyond ASCII gets here: all have become the letter i (SB_GRAM_ONE_BYTE in sb_gram.h).
+		 */
 		*to = character < 0x80 ? (unsigned char) character : '?';
 		return 1;
 	}

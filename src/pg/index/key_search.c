@@ -1,12 +1,12 @@
 /*
  * key_search.c: what an operator looks for, taken apart into keys. The support functions of a class with keys inside
- * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). This concerns
- * the values that out parameters have before the call, and how a class without triConsistent is asked.
+ * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). As there, out
+ * parameters have certain values before the call, and consistent is asked if a class has no triConsistent.
  *
- * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range, and the functions are
- * told GIN_FALSE; or it may be in some row, and they are told GIN_MAYBE. They are never told GIN_TRUE. A range is
- * left out where the answer is GIN_FALSE, and where none of the keys can be there (can_match_with()). Some keys are
- * always GIN_MAYBE:
+ * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range (GIN_FALSE), or it may be in
+ * some row (GIN_MAYBE). triConsistent is told so. consistent knows no "maybe": consistent_says_no() asks it about the
+ * combinations of such keys. A range is left out if the answer is no. If all keys are GIN_FALSE, the range is left out,
+ * and the functions are not asked (can_match_with()). Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
  * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()).

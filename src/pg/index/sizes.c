@@ -400,8 +400,9 @@ _Static_assert(BF_POSITIONS(BF_INDEX_MAX_RANGES) >= 1, "a page has a position of
 #define WORTH_SEVERAL_GROUPS (7.0 / 8)
 
 /*
- * Sets lines[] (if not NULL) to the lines of a group of `ranges` ranges, beginning with range `from` of `columns`.
- * Returns the number of the group's pages.
+ * Takes the `ranges` ranges from number `from` on as one group. Sets lines[i] (if lines is not NULL) to the number of
+ * lines, of 64 bytes (layout.h), that each filter of column i has in this group. Returns the number of the group's
+ * pages, for all columns together.
  */
 static uint64_t
 find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
