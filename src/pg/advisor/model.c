@@ -122,7 +122,9 @@ add_level_0(BfModel *model, const Sample *sample, const SampleColumn *column, bo
 	SampledRange *ranges = palloc(Max(first, 1) * sizeof(SampledRange));
 	const double blocks = floor((all - first) / BF_INDEX_MAX_RANGES);
 	const uint32 rest = (uint32) fmod(all - first, BF_INDEX_MAX_RANGES);
-	const uint32 sampled_blocks = strewn_count / BF_INDEX_MAX_RANGES;
+	/* of 125 ranges; fewer strewn ranges stand for one */
+	const uint32 sampled_blocks = Max(strewn_count / BF_INDEX_MAX_RANGES, 1);
+	const uint32 sampled = sampled_blocks * BF_INDEX_MAX_RANGES;
 
 	if (column->range_count == 0)
 		return;
@@ -130,11 +132,8 @@ add_level_0(BfModel *model, const Sample *sample, const SampleColumn *column, bo
 	if (first > known)
 		spread(strewn, strewn_count, ranges + known, first - known);
 	add_groups(model, 0, covered, ranges, first, 1);
-	if (sampled_blocks > 0 && blocks > 0)
-		add_alike(model, 0, covered, strewn, sampled_blocks * BF_INDEX_MAX_RANGES,
-				  sampled_blocks * BF_INDEX_MAX_RANGES, blocks / sampled_blocks);
-	else if (blocks > 0)
-		add_alike(model, 0, covered, strewn, strewn_count, BF_INDEX_MAX_RANGES, blocks);
+	if (blocks > 0)
+		add_alike(model, 0, covered, strewn, Min(strewn_count, sampled), sampled, blocks / sampled_blocks);
 	if (rest > 0)
 		add_alike(model, 0, covered, strewn, strewn_count, rest, 1);
 	model->groups[0] = ceil(model->groups[0]);

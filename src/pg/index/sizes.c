@@ -454,9 +454,12 @@ has_more_full(const Division *of, uint32_t from, uint32_t count)
 	for (int column = 0; column < of->column_count; column++)
 	{
 		BfCounts	part = of->columns[column];
+		double		far_above;
 
 		part.items += from;
-		if (bf_index_far_above(&part, count) < bf_index_far_above(&of->columns[column], of->count))
+		far_above = bf_index_far_above(&part, count);
+		/* mostly none is full, and then the whole need not be looked at */
+		if (far_above < INFINITY && far_above < bf_index_far_above(&of->columns[column], of->count))
 			return true;
 	}
 	return false;
