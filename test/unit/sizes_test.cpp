@@ -321,7 +321,7 @@ TEST(Sizes, AtMostHalfOfALevelWaitsForRangesToCome)
 	}
 }
 
-/* The groups that a build makes of some ranges. */
+/* The groups that a build makes of some ranges, if it has memory for `at_once` of them. */
 struct BuiltGroups
 {
 	std::vector<uint32_t> sizes;
@@ -330,7 +330,7 @@ struct BuiltGroups
 };
 
 BuiltGroups built(const std::vector<double> &items, double rate = 0.001, int level = 0, bool covered = true,
-				  uint32_t begin = 0)
+				  uint32_t begin = 0, uint32_t at_once = 125)
 {
 	const auto count = static_cast<uint32_t>(items.size());
 	BfCounts rest = column_of(items, rate);
@@ -340,8 +340,8 @@ BuiltGroups built(const std::vector<double> &items, double rate = 0.001, int lev
 	{
 		uint32_t lines;
 		rest.items = items.data() + first;
-		const uint32_t size = bf_index_group_to_build(&groups, &rest, 1, begin + first, std::min(count - first, 125u),
-													  &lines);
+		const uint32_t size = bf_index_group_to_build(&groups, &rest, 1, begin + first,
+													  std::min(count - first, at_once), &lines);
 		const double full = bf_index_far_above(&rest, size);
 		for (uint32_t i = 0; i < size; i++)
 			result.full += rest.items[i] >= full ? 1 : 0;
@@ -447,6 +447,74 @@ TEST(Sizes, ADivisionIsMadeAsPlanned)
 		divided += groups.sizes.size() > 1 ? 1 : 0;
 	}
 	EXPECT_GT(divided, 200);
+}
+
+/*
+ * If the memory has room for a few ranges only, more are read behind a group that was written. The last group of a
+ * division is then decided anew, together with these. Otherwise each of a division's groups would end where the memory
+ * ended before: the random ranges below would make 7,009 groups, not 6,296.
+ */
+TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
+{
+	/* 70 ranges are divided into 62 and 8. When 62 are written, there are 54 more. */
+	EXPECT_EQ(built(std::vector<double>(124, 30000), 0.001, 0, true, 0, 70).sizes, (std::vector<uint32_t>{62, 62}));
+
+	std::mt19937_64 random(59);
+	size_t made = 0;
+	for (int round = 0; round < 200; round++)
+	{
+		const auto at_once = static_cast<uint32_t>(20 + random() % 100);
+		std::vector<double> items;
+		while (items.size() < 1000)
+		{
+			const uint64_t run = 1 + random() % 80;
+			items.resize(std::min<size_t>(items.size() + run, 1000), double(1 + random() % 30000));
+		}
+
+		/* without a division: groups of `at_once` ranges, or up to a multiple of 125 */
+		uint64_t undivided = 0;
+		for (uint32_t first = 0, size; first < items.size(); first += size)
+		{
+			size = std::min({at_once, 125 - first % 125, static_cast<uint32_t>(items.size()) - first});
+			BfCounts counts = column_of(items, 0.001);
+			counts.items += first;
+			undivided += bf_index_lines_for(&counts, size, size) / BF_POSITIONS(size);
+		}
+		const BuiltGroups groups = built(items, 0.001, 0, true, 0, at_once);
+		EXPECT_EQ(std::accumulate(groups.sizes.begin(), groups.sizes.end(), 0u), items.size());
+		EXPECT_LE(groups.pages, undivided) << round;
+		made += groups.sizes.size();
+	}
+	EXPECT_LT(made, 6300u);
+}
+
+/* A range that is full already needs no filter, and no other range becomes full in its place. */
+TEST(Sizes, FullRangesCountAsTheExceptions)
+{
+	std::vector<double> items(60, 1000);
+	items[7] = 20000;
+	const auto lines = [&items] {
+		const BfCounts counts = column_of(items, 0.001);
+		return bf_index_lines_for(&counts, 60, 60);
+	};
+	const uint32_t without = lines(); /* range 7 is the exception */
+	items[3] = INFINITY;
+	const uint32_t with = lines();
+	EXPECT_GT(with, without);
+	const BfCounts counts = column_of(items, 0.001);
+	EXPECT_EQ(bf_index_far_above(&counts, 60), INFINITY);
+	/* however many are full: five groups of a level may have one each */
+	items[7] = 1000;
+	for (size_t i = 10; i < 15; i++)
+		items[i] = INFINITY;
+	EXPECT_EQ(lines(), without);
+	/* if all are, nothing is known */
+	items.assign(60, INFINITY);
+	EXPECT_EQ(lines(), BF_POSITIONS(60));
+	items.assign(2, INFINITY);
+	items[1] = 1000;
+	const BfCounts two = column_of(items, 0.001);
+	EXPECT_EQ(bf_index_lines_for(&two, 2, 60), without);
 }
 
 /* A filter has at least a line for each position of a page. A range is not full if that is enough for it. */

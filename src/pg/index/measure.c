@@ -27,6 +27,7 @@ bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNum
 	content = bf_index_filter_page_in_use(index, buffer, group, column, page);
 	for (uint32 range = 0; content != NULL && range < group->ranges; range++)
 	{
+		ranges[range].is_full |= content->states[range] == BF_FULL;
 		if (content->states[range] != BF_SUMMARIZED)
 			continue;
 		for (uint32 position = 0; position < group->positions; position++)
@@ -76,7 +77,15 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 
 	bf_index_measure_some_pages(index, group, column, hashes, most, ranges);
 	for (uint32 range = 0; range < group->ranges; range++)
-		items[range] = ranges[range].lines == 0 ? -1 : items_of(&ranges[range], group->lines[column], hashes);
+	{
+		const BfRangeMeasure *of = &ranges[range];
+
+		/* Another session may mark a range as full between two pages. */
+		if (of->is_full)
+			items[range] = INFINITY;
+		else
+			items[range] = of->lines == 0 ? -1 : items_of(of, group->lines[column], hashes);
+	}
 }
 
 /* The rate of one range in a column, from some pages, spread evenly over the run; 0 if it is not summarized. */

@@ -9,9 +9,10 @@
 /* What was measured of the lines of a range. */
 typedef struct BfRangeMeasure
 {
-	uint64		lines;			/* how many lines were measured; 0: the range is not summarized */
+	uint64		lines;			/* how many lines were measured; 0: the range is full, or not summarized */
 	uint64		bits_set;
 	double		rates;			/* the sum of the false-positive rates of the lines (measure.c) */
+	bool		is_full;		/* it is marked as full in this column */
 } BfRangeMeasure;
 
 /*
@@ -33,8 +34,9 @@ extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, in
 										BfRangeMeasure *ranges);
 
 /*
- * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not
- * summarized. Looks at no more than `most` pages of the column.
+ * Estimates from the bits of a group how many items each of its ranges has in a column. The result is -1 for those that
+ * are not summarized. For full ranges it is infinite: their bits tell nothing, but they have far more items than the
+ * others (BfCounts). Looks at no more than `most` pages of the column.
  */
 extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);

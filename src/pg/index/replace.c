@@ -47,39 +47,25 @@
 #define SAMPLED_OF 8
 #define MOST_SAMPLED (1.0 / 64)
 
-/*
- * How many items each range of a group has in each column; negative: that is not known. The bits of a full range tell
- * nothing, but it has far more items than the others: it counts with MANY_ITEMS, so that it stays an exception and no
- * other range becomes one in its place.
- */
+/* How many items each range of a group has in each column, as in BfCounts. */
 typedef struct GroupItems
 {
 	double		of[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
 } GroupItems;
-
-#define MANY_ITEMS 1e15
 
 static void
 items_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber pages,
 			  GroupItems *items)
 {
 	for (int column = 0; column < group->columns; column++)
-	{
-		uint8		states[BF_INDEX_MAX_RANGES];
-
 		bf_index_estimate_items(work->index, geometry, group, column, pages, items->of[column]);
-		bf_index_read_states(work->index, group, column, states);
-		for (uint32 i = 0; i < group->ranges; i++)
-			if (states[i] == BF_FULL)
-				items->of[column][i] = MANY_ITEMS;
-	}
 }
 
 /* Is this number of items known? */
 static bool
 is_known(double items)
 {
-	return items >= 0 && items < MANY_ITEMS;
+	return items >= 0 && !isinf(items);
 }
 
 /*

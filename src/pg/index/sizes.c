@@ -190,14 +190,21 @@ compare_descending(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* How many of these counts (in descending order) are far above the others? Of one or two counts none is. */
+/*
+ * How many of these counts (in descending order) are far above the others? Of one or two counts none is, unless it is
+ * infinite: the range is full.
+ */
 static uint32_t
 count_exceptions(const double *items, uint32_t count)
 {
-	for (uint32_t i = bf_index_most_full(count); i > 0 && count > 2; i--)
+	uint32_t	full = 0;
+
+	while (full < count && isinf(items[full]))
+		full++;
+	for (uint32_t i = bf_index_most_full(count); i > full && count > 2; i--)
 		if (items[i - 1] > FAR_ABOVE * GREATER(items[i], 1))
 			return i;
-	return 0;
+	return full;
 }
 
 double
@@ -315,10 +322,10 @@ bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 	double		sum = 0;
 	int			used;
 
-	if (known == 0)
-		return positions;
 	first = count_exceptions(items, known);
 	known -= first;
+	if (known == 0)
+		return positions;
 	for (uint32_t i = 0; i < known; i++)
 		sum += items[first + i];
 
@@ -518,15 +525,24 @@ most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
 }
 
 /*
- * Decides into which groups the next `count` ranges are divided, and notes that in groups->sizes. lines[] has room for
- * an element for each column.
+ * How many of the next `count` ranges, beginning with range number `begin` of the level, are divided into groups
+ * together: on level 0 those before the next multiple of BF_INDEX_MAX_RANGES.
+ */
+static uint32_t
+ranges_to_decide(const BfGroupsToBuild *groups, uint32_t begin, uint32_t count)
+{
+	return LESSER(count, BF_INDEX_MAX_RANGES - (groups->level == 0 ? begin % BF_INDEX_MAX_RANGES : 0));
+}
+
+/*
+ * Decides into which groups these ranges are divided, and notes that in groups->sizes. lines[] has room for an element
+ * for each column.
  */
 static void
 decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
 			  uint32_t *lines)
 {
-	const uint32_t most = BF_INDEX_MAX_RANGES - (groups->level == 0 ? begin % BF_INDEX_MAX_RANGES : 0);
-	const uint32_t ranges = LESSER(count, most);
+	const uint32_t ranges = ranges_to_decide(groups, begin, count);
 	const Division all = {columns, column_count, ranges, lines};
 	const double worth_it = (double) find_lines(columns, column_count, 0, ranges, lines) * WORTH_SEVERAL_GROUPS;
 	const uint32_t divided = most_groups(groups, ranges);
@@ -537,6 +553,51 @@ decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count
 		(void) divide(&all, 0, ranges, divided, worth_it, groups->sizes);
 }
 
+/* Returns the pages of groups of these sizes. Adds the numbers of their full ranges in all columns to *full. */
+static uint64_t
+pages_of_groups(const uint32_t *sizes, const BfCounts *columns, int column_count, uint32_t *full)
+{
+	uint64_t	pages = 0;
+	uint32_t	from = 0;
+
+	for (int i = 0; i < BF_MOST_GROUPS && sizes[i] > 0; from += sizes[i++])
+	{
+		pages += find_lines(columns, column_count, from, sizes[i], NULL);
+		for (int column = 0; column < column_count; column++)
+		{
+			BfCounts	part = columns[column];
+			double		far_above;
+
+			part.items += from;
+			far_above = bf_index_far_above(&part, sizes[i]);
+			for (uint32_t j = 0; j < sizes[i]; j++)
+				*full += part.items[j] >= far_above;
+		}
+	}
+	return pages;
+}
+
+/*
+ * One group of those that were decided is left, and more ranges have been read since then. Decides anew, together with
+ * these, if that takes no more pages than the group and another one for the added ranges, and makes no more ranges
+ * full. Without this, a build that has not enough memory for 125 ranges would make many small groups.
+ */
+static void
+decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
+				  uint32_t *lines)
+{
+	BfGroupsToBuild anew = *groups;
+	const uint32_t kept = groups->sizes[0];
+	const uint32_t apart[BF_MOST_GROUPS] = {kept, ranges_to_decide(groups, begin, count) - kept};
+	uint32_t	full = 0,
+				full_apart = 0;
+
+	decide_groups(&anew, columns, column_count, begin, count, lines);
+	if (pages_of_groups(anew.sizes, columns, column_count, &full) <=
+		pages_of_groups(apart, columns, column_count, &full_apart) && full <= full_apart)
+		*groups = anew;
+}
+
 uint32_t
 bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin,
 						uint32_t count, uint32_t *lines)
@@ -545,6 +606,8 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 
 	if (groups->sizes[0] == 0)
 		decide_groups(groups, columns, column_count, begin, count, lines);
+	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count))
+		decide_with_added(groups, columns, column_count, begin, count, lines);
 	ranges = groups->sizes[0];
 	find_lines(columns, column_count, 0, ranges, lines);
 	memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));

@@ -134,7 +134,8 @@ extern BfPagesRead bf_index_pages_of_look_up(const BfLevelToSearch *levels, int 
 /* How many items the ranges of a group have in a column, and how these become bits. */
 typedef struct BfCounts
 {
-	const double *items;		/* items of each range; negative: not known, or the range lacks pages */
+	/* items of each range; negative: not known, or the range lacks pages; infinite: the range is already full */
+	const double *items;
 	double		rate;			/* the false-positive rate that is asked for, in the mean over the ranges */
 	double		load;			/* the items per line at that rate (sb_bf_items_per_line()) */
 	int			hashes;
@@ -145,14 +146,15 @@ typedef struct BfCounts
  * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, but
  * rounded up. The lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and
  * the next one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they
- * are to be full. If no number of items is known, the lines fill one page. REQUIRES: count is at most
+ * are to be full. If there are full ranges already, these do not count instead. If no number of items of a range that
+ * is not full is known, the lines fill one page. REQUIRES: count is at most
  * BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 
 /*
  * The largest of these numbers of items, without those that are far above the others. Sorts items[]. REQUIRES: count
- * > 0.
+ * > 0; no number is infinite.
  */
 extern double bf_index_most_items(double *items, uint32_t count);
 
@@ -213,7 +215,8 @@ typedef struct BfGroupsToBuild
  * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
  *   together, of `count` ranges, and noted in *groups. They are at most BF_MOST_GROUPS; two if a search reads a page of
  *   each of them: if no level above covers them, or if they have fewer than BF_INDEX_MAX_RANGES ranges. Above level 0
- *   that many ranges are not divided.
+ *   that many ranges are not divided. If only the last of them is left, and there are more ranges now than it was to
+ *   get, it is decided anew, but only if that takes no more space.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
  * not 0, they have at least all ranges of the groups that are noted.
  */
