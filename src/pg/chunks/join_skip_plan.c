@@ -19,8 +19,6 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/guc.h"
@@ -28,6 +26,7 @@
 #include "utils/rel.h"
 
 #include "chunks/chunk_skip.h"
+#include "chunks/finished_effects.h"
 #include "chunks/partition_scan.h"
 #include "index/handler.h"
 #include "index/keys.h"
@@ -65,228 +64,6 @@ typedef struct HashKey
 	const OpExpr *clause;		/* outer expression = inner expression */
 	Node	   *inner;			/* the inner expression, over the input of Hash */
 } HashKey;
-
-/* ------------------------------------------------------------------ side effects */
-
-/* A walk through plans, and through the CTEs and sub-plans that they evaluate. */
-typedef struct PlanWalk
-{
-	FinishedStatement *finished;
-	Bitmapset  *visited;		/* plan_ids of the CTEs and sub-plans that were visited */
-} PlanWalk;
-
-static bool visit_whole_plan(Plan *plan, void *argument);
-
-/*
- * Goes on with a CTE or a sub-plan, unless the walk has visited it before. (If this CTE or sub-plan had side effects,
- * the walk would have ended at the first visit.)
- */
-static bool
-visit_sub_plan(int plan_id, PlanWalk *walk)
-{
-	Plan	   *plan = list_nth(walk->finished->statement->subplans, plan_id - 1);
-
-	if (plan == NULL || bms_is_member(plan_id, walk->visited))
-		return false;
-	walk->visited = bms_add_member(walk->visited, plan_id);
-	return visit_whole_plan(plan, walk);
-}
-
-/* Goes on with the sub-plans of an expression, and with the initPlans whose results are among its parameters. */
-static bool
-visit_sub_plans(Node *node, PlanWalk *walk)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubPlan) && visit_sub_plan(((SubPlan *) node)->plan_id, walk))
-		return true;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-	{
-		const SubPlan *init_plan = finished_init_plan(walk->finished, ((Param *) node)->paramid);
-
-		if (init_plan != NULL && visit_sub_plan(init_plan->plan_id, walk))
-			return true;
-	}
-	return expression_tree_walker(node, visit_sub_plans, walk);
-}
-
-static bool
-has_side_effects(Node *expression, PlanWalk *walk)
-{
-	return contain_volatile_functions(expression) || visit_sub_plans(expression, walk);
-}
-
-/* Returns the expressions of a plan node, as a list of lists. */
-static Node *
-expressions_of(const Plan *plan)
-{
-	const void *more = NULL;
-	const void *still_more = NULL;
-
-	switch (nodeTag(plan))
-	{
-		case T_IndexScan:
-			more = ((const IndexScan *) plan)->indexqualorig;
-			still_more = ((const IndexScan *) plan)->indexorderbyorig;
-			break;
-		case T_IndexOnlyScan:
-			more = ((const IndexOnlyScan *) plan)->indexqual;
-			still_more = ((const IndexOnlyScan *) plan)->indexorderby;
-			break;
-		case T_BitmapIndexScan:
-			more = ((const BitmapIndexScan *) plan)->indexqualorig;
-			break;
-		case T_BitmapHeapScan:
-			more = ((const BitmapHeapScan *) plan)->bitmapqualorig;
-			break;
-		case T_SampleScan:
-			more = ((const SampleScan *) plan)->tablesample;
-			break;
-		case T_TidScan:
-			more = ((const TidScan *) plan)->tidquals;
-			break;
-		case T_TidRangeScan:
-			more = ((const TidRangeScan *) plan)->tidrangequals;
-			break;
-		case T_FunctionScan:
-			more = ((const FunctionScan *) plan)->functions;
-			break;
-		case T_TableFuncScan:
-			more = ((const TableFuncScan *) plan)->tablefunc;
-			break;
-		case T_ValuesScan:
-			more = ((const ValuesScan *) plan)->values_lists;
-			break;
-		case T_ForeignScan:
-			more = ((const ForeignScan *) plan)->fdw_exprs;
-			still_more = ((const ForeignScan *) plan)->fdw_recheck_quals;
-			break;
-		case T_CustomScan:
-			more = ((const CustomScan *) plan)->custom_exprs;
-			break;
-		case T_Result:
-			more = ((const Result *) plan)->resconstantqual;
-			break;
-		case T_Limit:
-			more = ((const Limit *) plan)->limitOffset;
-			still_more = ((const Limit *) plan)->limitCount;
-			break;
-		case T_WindowAgg:
-			more = ((const WindowAgg *) plan)->startOffset;
-			still_more = ((const WindowAgg *) plan)->endOffset;
-			break;
-		case T_NestLoop:
-			more = ((const Join *) plan)->joinqual;
-			break;
-		case T_HashJoin:
-			more = ((const Join *) plan)->joinqual;
-			still_more = ((const HashJoin *) plan)->hashclauses;
-			break;
-		case T_MergeJoin:
-			more = ((const Join *) plan)->joinqual;
-			still_more = ((const MergeJoin *) plan)->mergeclauses;
-			break;
-		default:
-			break;
-	}
-	return (Node *) list_make4(plan->targetlist, plan->qual, (void *) more, (void *) still_more);
-}
-
-/*
- * Would it be noticed if this plan were run less often or more often, or not to its end? It would if the plan has
- * volatile functions, or locks rows. Returns true for all plan nodes that are not named here.
- */
-static bool
-visit_whole_plan(Plan *plan, void *argument)
-{
-	PlanWalk   *walk = argument;
-	ListCell   *cell;
-
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_BitmapIndexScan:
-		case T_BitmapAnd:
-		case T_BitmapOr:
-		case T_TidScan:
-		case T_TidRangeScan:
-		case T_FunctionScan:
-		case T_TableFuncScan:
-		case T_ValuesScan:
-		case T_NamedTuplestoreScan:
-		case T_WorkTableScan:
-		case T_ForeignScan:
-		case T_CustomScan:
-		case T_SubqueryScan:
-		case T_Result:
-		case T_ProjectSet:
-		case T_Append:
-		case T_MergeAppend:
-		case T_RecursiveUnion:
-		case T_Gather:
-		case T_GatherMerge:
-		case T_Material:
-		case T_Memoize:
-		case T_Hash:
-		case T_Sort:
-		case T_IncrementalSort:
-		case T_Unique:
-		case T_Group:
-		case T_Agg:
-		case T_WindowAgg:
-		case T_SetOp:
-		case T_Limit:
-		case T_NestLoop:
-		case T_HashJoin:
-		case T_MergeJoin:
-			break;
-		case T_CteScan:
-			if (visit_sub_plan(((const CteScan *) plan)->ctePlanId, walk))
-				return true;
-			break;
-		case T_ModifyTable:
-			/* This is the top of a CTE that changes rows. PostgreSQL runs such a CTE to its end in any case. */
-			return false;
-		default:
-			return true;
-	}
-	foreach(cell, plan->initPlan)
-		if (visit_sub_plan(lfirst_node(SubPlan, cell)->plan_id, walk))
-			return true;
-	return has_side_effects(expressions_of(plan), walk) || finished_visit_below(plan, visit_whole_plan, walk);
-}
-
-static bool
-whole_plan_may_be_noticed(Plan *plan, FinishedStatement *finished)
-{
-	PlanWalk	walk = {.finished = finished};
-
-	return visit_whole_plan(plan, &walk);
-}
-
-/*
- * Would it be noticed if an expression, or a list of them, were evaluated for fewer rows, or not at all (2)?
- * Sub-plans are evaluated for each row, so they count even if they have no side effects. An initPlan is evaluated
- * only once, so it counts only if it has side effects.
- */
-static bool
-is_noticed(Node *expression, FinishedStatement *finished)
-{
-	PlanWalk	walk = {.finished = finished};
-
-	return contain_subplans(expression) || has_side_effects(expression, &walk);
-}
-
-/* Would it be noticed if this plan node saw fewer rows (2)? */
-static bool
-may_be_noticed(const Plan *plan, FinishedStatement *finished)
-{
-	return is_noticed(expressions_of(plan), finished);
-}
 
 /* ---------------------------------------------------------------- following a column down */
 
@@ -335,7 +112,7 @@ seen_through(Node *expression, List *targets, int varno, FinishedStatement *fini
 	Replacement replacement = {.targets = targets, .varno = varno};
 	Node	   *result = replace_columns(expression, &replacement);
 
-	return replacement.failed || is_noticed(result, finished) ? NULL : result;
+	return replacement.failed || finished_is_noticed(result, finished) ? NULL : result;
 }
 
 /* Do the outer columns of all rows that a join returns have the values of an outer row, and not NULLs instead (2)? */
@@ -519,7 +296,7 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 
 	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION || rte->tablesample != NULL ||
 		scan->plan.parallel_aware || sb_is_result_relation(finished->statement, scan->scanrelid) ||
-			may_be_noticed(&scan->plan, finished))
+			finished_node_is_noticed(&scan->plan, finished))
 		return false;
 	outer = seen_through(expression, scan->plan.targetlist, OUTER_VAR, finished);
 	if (outer == NULL || !find_answer(key, scan, outer, &answer))
@@ -550,7 +327,7 @@ static bool
 give_keys(CustomScan *node, Node *expression, const HashKey *key)
 {
 	FinishedStatement *finished = key->source->finished;
-	Node	   *column = may_be_noticed(&node->scan.plan, finished) ? NULL :
+	Node	   *column = finished_node_is_noticed(&node->scan.plan, finished) ? NULL :
 		seen_through(expression, node->scan.plan.targetlist, OUTER_VAR, finished);
 
 	if (column == NULL || !partition_scan_waits_for(node, column, key->clause))
@@ -605,7 +382,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		default:
 			break;
 	}
-	if (plan->parallel_aware || may_be_noticed(plan, finished))
+	if (plan->parallel_aware || finished_node_is_noticed(plan, finished))
 		return false;
 	switch (nodeTag(plan))
 	{
@@ -634,7 +411,7 @@ follow(Plan **place, Node *expression, const HashKey *key)
 		case T_MergeJoin:
 		case T_NestLoop:
 			if (!keeps_outer_rows(((Join *) plan)->jointype) ||
-				whole_plan_may_be_noticed(innerPlan(plan), finished))
+				finished_whole_plan_is_noticed(innerPlan(plan), finished))
 				return false;
 			below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
 			return below != NULL && follow(&plan->lefttree, below, key);
@@ -657,7 +434,7 @@ is_source(const HashJoin *join, FinishedStatement *finished)
 		return false;
 	/* PostgreSQL evaluates the outer expressions of all clauses for each outer row (2). */
 	foreach(cell, join->hashclauses)
-		if (is_noticed(linitial(lfirst_node(OpExpr, cell)->args), finished))
+		if (finished_is_noticed(linitial(lfirst_node(OpExpr, cell)->args), finished))
 			return false;
 	return true;
 }
@@ -705,8 +482,8 @@ may_run_inner_first(HashJoin *join, FinishedStatement *finished)
 		return true;
 	if (join_skip_is_outer_too_cheap(outer->total_cost, hash->total_cost) && !waits_for_keys(outer))
 		return false;
-	return !whole_plan_may_be_noticed(innerPlan(join), finished) &&
-		!whole_plan_may_be_noticed(outerPlan(join), finished);
+	return !finished_whole_plan_is_noticed(innerPlan(join), finished) &&
+		!finished_whole_plan_is_noticed(outerPlan(join), finished);
 }
 
 /* Puts JoinKeys below a Hash. */
@@ -753,7 +530,8 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	{
 		HashKey		key = {.source = &source, .clause = lfirst_node(OpExpr, clause), .inner = lfirst(inner)};
 
-		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) && !is_noticed(key.inner, finished))
+		if (join_skip_may_collect(key.inner, foreach_current_index(clause)) &&
+			!finished_is_noticed(key.inner, finished))
 			(void) follow(&outerPlan(join), linitial(key.clause->args), &key);
 	}
 	if (source.parameter < 0)
