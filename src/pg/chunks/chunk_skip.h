@@ -3,11 +3,12 @@
  * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and proves that no row can be
  * lost.
  *
- *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
- *   chunk_skip_plan.c    puts the node into finished plans; has the hooks of the planner except those for paths
- *   chunk_skip_exec.c    executes the node, together with the files that chunk_skip_state.h lists
- *   chunk_skip_hash.c    makes sequential scans test arrays by hash
- *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
+ *   chunk_skip_paths.c      keeps parallel paths away where the node is expected to be faster
+ *   chunk_skip_statement.c  has the hooks of the planner except those for paths; finishes the plans of statements
+ *   chunk_skip_plan.c       puts the node into finished plans
+ *   chunk_skip_exec.c       executes the node, together with the files that chunk_skip_state.h lists
+ *   chunk_skip_hash.c       makes sequential scans test arrays by hash
+ *   chunk_skip_portal.c     takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
 #define STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -17,6 +18,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+
+#include "chunks/finished_plan.h"
 
 /* streambloom.enable_chunk_skip */
 extern bool chunk_skip_enabled;
@@ -95,6 +98,12 @@ extern bool chunk_skip_is_noted(void);
  * partitions of a PartitionScan, nor their indexes.
  */
 extern void chunk_skip_note_bf_index(void);
+
+/*
+ * Puts the nodes into a plan that the leader alone runs, and returns the plan. Also adds to finished->by_leader the
+ * initPlans that it meets there.
+ */
+extern Plan *chunk_skip_add_nodes(Plan *plan, FinishedStatement *finished);
 
 /*
  * Returns descendants of a relation (a list of RelOptInfo): if `scanned`, those that are scanned, otherwise those
