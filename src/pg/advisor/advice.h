@@ -1,9 +1,11 @@
 /*
- * advice.h: what bf_index_advise() (advise.c) expects of an index on a column, and whether that index pays (judge.c).
+ * advice.h: what bf_index_advise() (advise.c) expects of an index on a column (column_advice.c), and whether that index
+ * pays (judge.c).
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_ADVICE_H
 #define STREAMBLOOM_PG_ADVISOR_ADVICE_H
 
+#include "advisor/leaves.h"
 #include "advisor/model.h"
 
 /* What is expected of a bf index with a certain false-positive rate. */
@@ -20,7 +22,7 @@ typedef struct PartModels
 {
 	BfModel		bf;				/* with the default rate */
 	BfModel		bf_lower;		/* with the lower rate */
-	double		pages;			/* how many pages each page of the partition stands for (Weight in advise.c) */
+	double		pages;			/* how many pages each page of the partition stands for (struct Weight) */
 } PartModels;
 
 /*
@@ -37,7 +39,7 @@ typedef struct Advice
 	double		distinct;
 	double		value_pages;	/* the sum, over all values, of the number of pages that each is on */
 	Figures		bf;				/* with the default rate */
-	Figures		bf_lower;		/* with the lower rate (LOWER_RATE in advise.c) */
+	Figures		bf_lower;		/* with the lower rate (LOWER_RATE in column_advice.c) */
 	PartModels *parts;
 	int			part_count;
 	const char *lower_options;	/* options in CREATE INDEX for the lower rate */
@@ -46,6 +48,26 @@ typedef struct Advice
 	double		gin_bytes;
 	bool		gin_possible;
 } Advice;
+
+/*
+ * Adds what the sample of a table or partition says about a column. The partition stands for as many as `weight` says.
+ */
+extern void bf_index_add_advice(const Sample *sample, const SampleColumn *column, const Weight *weight,
+								Advice *advice);
+
+/*
+ * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Of all values
+ * of the sample, the tenth that are in the fewest ranges count as rare here. The sample has `units` units. The table
+ * has `times` pages for each page of the sample.
+ */
+extern double bf_index_ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times);
+
+/*
+ * Sets rare_extra of the figures for both rates, for rare values that are in `ranges` ranges of the table. Each
+ * partition is taken to have as large a share of these ranges as it has of the table's pages. REQUIRES:
+ * bf_index_add_advice() was called for all partitions.
+ */
+extern void bf_index_set_rare_extra(double ranges, Advice *advice);
 
 /* Returns whether an index with the lower rate pays, and is better than one with the default rate. */
 extern bool bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice);

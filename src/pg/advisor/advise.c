@@ -12,18 +12,19 @@
  * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
+ *
+ * If the table is partitioned, leaves.c chooses the partitions that are sampled. column_advice.c adds up what the
+ * samples say about a column, and judge.c says whether an index on it pays.
  */
 #include "base/compat.h"
 
 #include <math.h>
 
-#include "access/heapam.h"
 #include "access/relation.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -37,6 +38,7 @@
 #include "utils/rls.h"
 
 #include "advisor/advice.h"
+#include "advisor/leaves.h"
 #include "advisor/sample.h"
 #include "base/call.h"
 #include "index/functions.h"
@@ -176,217 +178,7 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 	return count;
 }
 
-/* ------------------------------------------------------------------ the advice */
-
-/*
- * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
- * half as many pages, and the index still pays.
- */
-#define LOWER_RATE 0.0001
-
-/* The values of a sample, for ranges_of_rare_value(). */
-typedef struct Ranking
-{
-	uint32	   *ranges;			/* in how many ranges of the sample each value is */
-	uint64		values;
-} Ranking;
-
-static void
-rank_value(const KeptValue *value, void *argument)
-{
-	Ranking    *ranking = argument;
-
-	ranking->ranges[ranking->values++] = value->ranges;
-}
-
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const uint32 one = *(const uint32 *) a;
-	const uint32 other = *(const uint32 *) b;
-
-	return (one > other) - (one < other);
-}
-
-/*
- * ranges_of_rare_value() estimates in which share of a table's units (of SAMPLE_UNIT pages) a rare value is. If this
- * share is smaller than LEAST_SHARE, the value is taken to be only in the ranges of the sample: a small share does not
- * show that the value is in other ranges, too. Values that come again only in neighboring ranges, such as block numbers
- * in the log of a disk, also give a small share.
- */
-#define LEAST_SHARE 0.1
-
-/*
- * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Of all values
- * of the sample, the tenth that are in the fewest ranges count as rare here. The sample has `units` units. The table
- * has `times` pages for each page of the sample.
- *
- * A value that is in one range of the sample may be in other ranges of the table, too. The number of these ranges is
- * estimated from how many values are in one unit of the sample, and how many in two. If each of n units has a value
- * with the probability p, the number of values in two units is to the number in one unit as p (n - 1) / 2 is to 1 - p.
- */
-static double
-ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)
-{
-	ValueStats	stats;
-	Ranking		ranking = {0};
-	double		ranges;
-
-	bf_index_sample_values(column, all, &stats);
-	if (stats.values == 0)
-		return 1;
-	ranking.ranges = MemoryContextAllocHuge(CurrentMemoryContext, stats.values * sizeof(uint32));
-	bf_index_visit_values(column, all, rank_value, &ranking);
-	qsort(ranking.ranges, ranking.values, sizeof(uint32), compare_ranges);
-	ranges = ranking.ranges[Max(ranking.values / 10, 1) - 1];
-	pfree(ranking.ranges);
-	if (ranges > 1)
-		return ranges * times;
-	if (units > 1 && stats.rare_in_one_unit > 0)
-	{
-		const double odds = 2 * (stats.rare - stats.rare_in_one_unit) / ((units - 1.0) * stats.rare_in_one_unit);
-		const double share = odds / (1 + odds);
-
-		if (share >= LEAST_SHARE)
-			ranges += share * units * (times - 1);
-	}
-	return ranges;
-}
-
-/*
- * A sampled partition also stands for partitions that are not sampled. Figures that grow with the rows of a partition
- * are multiplied by `pages`. Figures that are the same in a small partition and in a large one are multiplied by
- * `partitions`.
- */
-typedef struct Weight
-{
-	double		partitions;		/* how many partitions the sampled one stands for, itself included */
-	double		pages;			/* how many pages each page of the sampled partition stands for */
-} Weight;
-
-/* An index of any kind has at least this many pages if its table is not empty: the meta page and another page. */
-#define LEAST_PAGES 2
-
-/*
- * `bytes` is the size of the index on a sampled partition. Returns the bytes of the indexes on all partitions for
- * which this partition stands.
- */
-static double
-weighted_bytes(double bytes, const Weight *weight)
-{
-	const double least = Min(bytes, LEAST_PAGES * BLCKSZ);
-
-	return least * weight->partitions + (bytes - least) * weight->pages;
-}
-
-/*
- * Adds the figures of a bf index on a partition. `frequent` is the number of ranges that hold the most frequent value.
- */
-static void
-add_figures(const BfModel *model, double frequent, const Weight *weight, Figures *figures)
-{
-	const double absent = bf_index_model_look_up(model, 0);
-
-	figures->bytes += weighted_bytes(model->pages * BLCKSZ, weight);
-	figures->pages_absent += absent * weight->partitions;
-	figures->pages_frequent += absent * weight->partitions +
-		(bf_index_model_look_up(model, frequent) - absent) * weight->pages;
-}
-
-/* Adds what the sample of a table or partition says about a column. */
-static void
-add_advice(const Sample *sample, const SampleColumn *column, const Weight *weight, Advice *advice)
-{
-	const double scale = bf_index_times_read(sample);
-	ValueStats	stats;
-	BfModel		model,
-				lower;
-	double		distinct,
-				frequent;
-
-	bf_index_sample_values(column, false, &stats);
-	distinct = Min(bf_index_distinct_values(&stats, sample->contiguous, sample->pages_read, sample->heap_blocks),
-				   column->items * scale);
-	bf_index_model(sample, column, column->rate, distinct, &model);
-	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
-	frequent = bf_index_most_frequent(column)->ranges;
-	/*
-	 * The number of ranges is scaled up from the sample to the table. But a value that is in only one or two ranges of
-	 * the sample may be in no other range of the table.
-	 */
-	if (frequent > 2)
-		frequent *= model.ranges[0] / Max(column->range_count, 1);
-	advice->heap_pages += sample->heap_blocks * weight->pages;
-	advice->toast_pages += sample->toast_blocks * weight->pages;
-	advice->unevenness = Max(advice->unevenness, bf_index_unevenness(column));
-	advice->rows += sample->rows * scale * weight->pages;
-	advice->items += column->items * scale * weight->pages;
-	advice->distinct += distinct;
-	/*
-	 * If the sample ended inside a page, `scale` counts only a part of this page, but stats.pages counts the whole
-	 * page. So their product may be too large. It is limited, because no value is on more pages than the table has.
-	 */
-	advice->value_pages += Min(ldexp((double) stats.pages, stats.zeros) * scale, distinct * sample->heap_blocks) *
-		weight->pages;
-	add_figures(&model, frequent, weight, &advice->bf);
-	add_figures(&lower, frequent, weight, &advice->bf_lower);
-	advice->parts[advice->part_count++] = (PartModels) {.bf = model, .bf_lower = lower, .pages = weight->pages};
-	/*
-	 * With another rate than the default one, CREATE INDEX may choose another length of ranges than the one that was
-	 * sampled. So the options give this length. But they do not give it if a partition was sampled, because one length
-	 * may not suit all partitions.
-	 */
-	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
-		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
-	if (column->has_btree && !column->too_wide && !column->items_are_keys)
-		advice->btree_bytes += weighted_bytes(bf_index_model_btree(sample, column, distinct), weight);
-	else
-		advice->btree_possible = false;
-	if (column->keys != NULL && advice->gin_possible)
-	{
-		KeyStats	keys;
-
-		bf_index_sample_key_stats(sample, column, &keys);
-		advice->gin_possible = keys.is_possible;
-		if (keys.is_possible)
-			advice->gin_bytes += weighted_bytes(bf_index_model_gin(sample, column, &keys), weight);
-	}
-	else
-		advice->gin_possible = false;
-}
-
-/*
- * Returns how many more pages a look-up reads if `holding` ranges of level 0 hold the value, compared with a value that
- * no range holds. An index with one level has few ranges, and its last range may be short. So there the result is
- * computed in proportion: the extra pages for a value that all ranges hold, multiplied by the share of the ranges that
- * hold this value.
- */
-static double
-extra_of(const BfModel *model, double holding)
-{
-	const double absent = bf_index_model_look_up(model, 0);
-
-	if (model->levels == 1)
-		return Min(1, holding / model->ranges[0]) * (bf_index_model_look_up(model, model->ranges[0]) - absent);
-	return bf_index_model_look_up(model, holding) - absent;
-}
-
-/*
- * Sets rare_extra of the figures for both rates, for rare values that are in `ranges` ranges of the table. Each
- * partition is taken to have as large a share of these ranges as it has of the table's pages.
- */
-static void
-set_rare_extra(double ranges, Advice *advice)
-{
-	for (int i = 0; i < advice->part_count; i++)
-	{
-		const PartModels *part = &advice->parts[i];
-		const double holding = ranges * part->bf.heap_pages / advice->heap_pages;
-
-		advice->bf.rare_extra += part->pages * extra_of(&part->bf, holding);
-		advice->bf_lower.rare_extra += part->pages * extra_of(&part->bf_lower, holding);
-	}
-}
+/* ------------------------------------------------------------------ the result */
 
 /* Rounds an estimate to tenths, so that it does not look more exact than it is. */
 static double
@@ -482,70 +274,10 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 /* ------------------------------------------------------------------ partitions */
 
 /*
- * At most this many partitions are sampled. At most half of these are chosen because they are large. The others are
- * spread evenly over the partitions that are not large.
- */
-#define MOST_PARTITIONS 16
-#define MOST_LARGE_PARTITIONS (MOST_PARTITIONS / 2)
-
-/*
  * The samples read at most about this many bytes of out-of-line values. Choosing the length of ranges may read a
  * quarter more.
  */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
-
-/* A table or partition that has rows of its own. */
-typedef struct Leaf
-{
-	Oid			oid;
-	BlockNumber pages;
-	bool		is_large;		/* it is sampled, and stands for itself alone */
-} Leaf;
-
-/*
- * Returns the table itself, or its partitions on the lowest level. *pages is the sum of their pages. Foreign tables
- * are left out. Empty tables are left out too, and counted in *empty.
- */
-static Leaf *
-find_leaves(Oid table, int *count, int *empty, double *pages)
-{
-	List	   *oids = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE ?
-		find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
-	Leaf	   *leaves = palloc(Max(list_length(oids), 1) * sizeof(Leaf));
-	ListCell   *cell;
-
-	*count = *empty = 0;
-	*pages = 0;
-	foreach(cell, oids)
-	{
-		char		kind = get_rel_relkind(lfirst_oid(cell));
-		Relation	relation;
-
-		CHECK_FOR_INTERRUPTS();
-		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
-			continue;
-		relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		if (relation == NULL)
-			continue;
-		if (relation->rd_tableam != GetHeapamTableAmRoutine())
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(relation)),
-					 errdetail("It reads pages of the table access method \"heap\" only.")));
-		leaves[*count].oid = lfirst_oid(cell);
-		leaves[*count].pages = RelationGetNumberOfBlocks(relation);
-		leaves[*count].is_large = false;
-		relation_close(relation, AccessShareLock);
-		if (leaves[*count].pages == 0)
-		{
-			(*empty)++;
-			continue;
-		}
-		*pages += leaves[*count].pages;
-		(*count)++;
-	}
-	return leaves;
-}
 
 /*
  * Finds the columns in a partition, which may have other numbers there than in the table. Returns false if one is
@@ -578,76 +310,6 @@ toast_blocks_of(Relation heap)
 	return blocks;
 }
 
-/*
- * Marks the largest partitions, at most MOST_LARGE_PARTITIONS, so that each of them stands for itself alone. Marks only
- * those with at least as many pages as a sampled partition stands for on average. If all partitions can be sampled,
- * none is marked. Returns the number of marked partitions. `pages` is the number of pages of all partitions.
- */
-static int
-mark_large_leaves(Leaf *leaves, int count, double pages)
-{
-	int			large = 0;
-
-	while (count > MOST_PARTITIONS && large < MOST_LARGE_PARTITIONS)
-	{
-		Leaf	   *largest = NULL;
-
-		for (int i = 0; i < count; i++)
-			if (!leaves[i].is_large && (largest == NULL || leaves[i].pages > largest->pages))
-				largest = &leaves[i];
-		if ((double) largest->pages * (MOST_PARTITIONS - large) < pages)
-			break;
-		largest->is_large = true;
-		pages -= largest->pages;
-		large++;
-	}
-	return large;
-}
-
-/*
- * Chooses the partitions to sample, and sets weights[] to what each of them stands for. chosen[] and weights[] have
- * room for MOST_PARTITIONS. Returns how many were chosen. *pages_chosen is the sum of their pages.
- */
-static int
-choose_leaves(Leaf *leaves, int count, double pages, const Leaf **chosen, Weight *weights, double *pages_chosen)
-{
-	const int	large = mark_large_leaves(leaves, count, pages);
-	const int	others = count - large;
-	const int	sampled = Min(count, MOST_PARTITIONS);
-	const int	others_sampled = sampled - large;
-	double		pages_of_others = 0,
-				pages_of_sampled = 0;
-	int			number = 0;		/* how many partitions that are not large were looked at */
-	int			next = 0;		/* how many of these were chosen */
-
-	*pages_chosen = 0;
-	for (int i = 0, of_chosen = 0; i < count; i++)
-	{
-		const Leaf *leaf = &leaves[i];
-		bool		is_chosen = leaf->is_large;
-
-		if (!leaf->is_large)
-		{
-			is_chosen = next < others_sampled && number == (int64) next * others / others_sampled;
-			number++;
-			next += is_chosen;
-			pages_of_others += leaf->pages;
-			pages_of_sampled += is_chosen ? leaf->pages : 0;
-		}
-		if (!is_chosen)
-			continue;
-		chosen[of_chosen++] = leaf;
-		*pages_chosen += leaf->pages;
-	}
-	for (int i = 0; i < sampled; i++)
-	{
-		weights[i] = (Weight) {.partitions = 1, .pages = 1};
-		if (!chosen[i]->is_large)
-			weights[i] = (Weight) {(double) others / others_sampled, pages_of_others / pages_of_sampled};
-	}
-	return sampled;
-}
-
 /* Samples some of the partitions, or the table itself, and adds up the advice for each column. */
 static void
 sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
@@ -656,7 +318,7 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 	Weight		weights[MOST_PARTITIONS];
 	double		pages_chosen,
 				pages_read = 0;
-	const int	sampled = choose_leaves(leaves, count, pages, chosen, weights, &pages_chosen);
+	const int	sampled = bf_index_choose_leaves(leaves, count, pages, chosen, weights, &pages_chosen);
 	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
 
 	for (int i = 0; i < sampled; i++)
@@ -682,10 +344,12 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 			for (int c = 0; c < sample->column_count; c++)
 				if (sample->columns[c].refused == NULL)
 				{
-					add_advice(sample, &sample->columns[c], &weights[i], &advice[c]);
+					bf_index_add_advice(sample, &sample->columns[c], &weights[i], &advice[c]);
 					if (count == 1)
-						set_rare_extra(ranges_of_rare_value(&sample->columns[c], false, sample->units,
-															bf_index_times_read(sample)), &advice[c]);
+						bf_index_set_rare_extra(bf_index_ranges_of_rare_value(&sample->columns[c], false,
+																			  sample->units,
+																			  bf_index_times_read(sample)),
+												&advice[c]);
 				}
 			pages_read += sample->pages_read;
 			bf_index_forget_sample(sample);
@@ -703,8 +367,8 @@ sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most
 
 			bf_index_sample_values(&sample->columns[c], true, &stats);
 			advice[c].distinct = bf_index_distinct_in_share(&stats, pages_read / pages);
-			set_rare_extra(ranges_of_rare_value(&sample->columns[c], true, sample->units, pages / Max(pages_read, 1)),
-						   &advice[c]);
+			bf_index_set_rare_extra(bf_index_ranges_of_rare_value(&sample->columns[c], true, sample->units,
+																  pages / Max(pages_read, 1)), &advice[c]);
 		}
 }
 
@@ -753,7 +417,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), &sample.columns);
 	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
 	advice = palloc0(Max(sample.column_count, 1) * sizeof(Advice));
-	leaves = find_leaves(oid, &leaf_count, &empty_count, &pages);
+	leaves = bf_index_find_leaves(oid, &leaf_count, &empty_count, &pages);
 	for (int c = 0; c < sample.column_count; c++)
 	{
 		/* an index on an empty partition has one page; a GIN index has two */
