@@ -1,6 +1,6 @@
 /*
- * sample.h: what bf_index_advise() (advise.c) learns about a table from some of its pages (sample.c, sample_values.c,
- * sample_keys.c).
+ * sample.h: what bf_index_advise() (advise.c) learns about a table from some of its pages (sample.c, with the files
+ * whose names begin with sample_).
  *
  * The *beginning* of a table is its first pages, all of which the sample has. The other pages of the sample are chosen
  * at random. An *item* is what a bf index would hash: a value of the column, or a key inside a value, such as an
@@ -159,7 +159,7 @@ bf_index_times_read(const Sample *sample)
 
 /*
  * Fills in a column: how its items are hashed, whether a B-tree on it is possible, and whether equal values share
- * tuples there.
+ * tuples there (sample_columns.c).
  */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
