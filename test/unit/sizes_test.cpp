@@ -1,5 +1,5 @@
 /*
- * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.c). They depend on counts of
+ * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.h). They depend on counts of
  * items alone. src/pg/index/README.md explains the words: range, level, group, position.
  */
 #include "index/sizes.h"

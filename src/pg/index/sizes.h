@@ -3,6 +3,8 @@
  * and how many pages a look-up reads. These are functions of counts of items, pages and lines alone;
  * test/unit/sizes_test.cpp tests them without a server. All code that decides a size calls them, and so does all code
  * that predicts one: cost.c and ../advisor.
+ *
+ * Files: sizes.c; group_sizes.c for the last section.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SIZES_H
 #define STREAMBLOOM_PG_INDEX_SIZES_H
@@ -193,7 +195,7 @@ extern bool bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pag
  */
 extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group_pages);
 
-/* ------------------------------------------------------------------------ groups */
+/* ------------------------------------------------------- groups (group_sizes.c) */
 
 /* A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. */
 #define BF_MOST_GROUPS 3

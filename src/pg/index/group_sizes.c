@@ -1,0 +1,333 @@
+/*
+ * group_sizes.c: decides how many ranges make a group (sizes.h): in a build, where the items of the ranges are known,
+ * in an index that grows, and where one group takes the place of several. A group has whole pages, and in a column all
+ * its filters have the same size. So space is lost if the ranges do not fill the pages, or if some ranges have far more
+ * items than others. Nothing of PostgreSQL is needed here.
+ */
+#include "index/sizes.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LESSER(x, y) ((x) < (y) ? (x) : (y))
+#define GREATER(x, y) ((x) > (y) ? (x) : (y))
+
+/*
+ * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8, 15 and 40 ranges 94 % of it, with
+ * the others at least 96 %.
+ */
+static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
+
+_Static_assert(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
+_Static_assert(BF_POSITIONS(BF_INDEX_MAX_RANGES) >= 1, "a page has a position of the largest group");
+
+/* Several groups are made of some ranges if they take less than this share of the pages that one group would take. */
+#define WORTH_SEVERAL_GROUPS (7.0 / 8)
+
+/*
+ * Takes the `ranges` ranges from number `from` on as one group. Sets lines[i] (if lines is not NULL) to the number of
+ * lines, of 64 bytes (layout.h), that each filter of column i has in this group. Returns the number of the group's
+ * pages, for all columns together.
+ */
+static uint64_t
+find_lines(const BfCounts *columns, int column_count, uint32_t from, uint32_t ranges, uint32_t *lines)
+{
+	uint64_t	pages = 0;
+
+	for (int column = 0; column < column_count; column++)
+	{
+		BfCounts	part = columns[column];
+		uint32_t	needed;
+
+		part.items += from;
+		needed = bf_index_lines_for(&part, ranges, ranges);
+		pages += needed / BF_POSITIONS(ranges);
+		if (lines != NULL)
+			lines[column] = needed;
+	}
+	return pages;
+}
+
+/* The ranges that are to be divided into groups. */
+typedef struct Division
+{
+	const BfCounts *columns;
+	int			column_count;
+	uint32_t	count;
+	const uint32_t *lines;		/* the lines of one group of all these ranges, in each column */
+} Division;
+
+/*
+ * Returns the pages that some of these ranges would take at least: each filter as small as its items allow, but not
+ * larger than in one group of all ranges (where a range far above the others is full), and no space lost.
+ */
+static double
+pages_for_items(const Division *of, uint32_t from, uint32_t count)
+{
+	double		lines = 0;
+
+	for (int column = 0; column < of->column_count; column++)
+		for (uint32_t i = from; i < from + count; i++)
+			lines += LESSER(GREATER(of->columns[column].items[i], 0) / of->columns[column].load, of->lines[column]);
+	return lines / BF_POSITIONS(1);
+}
+
+/* Would ranges of a group of these be full that are not full in one group of all ranges? */
+static bool
+has_more_full(const Division *of, uint32_t from, uint32_t count)
+{
+	for (int column = 0; column < of->column_count; column++)
+	{
+		BfCounts	part = of->columns[column];
+		double		far_above;
+
+		part.items += from;
+		far_above = bf_index_far_above(&part, count);
+		/* mostly none is full, and then the whole need not be looked at */
+		if (far_above < INFINITY && far_above < bf_index_far_above(&of->columns[column], of->count))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looks for a division of `count` ranges, beginning with range `from`, into up to `groups` groups that take less than
+ * `most` pages. If there is one, sets sizes[] to the numbers of ranges of these groups (0: no further group), and
+ * returns its pages. Otherwise returns `most`.
+ */
+static double
+divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, double most, uint32_t *sizes)
+{
+	const double one = (double) find_lines(of->columns, of->column_count, from, count, NULL);
+
+	if (one < most && !has_more_full(of, from, count))
+	{
+		most = one;
+		sizes[0] = count;
+		if (groups > 1)
+			memset(sizes + 1, 0, (groups - 1) * sizeof(uint32_t));
+	}
+	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0] && groups > 1; i++)
+	{
+		const uint32_t size = good_sizes[i];
+		double		pages;
+		uint32_t	next[BF_MOST_GROUPS];
+
+		if (size >= count)
+			continue;
+		pages = (double) find_lines(of->columns, of->column_count, from, size, NULL);
+		if (pages + pages_for_items(of, from + size, count - size) >= most || has_more_full(of, from, size))
+			continue;
+		pages += divide(of, from + size, count - size, groups - 1, most - pages, next);
+		if (pages < most)
+		{
+			most = pages;
+			sizes[0] = size;
+			memcpy(sizes + 1, next, (groups - 1) * sizeof(uint32_t));
+		}
+	}
+	return most;
+}
+
+/*
+ * How many groups a division may have. A search reads a page of each group of the highest level, and of each group that
+ * no level above covers; mostly fewer than 125 ranges are the last ones of their level, and not covered. But a level
+ * above may rule out most groups of 125 ranges of level 0.
+ */
+static uint32_t
+most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
+{
+	if (ranges < BF_INDEX_MAX_RANGES || (groups->level == 0 && !groups->covered))
+		return 2;
+	return groups->level == 0 ? BF_MOST_GROUPS : 1;
+}
+
+/*
+ * How many of the next `count` ranges, beginning with range number `begin` of the level, are divided into groups
+ * together: on level 0 those before the next multiple of BF_INDEX_MAX_RANGES.
+ */
+static uint32_t
+ranges_to_decide(const BfGroupsToBuild *groups, uint32_t begin, uint32_t count)
+{
+	return LESSER(count, BF_INDEX_MAX_RANGES - (groups->level == 0 ? begin % BF_INDEX_MAX_RANGES : 0));
+}
+
+/*
+ * Decides into which groups these ranges are divided, and notes that in groups->sizes. lines[] has room for an element
+ * for each column.
+ */
+static void
+decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
+			  uint32_t *lines)
+{
+	const uint32_t ranges = ranges_to_decide(groups, begin, count);
+	const Division all = {columns, column_count, ranges, lines};
+	const double worth_it = (double) find_lines(columns, column_count, 0, ranges, lines) * WORTH_SEVERAL_GROUPS;
+	const uint32_t divided = most_groups(groups, ranges);
+
+	memset(groups->sizes, 0, sizeof groups->sizes);
+	groups->sizes[0] = ranges;
+	if (divided > 1 && pages_for_items(&all, 0, ranges) < worth_it)
+		(void) divide(&all, 0, ranges, divided, worth_it, groups->sizes);
+}
+
+/* Returns the pages of groups of these sizes. Adds the numbers of their full ranges in all columns to *full. */
+static uint64_t
+pages_of_groups(const uint32_t *sizes, const BfCounts *columns, int column_count, uint32_t *full)
+{
+	uint64_t	pages = 0;
+	uint32_t	from = 0;
+
+	for (int i = 0; i < BF_MOST_GROUPS && sizes[i] > 0; from += sizes[i++])
+	{
+		pages += find_lines(columns, column_count, from, sizes[i], NULL);
+		for (int column = 0; column < column_count; column++)
+		{
+			BfCounts	part = columns[column];
+			double		far_above;
+
+			part.items += from;
+			far_above = bf_index_far_above(&part, sizes[i]);
+			for (uint32_t j = 0; j < sizes[i]; j++)
+				*full += part.items[j] >= far_above;
+		}
+	}
+	return pages;
+}
+
+/*
+ * One group of those that were decided is left, and more ranges have been read since then. Decides anew, together with
+ * these, if that takes no more pages than the group and another one for the added ranges, and makes no more ranges
+ * full. Without this, a build that has not enough memory for 125 ranges would make many small groups.
+ */
+static void
+decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
+				  uint32_t *lines)
+{
+	BfGroupsToBuild anew = *groups;
+	const uint32_t kept = groups->sizes[0];
+	const uint32_t apart[BF_MOST_GROUPS] = {kept, ranges_to_decide(groups, begin, count) - kept};
+	uint32_t	full = 0,
+				full_apart = 0;
+
+	decide_groups(&anew, columns, column_count, begin, count, lines);
+	if (pages_of_groups(anew.sizes, columns, column_count, &full) <=
+		pages_of_groups(apart, columns, column_count, &full_apart) && full <= full_apart)
+		*groups = anew;
+}
+
+uint32_t
+bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin,
+						uint32_t count, uint32_t *lines)
+{
+	uint32_t	ranges;
+
+	if (groups->sizes[0] == 0)
+		decide_groups(groups, columns, column_count, begin, count, lines);
+	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count))
+		decide_with_added(groups, columns, column_count, begin, count, lines);
+	ranges = groups->sizes[0];
+	find_lines(columns, column_count, 0, ranges, lines);
+	memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));
+	groups->sizes[BF_MOST_GROUPS - 1] = 0;
+	return ranges;
+}
+
+/*
+ * The ranges before which the first groups of a growing level end. On level 0 these groups have 8, 8, 15, 31 and 63
+ * ranges; with pages of 8 kB they fill at least 94 % of a page. On a level above 0 they have 2, 6, 17, 38 and 62
+ * ranges, and fill at least 89 %. There the first ones are smaller, since one range has as many items as a whole group
+ * of the level below, and takes as long to come. But mostly one group of 8, 25, 63 or 125 ranges, which begins with
+ * range 0, takes the place of all groups before (bf_index_group_to_unite()). Such a group fills at least 94 %.
+ */
+static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
+static const uint32_t ends_above[] = {2, 8, 25, 63, 125};
+
+#define ENDS 5
+
+/* Does a group of `ranges` ranges fill at least five sixths of its pages? */
+static bool
+fills_pages(uint32_t ranges)
+{
+	return 6 * BF_POSITIONS(ranges) * ranges * SB_BF_LINE >= 5 * BF_PAGE_SPACE;
+}
+
+static uint32_t
+size_of_group_to_grow(int level, uint32_t first, uint32_t available)
+{
+	const uint32_t *ends = level == 0 ? ends_on_level_0 : ends_above;
+	const uint32_t inside = first % BF_INDEX_MAX_RANGES;
+	uint32_t	size = 0;
+
+	/* A group that begins at a multiple of 125, except at 0, has 125 ranges. */
+	if (first >= BF_INDEX_MAX_RANGES && inside == 0)
+		return BF_INDEX_MAX_RANGES;
+	/*
+	 * ends[] is for pages of 8 kB. With pages of another size a group has as many ranges as the level has so far, and
+	 * at least ends[0]; but it ends at the next multiple of BF_INDEX_MAX_RANGES at the latest.
+	 */
+	if (BF_INDEX_MAX_RANGES != 125)
+		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
+	/*
+	 * The group ends at the next one of ends[]. If more ranges are available than such a group has, the end after
+	 * that is tried, and so on. An end at which the group would not fill its pages well is passed over.
+	 */
+	for (int i = 0; i < ENDS; i++)
+		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))
+			size = ends[i] - inside;
+	return size;
+}
+
+uint32_t
+bf_index_group_to_grow(int level, uint32_t first, uint32_t available)
+{
+	const uint32_t size = size_of_group_to_grow(level, first, available);
+
+	/* With one page for each range, the largest heap has UINT32_MAX ranges. Their number must not become greater. */
+	return LESSER(size, UINT32_MAX - first);
+}
+
+/* No group takes the place of others if these have more than this many pages of the heap: 2 GB. */
+#define MOST_PAGES_TO_UNITE ((uint64_t) 2 * 1024 * 1024 * 1024 / BLCKSZ)
+
+uint32_t
+bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range)
+{
+	uint32_t	united = 0;
+
+	if (first == 0 || 3 * (uint64_t) first > 2 * BF_INDEX_MAX_RANGES ||
+		(uint64_t) first * pages_per_range > MOST_PAGES_TO_UNITE)
+		return 0;
+	/* As in size_of_group_to_grow(), ends_above[] is for pages of 8 kB. */
+	if (BF_INDEX_MAX_RANGES != 125)
+		return LESSER(GREATER(2 * first, first + LESSER(available, BF_INDEX_MAX_RANGES)), BF_INDEX_MAX_RANGES);
+	for (int i = 0; i < ENDS; i++)
+		if (2 * ends_above[i] >= 3 * first && (united == 0 || united - first < available))
+			united = ends_above[i];
+	return united;
+}
+
+/* The pages of a group of `ranges` ranges, if its filters have at least these lines. */
+static uint64_t
+pages_of_group(uint32_t ranges, const uint32_t *lines, int columns)
+{
+	uint64_t	pages = 0;
+
+	for (int column = 0; column < columns; column++)
+		pages += (lines[column] + BF_POSITIONS(ranges) - 1) / BF_POSITIONS(ranges);
+	return pages;
+}
+
+bool
+bf_index_is_worth_uniting(int level, uint32_t first, uint64_t pages, uint32_t united, const uint32_t *lines,
+						  int columns)
+{
+	uint32_t	ranges;
+
+	for (uint32_t at = first; at < united; at += ranges)
+	{
+		ranges = LESSER(bf_index_group_to_grow(level, at, 1), united - at);
+		pages += pages_of_group(ranges, lines, columns);
+	}
+	return (double) pages >= (double) pages_of_group(united, lines, columns) * WORTH_SEVERAL_GROUPS;
+}
