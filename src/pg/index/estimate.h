@@ -44,7 +44,7 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
 
 /*
- * The list in which cost.c keeps the statement's conditions on keys that it has taken apart; empty at first. List and
+ * The list in which clause.c keeps the statement's conditions on keys that it has taken apart; empty at first. List and
  * entries live in root->planner_cxt. The pointer is valid until a function of an operator class is called: the function
  * may plan another statement.
  */

@@ -2,7 +2,7 @@
  * sizes.h: how long ranges are, how many of them make a group, how large their filters are, which levels there are,
  * and how many pages a look-up reads. These are functions of counts of items, pages and lines alone;
  * test/unit/sizes_test.cpp tests them without a server. All code that decides a size calls them, and so does all code
- * that predicts one: cost.c and ../advisor.
+ * that predicts one: cost.c, figures.c and ../advisor.
  *
  * Files: sizes.c; group_sizes.c for the last section.
  */
