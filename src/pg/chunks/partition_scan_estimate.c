@@ -27,7 +27,7 @@
 
 #include "chunks/chunk_question.h"
 #include "chunks/chunk_scan.h"
-#include "index/estimate.h"
+#include "index/attempt.h"
 #include "index/functions.h"
 #include "index/handler.h"
 #include "index/scan.h"

@@ -1,5 +1,5 @@
 /*
- * attempt.c: runs code in a subtransaction, and returns its error instead of raising it.
+ * attempt.c: runs code in a subtransaction, and returns or drops its error instead of raising it.
  */
 #include "base/compat.h"
 
@@ -36,4 +36,32 @@ bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer
 	if (error != NULL && !is_answer(error->sqlerrcode))
 		ReThrowError(error);
 	return error;
+}
+
+/*
+ * Does this error mean only that there is no estimate? All other errors end the statement: it was cancelled, or has
+ * no memory.
+ */
+static bool
+is_no_estimate(int sqlerrcode)
+{
+	return ERRCODE_TO_CATEGORY(sqlerrcode) != ERRCODE_OPERATOR_INTERVENTION &&
+		ERRCODE_TO_CATEGORY(sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES;
+}
+
+bool
+bf_index_try(void (*work) (void *argument), void *argument)
+{
+	ErrorData  *error;
+
+	if (IsInParallelMode())
+	{
+		/* A function of a parallel query is planning a query. Before 17 no subtransaction can begin there. */
+		work(argument);
+		return true;
+	}
+	error = bf_index_attempt(work, argument, is_no_estimate);
+	if (error != NULL)
+		FreeErrorData(error);
+	return error == NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * attempt.h: runs code in a subtransaction. An error that the caller expects is returned instead of raised.
+ * attempt.h: runs code in a subtransaction. An error that the caller expects is returned or dropped instead of raised.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ATTEMPT_H
 #define STREAMBLOOM_PG_INDEX_ATTEMPT_H
@@ -13,5 +13,11 @@
  * mode, where PostgreSQL before 17 allows no subtransaction. So an SQL function that calls this is PARALLEL UNSAFE.
  */
 extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
+
+/*
+ * Calls work(). If work() raises an error, the error is dropped, and the result is false. But the error is raised as
+ * usual if the statement was cancelled, if memory is short, or in parallel mode.
+ */
+extern bool bf_index_try(void (*work) (void *argument), void *argument);
 
 #endif

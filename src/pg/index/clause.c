@@ -17,6 +17,8 @@
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
 
+#include "index/answers.h"
+#include "index/attempt.h"
 #include "index/estimate.h"
 #include "index/handler.h"
 #include "index/items.h"

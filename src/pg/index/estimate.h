@@ -1,5 +1,6 @@
 /*
- * estimate.h: asking an index while a query is planned.
+ * estimate.h: asking an index while a query is planned. answers.h has the rules for this, and the memory of what was
+ * asked.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ESTIMATE_H
 #define STREAMBLOOM_PG_INDEX_ESTIMATE_H
@@ -39,23 +40,8 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
  * Compares ranges of level 0 that lie far from each other. Returns which share of a range's items in this column the
  * other range has, too. This is 0 if they have no item in common, and 1 if all ranges have the same items. A negative
  * result: the share is not known or must not be said. `index` is NULL if the index does not exist or is damaged.
- * REQUIRES: a lock on the index.
+ * REQUIRES: a lock on the index. (estimate_common.c)
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
-
-/*
- * The list in which clause.c keeps the statement's conditions on keys that it has taken apart; empty at first. List and
- * entries live in root->planner_cxt. The pointer is valid until a function of an operator class is called: the function
- * may plan another statement.
- */
-extern List **bf_index_known_queries(PlannerInfo *root);
-
-/*
- * Calls work(). If work() raises an error, the error is dropped, and the result is false. But the error is raised as
- * usual if the statement was cancelled, if memory is short, or in parallel mode.
- */
-extern bool bf_index_try(void (*work) (void *argument), void *argument);
-
-extern void bf_index_estimate_init(void);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "index/estimate.h"
+#include "index/attempt.h"
 #include "index/geometry.h"
 #include "index/layout.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/call.h"
 #include "base/hints.h"
+#include "index/answers.h"
 #include "index/class_options.h"
-#include "index/estimate.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"
@@ -32,7 +32,7 @@ static relopt_enum_elt_def level_names[] = {{"auto", 0}, {"1", 1}, {"2", 2}, {"3
 void
 bf_index_init(void)
 {
-	bf_index_estimate_init();
+	bf_index_answers_init();
 	option_kind = add_reloption_kind();
 	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
 					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);

@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "index/estimate.h"
+#include "index/attempt.h"
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/keys.h"
