@@ -115,7 +115,8 @@ COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query als
 -- For bf || text the parser finds PostgreSQL's operator anynonarray || text as good a match as bf || "any", and
 -- raises an error. An operator bf || text would also take every type with a cast to text (citext, char(n)), whose
 -- items would become text. bf_text_item is text under another name. It is a preferred type among strings, and only
--- text has a cast to it. So the operator of bf_text_item takes text and untyped literals only.
+-- text has a cast to it. So the operator of bf_text_item takes text, and literals and parameters without a type, but
+-- nothing else.
 CREATE TYPE bf_text_item;
 CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';

@@ -124,7 +124,8 @@ BEGIN
 			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			-- certain: hits that the exact filters of a bucket have, if others have counters; fresh: new hits
+			-- before: the hits of the item that the filters of its bucket and groups have. certain: how many of these
+			-- the exact ones of them have, if the merged filter has counters; null if it is exact. fresh: new hits.
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
 				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
 				FROM item i LEFT JOIN bucket b USING (tier, starts, groups) WHERE b.exact IS NOT FALSE

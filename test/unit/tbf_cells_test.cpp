@@ -1,5 +1,6 @@
 /*
- * tbf_cells_test.cpp: the two layouts of stored counters hold the same counters, and damaged bytes are refused.
+ * tbf_cells_test.cpp: the two layouts of stored counters hold the same counters. Counters that are too large for any
+ * filter, as damaged bytes of the flat layout may have, are refused.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"

@@ -149,7 +149,7 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 		return not_a_number;
 
 	/*
-	 * `passed` becomes the number of points that are not older than the hit. Of several points of one age (a step) the
+	 * `passed` becomes the number of points whose age is not above `old`. Of several points of one age (a step) the
 	 * last one counts.
 	 */
 	int64_t old = age < 0 ? 0 : age;
@@ -168,8 +168,9 @@ double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weight
 		return weights[passed - 1];
 
 	/*
-	 * The weight is low + (high - low) * left. `left` is the share of the line between the two points that lies after
-	 * the hit's age. The remainder of each rounding is added in the end.
+	 * `old` lies between two points. The younger one has the weight `high`, the older one the weight `low`. `left` is
+	 * the time from `old` to the older point, as a share of the time between the two. The weight is low + (high - low)
+	 * * left. The remainder of each rounding is added in the end.
 	 */
 	double high = weights[passed - 1];
 	double low = weights[passed];

@@ -101,7 +101,9 @@ SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, con
 /*
  * Checks whether `count` hits of this value can be added without exceeding the largest total that a filter can have.
  * Returns SB_TOTAL_OVERFLOW if a filter with them could not be stored because of its total. Callers that must not lose
- * the content of the builder call this first. REQUIRES: sb_tbf_builder_settle() was called after the last hit.
+ * the content of the builder call this first. REQUIRES: sb_tbf_builder_settle() was called after the last hit. If the
+ * filter sizes itself, no stored filter with cells was added to the builder: the totals of such filters are kept apart,
+ * and are not looked at here.
  */
 SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
 												  uint64_t value,

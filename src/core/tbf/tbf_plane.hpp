@@ -1,9 +1,15 @@
 /*
- * tbf_plane.hpp: a plane: the sums of a filter's cells for 16 half-lives (tbf_sums.hpp). A sum is a word of 64 bits. A
- * block to which nothing was added has only two NULL pointers. A block in which few cells hold something has a list of
- * these cells with their sums, except if the block is small or never_few is set. Any other block has a word for each
- * cell. So the memory of a builder depends mostly on how many cells hold something, not on how many cells its filter
- * has. For the core's own files.
+ * tbf_plane.hpp: a plane: the sums of a filter's cells for 16 half-lives (tbf_sums.hpp). A sum is a word of 64 bits.
+ * The cells are divided into the blocks of the filter: each has SB_TBF_BLOCK cells, except if there is only one block,
+ * which may have fewer. A plane allocates memory for each block apart:
+ *
+ *  - A block to which nothing was added has only two NULL pointers.
+ *  - A block of SB_TBF_BLOCK cells of which at most most_few hold something has a list of these cells with their sums,
+ *    except if never_few is set.
+ *  - Any other block has a word for each of its cells.
+ *
+ * So the memory of a builder depends mostly on how many cells hold something, not on how many cells its filter has. For
+ * the core's own files.
  */
 #ifndef STREAMBLOOM_TBF_PLANE_HPP
 #define STREAMBLOOM_TBF_PLANE_HPP

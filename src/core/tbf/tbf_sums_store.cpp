@@ -384,7 +384,12 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
 	for (;; base++)
 	{
-		/* the part of a split counter that goes to its last plane stays below 2^46 */
+		/*
+		 * If this filter is added to a builder later, a counter gets up to 23 more binary digits: 8 because sums are in
+		 * 2^-12 hits, and up to 15 by the place of the base in its plane. Then it is split (place_of() in
+		 * tbf_sums_weighted.cpp): each of `planes` planes but the last gets 16 digits. Of a counter below `easy` at
+		 * most 46 are left for the last one.
+		 */
 		int planes = planes_between(base, std::max(base, newest_hit));
 		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
 		u128 cell = shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser);

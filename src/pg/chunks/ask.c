@@ -123,9 +123,12 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 }
 
 /*
- * Asks an open index, and sets *verdict. If there is a cache, it remembers under the OID `remembered` how the index
- * is asked. Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The
- * lock is taken before the index is searched, so that every insertion from then on meets the lock.
+ * Asks an open index, and sets *verdict. If there is a cache, it remembers how the index is asked, provided that it may
+ * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for ChunkSkip that of
+ * the index, for chunk_scan() and PartitionScan that of the table.
+ *
+ * Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The lock is taken
+ * before the index is searched, so that every insertion from then on meets the lock.
  */
 static void
 ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)

@@ -1,6 +1,8 @@
 /*
  * chunk_scan_node.h: the node ChunkScan. In a plan it takes the place of a call of chunk_scan() or chunk_scan_any()
- * in FROM. It returns the rows as they are found, and tests other conditions of the query where the chunks are read.
+ * in FROM. It returns the rows as they are found. The query may have conditions on these rows, beside the call's own
+ * comparison. Most of them become conditions of the queries that read the chunks; the node tests those that cannot
+ * (is_tested_in_chunks() in chunk_scan_plan.c).
  *
  *   chunk_scan_rows.c  estimates how many rows the functions return
  *   chunk_scan_plan.c  puts the node into plans

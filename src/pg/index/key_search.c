@@ -432,9 +432,11 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 #define NEGLIGIBLE 1e-6
 
 /*
- * Sets is_required[] for the hashes without which no value matches the query, and returns their number. If the search
- * has several queries, only some keys of a long query are examined. *all becomes true if all hashes of the query are
- * required. REQUIRES: present[] is true for all hashes, is_required[] is false.
+ * Sets is_required[] for the hashes without which no value matches the query, and returns their number. *all says
+ * whether all hashes of the query are known to be required. If the search has one query, the required hashes are those
+ * of search->required, at most 64, which were found before. If it has several queries, at most REQUIRED_TRIED keys of
+ * this one are tried; if it has more, some of its required hashes may not be found, and *all becomes false. REQUIRES:
+ * present[] is true for all hashes, is_required[] is false.
  */
 static uint32
 find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool *is_required, bool *all)

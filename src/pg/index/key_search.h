@@ -56,9 +56,9 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
 /*
- * Estimates for which share of the ranges that have none of the search's keys the index says "maybe" nevertheless. Each
- * of the search's hashes seems to be in such a range with the probability `rate`. Tries random ranges, which are the
- * same in each call.
+ * In a range that has none of the search's keys, each of its hashes seems to be present with the probability `rate`.
+ * Estimates for which share of such ranges the index says "maybe" nevertheless. Reads no index: random ranges are made
+ * up, the same ones in each call.
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 

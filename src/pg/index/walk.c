@@ -271,9 +271,10 @@ walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *b
 #define LEAST_ALTERNATIVES 3
 
 /*
- * How many alternatives a sample of a long condition may have. For each alternative a walk reads a page of each group
- * that it looks at. With too many alternatives it could look at only one of several groups of the highest level, which
- * would say nothing about the others. So the more groups that level has, the fewer alternatives there are.
+ * How many alternatives a sample of a long condition may have (sample.h explains both words). A walk reads at most one
+ * page of each group that it looks at for each value of an = ANY, and for each key of each query of a LIKE ANY. With
+ * too many alternatives it could look at only one of several groups of the highest level, which would say nothing about
+ * the others. So the more groups that level has, the fewer alternatives there are.
  */
 static uint32
 most_alternatives(const Estimation *of)

@@ -454,7 +454,10 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	stable_copy_to_change(&state, result_memory(), &stable);
 
-	/* With value-weighted eviction each eviction may take SB_STABLE_TRIES tries, and each try may wait for memory. */
+	/*
+	 * With value-weighted eviction a step makes up to SB_STABLE_TRIES times as many tries as it has evictions. Each try
+	 * looks at a random cell, which may not be in the processor's cache.
+	 */
 	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
 	at_once = Max(1, TRIES_BETWEEN_INTERRUPTS / tries);
 	while (steps > 0)
