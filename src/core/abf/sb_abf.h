@@ -1,5 +1,11 @@
 /*
- * sb_abf.h: the age-partitioned Bloom filter: has this item come within the window? Part of streambloom.h.
+ * sb_abf.h: the age-partitioned Bloom filter, the type abf of SQL: has this item come within the window? Part of
+ * streambloom.h.
+ *
+ * A window is the last so many items of a stream, or the last so much time. A Bloom filter (bf/sb_bf.h) never forgets,
+ * and fills up. An sbf (stable/sb_stable.h) forgets at random, and misses some items that came lately. An abf forgets
+ * by age alone: what came within the window is never missed, what is older is forgotten soon after, and an item that
+ * did not come is found at the rate that was asked for.
  *
  * The filter is that of Shtul, Baquero, Almeida 2020 (Age-Partitioned Bloom Filters, arXiv 2001.03147); for windows of
  * time it is that of Rodrigues, Shtul, Baquero, Almeida 2023 (Time-limited Bloom Filter, arXiv 2306.06742). The stream

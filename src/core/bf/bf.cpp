@@ -1,21 +1,33 @@
 /*
- * bf.cpp: the Bloom filter in lines of 512 bits. All bits of an item lie in one line.
+ * bf.cpp: the Bloom filter in lines of 512 bits: how large it is, its header, and what is done with a whole filter
+ * (unite, intersect, fold, widen, measure). sb_bf.h says what a Bloom filter is, and promises what these functions do.
+ * The inner loops over bits are in bf_lines.cpp, the exact form in bf_exact.cpp, building in bf_builder.cpp.
  *
- * Only the 48 highest bits of a hash count, so that an exact filter need not store more of each hash. An item that
- * was not added has the same 48 bits as one of n items with a probability of n / 2^48. That adds 3.6e-7 to the rate
- * of a filter of 100 million items.
+ * How a hash becomes bits; h is the hash with its 16 lowest bits set to 0:
  *
- * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
- * become line i. Folding and widening rely on this. probe_of() (bf_lines.hpp) mixes the 48 bits into a number of 32
- * bits. This number is multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom), and the
- * top nine bits of each product are the number of a bit in the line. That is cheap in vector registers, and the bits of
- * an item are one of 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and so no rate below
+ *   line   floor(h * line_count / 2^64)
+ *   bits   the top nine bits of x * G^i mod 2^32, for i = 0 .. hash_count - 1; x = probe_of(h), G = 0x9e3779b9
+ *
+ * Only the 48 highest bits of a hash count, so that an exact filter need not store more of each hash. An item that was
+ * not added has the same 48 bits as one of n items with a probability of n / 2^48. That adds 3.6e-7 to the rate of a
+ * filter of 100 million items.
+ *
+ * The line is the high part of a product, not a remainder. So lines are in the order of hashes, and if the number of
+ * lines is halved, the lines 2i and 2i + 1 become line i. Folding and widening rely on this.
+ *
+ * The bits follow from the 48 bits mixed into a number of 32 (probe_of() in bf_lines.hpp), which is multiplied by
+ * powers of the golden ratio, as in RocksDB's FastLocalBloom. That is cheap in vector registers, and the bits of an
+ * item are one of 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and so no rate below
  * 1.5e-4.
  *
  * Measured with 10^8 items and 10^8 look-ups: this scheme, and an earlier one with all 64 bits of a hash, of which the
- * low 32 chose the bits in the line. Where a rate of 0.001 was asked for, it is 0.000994 with 48 bits and 0.000992 with
- * 64 (standard error 0.3 %). Where 0.00001 was asked for, it is 1.04e-5 and 0.98e-5 (standard error 2 %). With 48 bits
- * bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
+ * low 32 chose the bits in the line. Where a rate of 0.001 was asked for, it is 0.000994 with 48 bits and 0.000992
+ * with 64 (standard error 0.3 %). Where 0.00001 was asked for, it is 1.04e-5 and 0.98e-5 (standard error 2 %). With 48
+ * bits bf_agg's builder takes 1.3 to 2.9 % more instructions per item.
+ *
+ * A filter of megabytes takes milliseconds. So loops over lines run in pieces (in_pieces(), base/stop.hpp), between
+ * which the caller is asked whether to stop. Bits follow from integers alone. Sizes are planned with doubles, which
+ * are cut to coarse steps (bf_formula.cpp), so that all machines plan the same size.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"

@@ -1,5 +1,40 @@
 /*
- * sb_bf.h: the Bloom filter. Part of streambloom.h.
+ * sb_bf.h: the Bloom filter, the type bf of SQL. Part of streambloom.h.
+ *
+ * A Bloom filter (Bloom 1970) stores a set in a few bits per item. It is an array of m bits, all 0 at first. A hash of
+ * an item names k of these bits. To add the item, its k bits are set. To look it up, they are read. If one of them is
+ * 0, the item was certainly not added. If all are 1, it was probably added; but it may be that other items have set
+ * these bits. Such a wrong yes is a *false positive*. There is no wrong no: what was added is always found.
+ *
+ * So a filter can spare work that would be in vain, where a wrong yes costs only time: is this value in that
+ * partition, in that range of pages? It cannot list its items, remove one (its bits may be those of other items, too),
+ * or say how often an item came; the type tbf counts. How many different items it has can only be estimated
+ * (sb_bf_items()). And it fills up: if more items are added than it was made for, the false-positive rate rises
+ * towards 1. The types sbf, ibf and abf forget instead.
+ *
+ * With n items the rate is (1 - e^(-kn/m))^k (Ullman's slides; Cheng et al. 2005, eq. 5). It is lowest for k = m/n *
+ * ln 2: then half of the bits are set, and a rate of p needs n ln(1/p) / ln(2)^2 bits. That is 9.6 bits per item for 1
+ * %, and 4.8 more for each further factor of ten. sb_bf_formula.h has these formulas.
+ *
+ * A bf differs from the filter of the textbook in this:
+ *
+ *  - Lines. Bits anywhere in the array would be k cache misses in memory, and k pages of a stored value. So the array
+ *    is divided into *lines* of 512 bits, and an item has all its bits in one line (Putze, Sanders, Singler 2007). Some
+ *    lines get more items than others, so the same rate needs more bits: 4 % more at 1 %, 15 % more at 0.01 %.
+ *    sb_blocked_fpr() is the exact rate of such a filter, and sb_bf_plan() sizes filters by it.
+ *  - The exact form. A filter for which nobody has said how many items will come *sizes itself*. Up to
+ *    SB_BF_EXACT_ITEMS items it stores their hashes, in some 5 bytes each, and no lines (sb_bf_exact.h). With more
+ *    items it gets lines.
+ *  - Filters of two sizes can be united, if one has 2^j times as many lines as the other. The smaller one is *widened*:
+ *    each of its lines stands for 2^j lines. *Folding* makes a filter smaller: 2^j neighbouring lines become one, which
+ *    has the bits of all. Neither loses an item.
+ *
+ * The core does not see values of SQL, only 64-bit hashes (src/pg/base/item.c makes them), of which a bf uses the 48
+ * highest bits. Lines are bytes that the caller owns. A stored filter is a header of SB_BF_HEADER bytes, which sb_bf
+ * below has in decoded form, followed by the lines or the exact items; docs/format.md has every byte.
+ *
+ * Go on with bf.cpp for how a hash becomes bits, sb_bf_builder.h for building a filter from many items, and
+ * lookup/sb_lookup.h for looking an item up in a stored filter without reading all of it. docs/bf.md is for users.
  */
 #ifndef STREAMBLOOM_SB_BF_H
 #define STREAMBLOOM_SB_BF_H

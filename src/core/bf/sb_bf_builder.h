@@ -1,6 +1,18 @@
 /*
  * sb_bf_builder.h: builds a bf from its items, a few or millions of them. Part of streambloom.h.
  *
+ * sb_bf_add_many() (sb_bf.h) adds items to lines of a size that is known. But bf_agg() gets rows one after the other,
+ * does not know how many different items there will be, may share the work with parallel workers, and should take
+ * little memory for each of thousands of groups. That is what a builder is for. Its life (all
+ * but the last step return a status):
+ *
+ *   sb_bf_builder_begin()       with the parameters of a plan (sb_bf_plan())
+ *   sb_bf_builder_add()         for each item, by its hash
+ *   sb_bf_builder_unite()       adds the items of another builder, which may come from another process
+ *   sb_bf_builder_plan()        the header of the result, and so its size; more items can still be added later
+ *   sb_bf_builder_write()       the bytes of the result, into the caller's buffer
+ *   sb_bf_builder_release()     or the caller frees all memory of the sb_memory at once
+ *
  * A builder begins as a set of hashes, which is small and knows the number of distinct items exactly. It becomes lines
  * of bits when the set would take more memory than the lines. (A filter that sizes itself has no size yet to compare
  * with: its builder becomes lines at a fixed number of items, see bf_builder.cpp.) The final form of the builder and

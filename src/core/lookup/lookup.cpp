@@ -1,5 +1,21 @@
 /*
- * lookup.cpp: the part of a look-up that is the same for all types; see sb_lookup.h.
+ * lookup.cpp: begins and continues a look-up: is this item in this stored filter? This file has the part that is the
+ * same for all types; sb_lookup.h explains the interface.
+ *
+ * A filter may have megabytes, of which a look-up needs the header and a few bytes that follow from the item's hash.
+ * Only the core knows which ones. Only the caller can read them, since the core knows nothing of PostgreSQL's storage.
+ * So a look-up is a small state machine, which the sb_lookup holds:
+ *
+ *   sb_lookup_open()   decodes the header, once for a value, whatever its type
+ *   sb_lookup_item()   begins the search for a hash: calls the step function of the type
+ *   sb_lookup_next()   takes the bytes that were asked for, and calls the step function again
+ *
+ * A step function goes on until it has the answer (SB_OK) or lacks bytes: then it writes to lookup->need which ones,
+ * and returns SB_NEED_BYTES. There is one for each type, in a file of its own: bf_lookup.cpp (begin there: it is the
+ * shortest), tbf_lookup.cpp, abf_lookup.cpp and stable_lookup.cpp. lookup.hpp has what they share. In PostgreSQL the
+ * caller is src/pg/base/slices.c.
+ *
+ * A filter without a kind has no items, so nothing is found in it, and nothing more is read.
  */
 #include "lookup/lookup.hpp"
 

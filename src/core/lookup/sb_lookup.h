@@ -1,5 +1,6 @@
 /*
- * sb_lookup.h: looking up an item in a stored value. Part of streambloom.h.
+ * sb_lookup.h: looking up an item in a stored value of any type: is it in the filter, and in a tbf, how often? Part of
+ * streambloom.h.
  *
  * A look-up needs a small part of a value: the header, and the line, block or cells of the item. PostgreSQL stores a
  * value of megabytes out of line, and a look-up should not read all of it. The core knows which bytes it needs, and
@@ -21,6 +22,11 @@
  *
  * After SB_OK the caller can look up the next item in the same value. No call trusts the bytes: whatever they are,
  * the core reads only bytes that were handed over, and asks only for bytes of the value.
+ *
+ * What a look-up needs besides the header: of a bf with lines, one line of 64 bytes; of a bf or tbf that is exact, an
+ * entry or two of a directory, and a block of items or its beginning; of a tbf with cells, the item's block, which may
+ * have such an entry, too; of an abf, the item's block; of an sbf or ibf, two bytes for each cell of the item, up to
+ * the first cell that is 0. lookup.cpp is the core's part of this, src/pg/base/slices.c that of PostgreSQL.
  */
 #ifndef STREAMBLOOM_SB_LOOKUP_H
 #define STREAMBLOOM_SB_LOOKUP_H

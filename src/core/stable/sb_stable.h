@@ -1,5 +1,36 @@
 /*
- * sb_stable.h: the Stable and the Importance-aware Bloom filter, and their formulas. Part of streambloom.h.
+ * sb_stable.h: the Stable and the Importance-aware Bloom filter, the types sbf and ibf of SQL, and their formulas.
+ * Part of streambloom.h.
+ *
+ * Has this item of an endless stream come before? A Bloom filter (bf/sb_bf.h) cannot say for long: every item sets
+ * bits and nothing clears them, until all are set and it says yes to everything. A *stable* filter forgets a little
+ * with each item that comes. So its false-positive rate has an upper bound for ever, in memory that never grows. In
+ * return it has false negatives: it misses an item that last came too long ago.
+ *
+ * It has m cells of d bits, K hashes, and P evictions per step. The largest value of a cell is Max = 2^d - 1. An item
+ * has K cells anywhere in the filter. A step takes one item that arrives. The step tests whether all K cells of the
+ * item are non-zero (then the item is a duplicate). Then it evicts: P cells lose 1, but a cell that is zero stays
+ * zero. At last it sets the cells of the item. A random generator chooses the cells that are evicted. Its state is
+ * stored in the filter, so the same items in the same order give the same bytes.
+ *
+ * Why it is stable: the more cells are non-zero, the more of them the evictions lower, so the share of zero cells
+ * tends to a fixed value V0 (the *stable point*; sb_stable_zeros()). An item that never came is found if its K cells
+ * happen to be non-zero: (1 - V0)^K. With repeated items it is less. sb_stable_plan() chooses P so that this is at
+ * most the rate asked for. For how long an item is remembered follows from m, K, P and Max
+ * (sb_stable_false_negatives()).
+ *
+ * The sbf is the Stable Bloom filter of Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using
+ * Stable Bloom Filters, SIGMOD); it sets cells to Max. The ibf is the Importance-aware Bloom filter of Bhoraskar,
+ * Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set Membership Queries on
+ * Streaming Data): the caller gives a number with each item, its importance, and cells of important items are set to
+ * higher values, so that they last longer. Both share one struct and nearly all code; its scheme says which of the two
+ * a filter is.
+ *
+ * The order of items counts, so a stream cannot be split over processes. Two filters can be united: each cell becomes
+ * the larger one of the two. If nothing within a window may be missed, take an abf (abf/sb_abf.h).
+ *
+ * Go on with stable_step.cpp for the step, sbf.cpp and ibf.cpp for what differs, stable_formula.cpp for the formulas,
+ * docs/sbf.md and docs/ibf.md for users.
  */
 #ifndef STREAMBLOOM_SB_STABLE_H
 #define STREAMBLOOM_SB_STABLE_H
@@ -12,18 +43,6 @@ extern "C" {
 
 /* -------------------------------------------------------------- sbf, ibf */
 
-/*
- * A stable filter has m cells of d bits, K hashes, and P evictions per step. The largest value of a cell is Max = 2^d
- * - 1. A step takes one item that arrives. The step tests whether all K cells of the item are non-zero (then the item
- * is a duplicate). Then it evicts: P cells lose 1, but a cell that is zero stays zero. At last it sets the cells of the
- * item.
- *
- * The sbf is the Stable Bloom filter of Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using
- * Stable Bloom Filters, SIGMOD). The ibf is the Importance-aware Bloom filter of Bhoraskar, Gabale, P. Kulkarni, D.
- * Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set Membership Queries on Streaming Data): the caller gives
- * a number with each item, its importance, and cells of important items are set to higher values, so that they last
- * longer. Both share one struct; its scheme says which of the two a filter is.
- */
 #define SB_STABLE_HEADER 128		/* bytes before the first cell */
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8

@@ -1,11 +1,40 @@
 /*
- * sb_tbf.h: the Time-decaying Bloom filter as it is stored. Part of streambloom.h.
+ * sb_tbf.h: the Time-decaying Bloom filter, the type tbf of SQL, as it is stored. Part of streambloom.h.
  *
- * A *hit* is one arrival of an item; it has a weight, and counts half as much after each half-life. Stored counters do
- * not change as time passes: they give the hits as of one moment, the *base*, and a count at any other time is computed
- * from them. They count in *units* of 2^-unit_bits hits. Decay moves the base to a later half-life, and may drop small
- * amounts. The *slack* is the most that it has dropped of any one item. It is added to each count, so that no count is
- * too low.
+ * A tbf counts: how often did this item come, if what came long ago counts less? It does so for all items of a stream,
+ * in some bytes per item. It is the filter of Cheng, Iwaihara, Xiang, Ushijima 2005 (Efficient Web Profiling by
+ * Time-Decaying Bloom Filters): a Bloom filter (bf/sb_bf.h) with counters in the place of bits. A counter is called a
+ * *cell*, and each item has hash_count cells, which its hash chooses. A *hit* is one arrival of an item, with a
+ * weight, mostly 1. It raises all cells of the item. (The options SB_TBF_MINIMUM_INCREASE and SB_TBF_RECURRING_MINIMUM
+ * vary that.) The count of an item is the smallest of its cells. Other items can only raise cells, so a count is never
+ * too low. It is too high only if each cell of the item is raised by other items, too: the probability of that is at
+ * most `fpr`, as long as the filter has no more items than it was planned for. Rounding adds a little.
+ *
+ * Decay: a hit counts half as much after each *half-life*. It fades in steps, the *epochs*, which all hits share (Fig.
+ * 1 of the paper). Nothing has to be done for that. All counts fade by the same factor, so their ratios do not change:
+ * instead of lowering all old hits, a new hit is added with a higher weight, 2^x, where x is the time of its epoch in
+ * half-lives. Stored counters are relative to one moment, the *base*: a counter is the number of hits as they counted
+ * at the base. A count at any other time is computed from it when it is asked for (sb_tbf_count()). tbf_clock.cpp does
+ * this arithmetic.
+ *
+ * As time goes on, counters become large numbers at an old base. sb_tbf_decay() moves the base to a later half-life,
+ * and may drop small amounts. The *slack* is the most that it has dropped of any one item. It is added to each count,
+ * so that no count is too low.
+ *
+ * What is stored has one of three forms:
+ *
+ *  - flat: all cells, with the same number of bits (Fig. 1)
+ *  - extensible: only cells that are not 0, in as few bits as each needs (the purpose of Fig. 3; tbf_cells.cpp)
+ *  - exact: up to SB_TBF_EXACT_ITEMS items of a filter that sizes itself: their hashes with their counts, and no cells
+ *
+ * A tbf cannot list its items, unless it keeps a list of hot items (sb_top.h). A hit can be taken back, but only one
+ * that is known to be there (sb_tbf_remove()).
+ *
+ * Units: times are microseconds since 2000-01-01 UTC. Stored counters are in *units* of 2^-unit_bits hits, all other
+ * amounts in 2^-12 hits. Amounts are rounded up. An item has all its cells in one *block* of SB_TBF_BLOCK cells, so
+ * that a look-up reads one block (tbf.cpp).
+ *
+ * Go on with tbf_clock.cpp, with sb_tbf_builder.h for adding hits and merging filters, and with docs/tbf.md for users.
  */
 #ifndef STREAMBLOOM_SB_TBF_H
 #define STREAMBLOOM_SB_TBF_H

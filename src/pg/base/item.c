@@ -1,10 +1,35 @@
 /*
- * item.c: see item.h.
+ * item.c: turns SQL values into hashes. item.h has the rules and the functions for other files.
  *
- * The values of some types have canonical little-endian bytes, which are the same for two values exactly if these are
- * equal. For such types XXH3 is computed over these bytes, which is fast. For all other types, the extended hash
- * function of the type's default hash operator class is called. By the contract of hash operator classes it agrees with
- * the type's =. Its result is hashed once more.
+ * A filter never stores a value. It stores bits, cells or counters whose places follow from a 64-bit hash of the
+ * value, the *item*. So a number and a text of a megabyte take the same room in it. And the hash decides everything: a
+ * filter can tell two values apart only if their hashes differ, and it finds a value only if this has the same hash as
+ * when it was added. Therefore equal values must have equal hashes, where "equal" is the = of SQL: 1::smallint and
+ * 1::bigint, 0.0 and -0.0, 1.0 and 1.00 as numeric, 'a ' and 'a' as char(2). Filters are stored, so the hash of a
+ * value must also stay the same: in later versions, after a dump and restore, on another machine.
+ *
+ * There are two ways to hash (HashWay):
+ *
+ *  - Common types have bytes that are the same for two values exactly if these are equal: integers, dates and times as
+ *    64-bit integers, floats as doubles with one NaN and one zero, texts as their bytes, char(n) without its padding.
+ *    XXH3 over these bytes is the hash (core/base/hash.cpp). It is the same on every machine.
+ *  - For all other types the extended hash function of the type's default hash operator class is called, the one that
+ *    PostgreSQL uses for hash joins. By the contract of such classes it agrees with the type's =. Its 64 bits are
+ *    hashed once more. PostgreSQL's functions give the same result on all machines of one byte order. A type without
+ *    such a function is refused.
+ *
+ * item_type.c refuses types whose equal values could hash differently after all: those that hash object numbers
+ * (enums, regclass), and texts under a nondeterministic collation.
+ *
+ * Hashes of different types mean nothing to each other: the integer 5 would not be found as the text '5'. So a filter
+ * has a *kind* (sb_kind), which is stored in its header: integer, float, text in an encoding, or the name of another
+ * type. The first item decides it. Every later item, and every item that is looked up, must be of the same kind;
+ * otherwise there is an error, not a wrong "no". (An index has no kind: its columns have types.) A literal or
+ * parameter without a type is read as what the kind stands for (item_hash_for()).
+ *
+ * What must be known about a type is found once for a call in a query, and kept in an ItemHasher, mostly in fn_extra
+ * of the calling function. For each row after that, item_hash() only branches to the way to hash. docs/items.md is for
+ * users; docs/format.md has the bytes that are hashed.
  */
 #include "base/item.h"
 

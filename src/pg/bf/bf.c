@@ -1,6 +1,32 @@
 /*
- * bf.c: the functions and operators of type bf that make filters, add items, look items up and show what is inside.
- * bf_union.c unites filters, and bf_agg.c has the aggregate that builds them.
+ * bf.c: the functions and operators of the SQL type bf that make filters, add items, look items up and show what is
+ * inside. bf_union.c unites and intersects filters, bf_agg.c has the aggregate that builds them, bf_formula.c the
+ * calculators. sql/install/10-bf.sql declares all of them; docs/bf.md explains them to users.
+ *
+ * A bf is a Bloom filter as a value: a set of items in a few bits each, which may say "yes" wrongly, and never "no"
+ * (core/bf/sb_bf.h begins with what that is). To PostgreSQL it is a varlena, like a bytea: a header of 64 bytes, then
+ * lines of 512 bits or, as long as the filter is *exact*, the hashes of its items. A value is never changed, so
+ * bf_add() returns a changed copy of the whole filter. That is why bf_add_all() and bf_agg() exist.
+ *
+ * Setting and reading bits is the work of the core (functions named sb_...), which knows nothing of PostgreSQL. This
+ * file does what is left: arguments, memory, errors, warnings. A call goes like this:
+ *
+ *   bf_add(f, x)   item_hasher_for_argument()   how is the type of x hashed? Found out once, kept in fn_extra
+ *                  bf_open()                    f is detoasted, and the core decodes its header
+ *                  bf_copy()                    makes the copy that will be returned
+ *                  hash_to_add()                x becomes a hash; an error if it is not of the *kind* of items in f
+ *                  sb_bf_add_many()             the core sets the bits
+ *                  warn_if_full_at()            a WARNING if the rate is more than twice the rate asked for
+ *
+ * Three things make the code longer than that. An exact filter has no bits: its items go into a builder of the core
+ * (items_to_change()), which decides how the result is stored. From PostgreSQL 18 on a variable of PL/pgSQL is changed
+ * in place (base/expanded.h; FILTERS_EXPAND). And f @> x does not detoast f: PostgreSQL stores a large value out of
+ * line, in chunks of some 2 kB, and look_up() in base/slices.c reads only those that have the header and the item's
+ * line.
+ *
+ * Errors are raised here, according to the status that the core returns: by bf_must_read() for a value that may be
+ * damaged, by must_finish() for work that can only be interrupted or run out of memory. A function that needs memory
+ * beside its result is defined with SB_FUNCTION_IN_OWN_MEMORY(), which frees it (base/call.h).
  */
 #include "bf/bf.h"
 

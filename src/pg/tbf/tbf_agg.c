@@ -1,5 +1,34 @@
 /*
- * tbf_agg.c: the aggregate tbf_agg and its variants. They collect hits in an sb_tbf_builder of the core.
+ * tbf_agg.c: the aggregates that make a tbf from rows: SELECT tbf_agg(url, at) FROM access_log. A tbf counts how often
+ * each item came, where old hits count less (core/tbf/sb_tbf.h begins with what that is). Each row is one *hit*: an
+ * item, its time, and perhaps a weight.
+ *
+ * There are three aggregates, which differ in where the filter's parameters come from. All call add_row() for each
+ * row; struct Arguments says which argument is where.
+ *
+ *  - tbf_agg takes half-life, number of items, rate and epoch as arguments. Without a number of items the filter sizes
+ *    itself.
+ *  - tbf_agg_like takes an empty filter, tbf_empty(...), that has the parameters.
+ *  - tbf_agg_in_order does the same, for filters whose counters depend on the order of the hits (minimum increase and
+ *    recurring minimum, Cohen and Matias 2003). It has no combine function, so it is never parallel.
+ *
+ * The parameters of a group are those of its first row with an item. Rows whose item is NULL are skipped; a group
+ * without any item gives NULL. A NULL weight is an error, and so is a NULL time if the filter decays, since leaving
+ * out a hit silently would make counts too low.
+ *
+ * The state is a builder of the core (core/tbf/sb_tbf_builder.h) in the memory context of the aggregate, with some
+ * numbers that make the next row cheap. The builder keeps exact sums, and rounds only when the filter is stored. So
+ * the result has the same bytes in whatever order the rows come, and however they are split over parallel workers. (A
+ * list of hot items is an exception, if the filter keeps one.) PostgreSQL calls, for a group:
+ *
+ *   tbf_agg_add()         for each row (or tbf_agg_like_add() or tbf_agg_in_order_add()): the time becomes a *moment* (the start of its epoch), the item a hash
+ *   tbf_agg_serialize()   in a worker: the builder as bytes for the leader
+ *   tbf_agg_combine()     in the leader, with what tbf_agg_deserialize() has made of these bytes
+ *   tbf_agg_final()       stores the filter; the state stays, so that a moving window can add more rows
+ *
+ * tbf_builder.c calls the builder and turns its statuses into errors. sql/install/20-tbf.sql and 23-tbf-order.sql
+ * declare the aggregates, docs/tbf.md explains them to users. tbf_merge_agg, which adds up stored filters, is in
+ * tbf_merge.c.
  */
 #include "tbf/tbf.h"
 
