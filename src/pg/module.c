@@ -58,5 +58,6 @@ _PG_init(void)
 	join_skip_init();
 	chunk_paths_init();
 	partition_scan_init();
+	/* after all settings were declared: from now on any other name that begins with streambloom. is an error */
 	MarkGUCPrefixReserved("streambloom");
 }

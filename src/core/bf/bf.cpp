@@ -50,6 +50,7 @@ static constexpr int line_bits = SB_BF_LINE * 8;
 /* The rate for which this thread last called search_load(), and the result. */
 static thread_local constinit known_load last_search = {};
 
+/* Finds the number of hashes with which a line may hold the most items at this rate. */
 static known_load search_load(double fpr)
 {
 	known_load best = {fpr, 0, 1};
@@ -425,6 +426,7 @@ static uint32_t for_each_run(const sb_bf *bf, const void *lines, Visit visit)
 	return runs * lines_of_run;
 }
 
+/* REQUIRES: exponent >= 1. */
 static double whole_power(double base, int exponent)
 {
 	double power = base;

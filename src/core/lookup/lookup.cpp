@@ -21,6 +21,7 @@
 
 using namespace streambloom;
 
+/* Decodes the header of a value of lookup->type, and notes what the other functions need of it. */
 static sb_status decode(sb_lookup *lookup, const void *bytes, size_t have, size_t total)
 {
 	sb_status status;
@@ -50,6 +51,7 @@ static sb_status decode(sb_lookup *lookup, const void *bytes, size_t have, size_
 	}
 }
 
+/* Goes on with the search, with the bytes at hand. */
 static sb_status step(sb_lookup *lookup)
 {
 	switch (lookup->type)

@@ -137,6 +137,7 @@ bf_builder_store(sb_bf_builder *builder, sb_bf *stored, unsigned char **lines)
 /* ------------------------------------------------------------------ changes */
 
 #if FILTERS_EXPAND
+/* Makes the stored form of a variable that is changed in place, when its value is used elsewhere or stored. */
 static struct varlena *
 flatten_builder(void *builder)
 {
@@ -280,6 +281,7 @@ warn_if_full_at(const sb_bf *header, const unsigned char *lines, uint64_t hash)
 
 /* --------------------------------------------------------------- in and out */
 
+/* Checks a value that comes in as text, in the binary protocol, or as bytea. Nothing in it is trusted. */
 static sb_status
 check_bf(const void *data, size_t size)
 {
@@ -293,6 +295,7 @@ SB_VALUE_INPUTS(bf, check_bf)
 
 /* ------------------------------------------------------------ making, adding */
 
+/* bf_empty(expected_items, fpr); expected_items may be NULL */
 SB_FUNCTION(bf_empty);
 Datum
 bf_empty(PG_FUNCTION_ARGS)

@@ -1,5 +1,36 @@
 /*
- * handler.c: tells PostgreSQL what the access method `bf` can do, and checks its operator classes.
+ * handler.c: tells PostgreSQL what the index access method `bf` can do, and checks its operator classes. Whoever wants
+ * to know how the index works begins here.
+ *
+ * CREATE INDEX ... USING bf makes an index that does not say where a value is, but where it is not. The table's pages
+ * are divided into *ranges* of some consecutive pages. For each range and each column the index has a Bloom filter of
+ * the values (core/bf/sb_bf.h begins with what that is). A query for `host = 'x'` asks these filters, and reads only
+ * the ranges whose filters say "maybe": those that have the value, and about one in a thousand of the others.
+ * PostgreSQL's BRIN does the same with the smallest and the largest value of a range (or, under its bloom operator
+ * classes, with filters too). Here the filters of up to 125 ranges lie so that one page of the index answers for all
+ * of them, and above the ranges there are longer ones (*levels*), so that a search need not look at all. README.md in
+ * this folder draws that, and proves that no row is lost.
+ *
+ * All that PostgreSQL knows of an index access method is what its handler returns (here bf_index_handler()): a struct
+ * IndexAmRoutine with properties and functions. What this method can do, and what it cannot:
+ *
+ *  - It finds pages, not rows: there is amgetbitmap, but no amgettuple. Each row on these pages is compared again by
+ *    the executor. So it does not support ordered scans, index-only scans or unique indexes.
+ *  - An index may have several columns, and a query may use any of them. It answers conditions with =, = ANY, IS NULL,
+ *    and the operators of classes whose items are *keys* inside values (keys.h), such as the words of a text.
+ *  - An UPDATE that changes an indexed column may still be HOT (amsummarizing, from PostgreSQL 16 on). An index entry
+ *    does not point at a row, so DELETE and VACUUM have no entry to remove.
+ *
+ * The functions are in these files:
+ *
+ *   options.c   the options in WITH (...)          insert.c    a row is inserted
+ *   build.c     CREATE INDEX, REINDEX              vacuum.c    VACUUM: summarizes new ranges, replaces filters
+ *   cost.c      what a scan costs                  scan.c      a query asks; search.c and descend.c do the work
+ *
+ * An *operator class* says which operators of a type an index answers. One whose items are the values themselves has
+ * one operator, the = by which the type is hashed: a class with another = would miss rows that are equal by it. One
+ * for keys has GIN's support functions. bf_index_check_operators() refuses all others when an index is built;
+ * bf_index_validate() is what PostgreSQL's amvalidate() calls, and reports what is wrong with a class.
  */
 #include "index/handler.h"
 
@@ -25,6 +56,9 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
+/*
+ * Properties and functions of the access method. What is not named here is false, or NULL: the method does not have it.
+ */
 static const IndexAmRoutine bf_index_routine = {
 	.type = T_IndexAmRoutine,
 	/* 0: each operator class has its own strategies, BF_EQUAL_STRATEGY or those of a GIN operator class */
@@ -32,10 +66,10 @@ static const IndexAmRoutine bf_index_routine = {
 	.amsupport = BF_OPTIONS_PROC,
 	.amoptsprocnum = BF_OPTIONS_PROC,
 	.amcanmulticol = true,
-	.amoptionalkey = true,
-	.amsearcharray = true,
-	.amsearchnulls = true,
-	.amstorage = true,
+	.amoptionalkey = true,		/* a query need not have a condition on the first column */
+	.amsearcharray = true,		/* = ANY (array) */
+	.amsearchnulls = true,		/* IS NULL */
+	.amstorage = true,			/* an operator class may name the type of its keys */
 	.amusemaintenanceworkmem = false,
 	.amparallelvacuumoptions = 0,	/* none: expressions of the index may be unsafe in parallel workers */
 	.amkeytype = InvalidOid,
@@ -63,6 +97,7 @@ static const IndexAmRoutine bf_index_routine = {
 	.amendscan = bf_index_end_scan,
 };
 
+/* CREATE ACCESS METHOD names this function. PostgreSQL calls it when it opens an index of the method. */
 SB_FUNCTION(bf_index_handler);
 Datum
 bf_index_handler(PG_FUNCTION_ARGS)

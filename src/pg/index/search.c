@@ -1,5 +1,38 @@
 /*
- * search.c: prepares a search: the items of its keys are hashed for the index that is asked.
+ * search.c: prepares a search in `bf` indexes: turns what a query looks for into the hashes that the filters are asked
+ * about. descend.c does the rest: it finds the pages that may have matching rows.
+ *
+ * A filter knows nothing of a value but its hash (base/item.c). So before an index can be asked about host = 'x', the
+ * value 'x' must be hashed just as the index has hashed the values of the column: as the same type, under the same
+ * collation, and whole or taken apart into keys, as the operator class does it. If it were hashed otherwise, the
+ * filters would say "no" to a value that is there, and the row would be lost. Much of this file makes sure of that.
+ *
+ * A search (BfSearch) begins as a query's *scan keys*, which is PostgreSQL's form of conditions on the columns of an
+ * index: column, operator, argument. For each scan key it has a *condition* (search.h) with the hashes of its *items*:
+ *
+ *   host = 'x'                     the hash of 'x'
+ *   host = ANY ('{x,y}')           the hashes of 'x' and 'y', ascending; a row may have any of them
+ *   host IS NULL                   BF_NULL_HASH; NULL is an item like any other
+ *   host = NULL                    no hashes: no row satisfies this, and nothing is read
+ *   host IS NOT NULL               `unknown`: no range can be ruled out by this
+ *   tags @> '{x,y}', line ~ 'x'    the hashes of keys; key_search.c knows which combinations of them can match
+ *
+ * All conditions of a search must hold. They are asked in ascending order of their numbers of items (search->order),
+ * because few items cost little and leave little.
+ *
+ * One search serves many indexes: those of all partitions of a table. bf_index_hash_search() is called for each index,
+ * but hashes the items only for the first one, and for an index that hashes them otherwise (because its column has
+ * another type, collation or operator class). Then the former hashes are set aside, since a later partition may need
+ * them again (fit()).
+ *
+ * Who begins a search: an index scan (scan.c), the nodes that skip partitions (../chunks, mostly through ask.c), and
+ * the planner, which looks at a few pages to estimate what a condition leaves (walk.c). JoinSkip has hashed its keys
+ * already, and hands over hashes (bf_index_begin_hashed_search()). Where an index has named only a few pages, the same
+ * search tells which rows on them are wanted, by the hashes of their values (bf_index_is_wanted(), for
+ * ../chunks/chunk_look.c).
+ *
+ * A search belongs to one snapshot. Only for an MVCC snapshot can a range be ruled out: its bits tell what such a
+ * snapshot may see (README.md, "Why no row can be lost").
  */
 #include "index/search.h"
 
@@ -230,6 +263,7 @@ bf_index_hash_search(BfSearch *search, Relation index)
 	 * here, before the first call of a function of these classes.
 	 */
 	(void) bf_index_geometry(index);
+	/* hashes the items of each condition, and puts it into its place in search->order */
 	for (int i = 0; i < search->count; i++)
 	{
 		int			at = i;

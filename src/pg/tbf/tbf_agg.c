@@ -21,7 +21,8 @@
  * the result has the same bytes in whatever order the rows come, and however they are split over parallel workers. (A
  * list of hot items is an exception, if the filter keeps one.) PostgreSQL calls, for a group:
  *
- *   tbf_agg_add()         for each row (or tbf_agg_like_add() or tbf_agg_in_order_add()): the time becomes a *moment* (the start of its epoch), the item a hash
+ *   tbf_agg_add()         for each row: the time becomes a *moment* (the start of its epoch), the item a hash; the
+ *                         other two aggregates have tbf_agg_like_add() and tbf_agg_in_order_add()
  *   tbf_agg_serialize()   in a worker: the builder as bytes for the leader
  *   tbf_agg_combine()     in the leader, with what tbf_agg_deserialize() has made of these bytes
  *   tbf_agg_final()       stores the filter; the state stays, so that a moving window can add more rows
@@ -151,6 +152,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	return state;
 }
 
+/* Makes state->moment that of a hit at this time, with all that the next hits of the same epoch need. */
 static void
 set_moment(TbfAggState *state, TimestampTz at)
 {
@@ -172,6 +174,10 @@ tbf_refuse_null(const char *what, const char *filter)
 			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or give them a value with coalesce().", filter)));
 }
 
+/*
+ * The transition function of all three aggregates: adds the hit of one row to the state in argument 0, and returns the
+ * state. Argument 1 is the item, argument 2 its time. If the state is NULL, the group has had no item yet.
+ */
 static Datum
 add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 {
