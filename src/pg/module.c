@@ -2,9 +2,9 @@
  * module.c: what happens when PostgreSQL loads the library.
  *
  * All C and C++ code of the extension is one shared library. A process of the server loads it when it first needs a
- * function of it: when a query calls one, or when a table is planned that has an index of the access method bf. The
- * setting session_preload_libraries loads it when a session begins, shared_preload_libraries when the server starts,
- * and the command LOAD at any time. Then PostgreSQL calls _PG_init(), once.
+ * function of it: when a query calls one, or when it is planned on a table that has an index of the access method bf.
+ * The setting session_preload_libraries loads it when a session begins, shared_preload_libraries when the server
+ * starts, and the command LOAD at any time. Then PostgreSQL calls _PG_init(), once.
  *
  * Most of the library need not be announced: CREATE EXTENSION has declared its functions in SQL (sql/install), and
  * PostgreSQL finds them by their names. So it finds the functions of the types, and the handler of the access method
@@ -14,8 +14,8 @@
  *    hashes against items that were chosen to collide (memory_init()).
  *  - The settings of the extension, named streambloom.*, and the options of an index are declared.
  *  - *Hooks* are set. A hook is a variable of PostgreSQL for the address of a function, which PostgreSQL calls at a
- *    certain point, as when a query is to be planned. Through hooks plain queries leave partitions unread that cannot
- *    hold what they look for (chunks/README.md), and some of PostgreSQL's own errors get a hint (hints_init()). Other
+ *    certain point, for example to plan a query. Through hooks plain queries leave partitions unread that cannot hold
+ *    what they look for (chunks/README.md), and some of PostgreSQL's own errors get a hint (hints_init()). Other
  *    extensions use the same hooks, so each file that sets one keeps the previous function and calls it.
  *  - Plan nodes are registered by name: ChunkScan, ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
  *    worker, which gets its plan as text, finds their functions.

@@ -23,8 +23,8 @@
  * Stable Bloom Filters, SIGMOD); it sets cells to Max. The ibf is the Importance-aware Bloom filter of Bhoraskar,
  * Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set Membership Queries on
  * Streaming Data): the caller gives a number with each item, its importance, and cells of important items are set to
- * higher values, so that they last longer. Both share one struct and nearly all code; its scheme says which of the two
- * a filter is.
+ * higher values, so that they last longer. Both share one struct, whose field `scheme` says which of the two a filter
+ * is, and nearly all code.
  *
  * The order of items counts, so a stream cannot be split over processes. Two filters can be united: each cell becomes
  * the larger one of the two. If nothing within a window may be missed, take an abf (abf/sb_abf.h).

@@ -1,20 +1,21 @@
 /*
  * item.c: turns SQL values into hashes. item.h has the rules and the functions for other files.
  *
- * A filter never stores a value. It stores bits, cells or counters whose places follow from a 64-bit hash of the
- * value, the *item*. So a number and a text of a megabyte take the same room in it. And the hash decides everything: a
- * filter can tell two values apart only if their hashes differ, and it finds a value only if this has the same hash as
- * when it was added. Therefore equal values must have equal hashes, where "equal" is the = of SQL: 1::smallint and
- * 1::bigint, 0.0 and -0.0, 1.0 and 1.00 as numeric, 'a ' and 'a' as char(2). Filters are stored, so the hash of a
- * value must also stay the same: in later versions, after a dump and restore, on another machine.
+ * A value that is added to a filter, or looked up in it, is called an *item*. A filter does not store its items, only
+ * what follows from their 64-bit hashes: bits, counters, or (an exact filter) the hashes themselves. So a number and a
+ * text of a megabyte take the same room in it. A filter can tell two items apart only if their hashes differ, and finds
+ * an item only if this has the same hash as when it was added. Therefore equal values must have equal hashes, where
+ * "equal" is the = of SQL: 1::smallint and 1::bigint, 0.0 and -0.0, 1.0 and 1.00 as numeric, 'a ' and 'a' as char(2).
+ * Filters are stored, so the hash of a value must also stay the same: in later versions, after a dump and restore, on
+ * another machine.
  *
  * There are two ways to hash (HashWay):
  *
  *  - Common types have bytes that are the same for two values exactly if these are equal: integers, dates and times as
  *    64-bit integers, floats as doubles with one NaN and one zero, texts as their bytes, char(n) without its padding.
  *    XXH3 over these bytes is the hash (core/base/hash.cpp). It is the same on every machine.
- *  - For all other types the extended hash function of the type's default hash operator class is called, the one that
- *    PostgreSQL uses for hash joins. By the contract of such classes it agrees with the type's =. Its 64 bits are
+ *  - For all other types the extended hash function of the type's default hash operator class is called. (PostgreSQL
+ *    uses it for hash partitioning.) By the contract of such classes it agrees with the type's =. Its 64 bits are
  *    hashed once more. PostgreSQL's functions give the same result on all machines of one byte order. A type without
  *    such a function is refused.
  *
@@ -53,6 +54,7 @@
 #include "base/item_type.h"
 #include "base/own_types.h"
 
+/* How the items of a type are hashed. */
 typedef enum HashWay
 {
 	HASH_INT2,
@@ -141,6 +143,10 @@ name_kind(ItemHasher *hasher, Oid type)
 	pfree(name);
 }
 
+/*
+ * Sets up a hasher for a type that is hashed by its hash operator class, and names the kind of its items. Raises an
+ * error if there is no such class, or if the type cannot be an item for another reason.
+ */
 static void
 prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 {
@@ -171,6 +177,10 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 	name_kind(hasher, type);
 }
 
+/*
+ * Makes a hasher for items of this type under this collation: decides how they are hashed, and of which kind they are.
+ * Raises an error if they cannot be items.
+ */
 static ItemHasher *
 make_hasher(Oid type, Oid collation, MemoryContext context)
 {

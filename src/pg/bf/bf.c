@@ -22,7 +22,7 @@
  * (items_to_change()), which decides how the result is stored. From PostgreSQL 18 on a variable of PL/pgSQL is changed
  * in place (base/expanded.h; FILTERS_EXPAND). And f @> x does not detoast f: PostgreSQL stores a large value out of
  * line, in chunks of some 2 kB, and look_up() in base/slices.c reads only those that have the header and the item's
- * line.
+ * line (unless the value is compressed).
  *
  * Errors are raised here, according to the status that the core returns: by bf_must_read() for a value that may be
  * damaged, by must_finish() for work that can only be interrupted or run out of memory. A function that needs memory
@@ -312,7 +312,7 @@ bf_empty(PG_FUNCTION_ARGS)
 		bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
 		return bf_make(&header, &lines);
 	}
-	/* a filter that sizes itself, like the one that bf_agg(item) makes */
+	/* without a number of items: a filter that sizes itself, like the one that bf_agg(item) makes */
 	bf_plan(1, PG_GETARG_FLOAT8(1), true, &header);
 	must_finish(sb_bf_builder_begin(&builder, &memory, &header));
 	return bf_builder_store(&builder, &header, &lines);

@@ -8,11 +8,12 @@
  * So chunk_scan() and the plan nodes ChunkSkip, PartitionScan and JoinSkip ask the indexes of each chunk before they
  * read the chunk. All four do so through this file.
  *
- * There are three ways to ask, from the cheapest to the most thorough:
+ * There are three ways to ask:
  *
  *  - from memory (chunk_ask_memory()): a session that has asked the index before remembers how (chunk_cache.h), and
- *    looks at its pages without opening the index or the chunk. This takes about half a microsecond. If nothing is
- *    remembered that surely holds for the snapshot, the caller takes one of the other ways.
+ *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
+ *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
+ *    ways.
  *  - an index that is opened: chunk_ask_index() for ChunkSkip, whose plan names the indexes; chunk_ask_clause() for
  *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
  *    These are asked one after the other until one says no.
@@ -20,15 +21,15 @@
  *    pages may have any of them.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
- * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages:
- * chunk_look.c looks at them before a query on the chunk is planned.
+ * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
+ * chunk_scan() and PartitionScan chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
  * caller must have taken the snapshot, and must hold a lock on the table, which keeps its storage from being replaced.
  * (For an answer from memory a lock on the index is enough; chunk_cache.c says why.) An index is asked only if
- * PostgreSQL itself would use it: valid, ready, and old enough for the snapshot (chunk_open_index()). Only MVCC
- * snapshots are asked for. Every doubt ends in "maybe": then the chunk is read, and the query's own conditions decide
- * about its rows.
+ * PostgreSQL itself would use it: valid, ready, and old enough for the snapshot (chunk_open_index()). For a snapshot
+ * that is not an MVCC snapshot none is asked. Every doubt ends in "maybe": then the chunk is read, and the query's own
+ * conditions decide about its rows.
  *
  * In a SERIALIZABLE transaction a "no" is a read, too: a row that another transaction inserts later may contradict it.
  * So the predicate lock of an index scan is taken before the index is searched. What only explains or plans takes

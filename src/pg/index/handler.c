@@ -167,6 +167,7 @@ is_hashed_equality(Oid operator, Oid type)
 /* The hint for a class whose options are declared by a function that is not the extension's. */
 #define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
 
+/* Raises an error if the operator class of a column declares its options by a function that is not the extension's. */
 static void
 check_options(Relation index, int column)
 {
@@ -353,6 +354,7 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 		ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__))); \
 	} while (0)
 
+/* Checks the support functions of the class: no wrong ones, and for keys inside values none missing. */
 static void
 check_functions(CheckedClass *class)
 {
@@ -382,6 +384,7 @@ check_functions(CheckedClass *class)
 					   NameStr(class->form->opcname), format_type_be(class->key_type));
 }
 
+/* Checks the operators of the class: no wrong ones, and if the values are the items, the right = among them. */
 static void
 check_class_operators(CheckedClass *class)
 {
@@ -409,6 +412,7 @@ check_class_operators(CheckedClass *class)
 					   NameStr(class->form->opcname), format_type_be(type));
 }
 
+/* Is the operator class valid? If not, INFO messages say why. The SQL function amvalidate() calls this. */
 bool
 bf_index_validate(Oid opclass)
 {

@@ -3,8 +3,8 @@
  * about. descend.c does the rest: it finds the pages that may have matching rows.
  *
  * A filter knows nothing of a value but its hash (base/item.c). So before an index can be asked about host = 'x', the
- * value 'x' must be hashed just as the index has hashed the values of the column: as the same type, under the same
- * collation, and whole or taken apart into keys, as the operator class does it. If it were hashed otherwise, the
+ * value 'x' must get the hash that the index has for an equal value of the column. That depends on the type, on the
+ * collation, and on the operator class, which may take values apart into keys. If 'x' were hashed otherwise, the
  * filters would say "no" to a value that is there, and the row would be lost. Much of this file makes sure of that.
  *
  * A search (BfSearch) begins as a query's *scan keys*, which is PostgreSQL's form of conditions on the columns of an
