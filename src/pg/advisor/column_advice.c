@@ -1,6 +1,7 @@
 /*
  * column_advice.c: adds up what samples of a table's partitions say about a column: the sizes of indexes on it, and the
- * pages that look-ups would read (struct Advice). A sampled partition also stands for others (struct Weight).
+ * pages that look-ups would read (struct Advice). A sampled partition also stands for others (struct Weight). If the
+ * operator class has keys inside values, "value" means a key in this file, as in advise.c.
  */
 #include "advisor/advice.h"
 
