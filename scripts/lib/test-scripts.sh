@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# test-scripts.sh: tests of the functions that the scripts share. Called by the suite "checks" of scripts/test, whose
-# functions it calls. Each test is a subshell, since it replaces functions that would change the machine.
+# test-scripts.sh: tests of the functions that the scripts share. Sourced by scripts/test, and called by its suite
+# "checks". Each test is a subshell, since it replaces functions that would change the machine.
 # shellcheck disable=SC2012,SC2015,SC2016,SC2030,SC2031,SC2034,SC2154,SC2317
 
 # fake_version FOLDER MAJOR PART...: makes a PostgreSQL in Debian's layout, with the parts "server" and "headers".
@@ -74,7 +74,7 @@ refuses_old_version() (
 )
 
 # installs_without_cluster STATUS: while a server is installed, Debian's packages are told to make no cluster. After
-# that, whether apt-get ends with status 0 or 1, the file is as the package postgresql-common brings it.
+# that, whether apt-get ends with status 0 or 1, createcluster.conf is as the package postgresql-common brings it.
 installs_without_cluster() (
 	folder=$(mktemp -d "$work/apt.XXXXXX") status=$1
 	cluster_conf=$folder/etc/createcluster.conf cluster_conf_template=$folder/template

@@ -124,8 +124,8 @@ BEGIN
 			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			-- before: the hits of the item that the filters of its bucket and groups have. certain: how many of these
-			-- the exact ones of them have, if the merged filter has counters; null if it is exact. fresh: new hits.
+			-- before: how many hits of the item the filters of its bucket and groups count together. certain: how many
+			-- of them the exact filters count; null if the merged filter is exact. fresh: new hits.
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
 				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
 				FROM item i LEFT JOIN bucket b USING (tier, starts, groups) WHERE b.exact IS NOT FALSE
@@ -155,8 +155,8 @@ BEGIN
 		rough AS MATERIALIZED (
 			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
 		), room AS MATERIALIZED (
-			-- over and rest: by how much the lists have too little room for the hits of an item that these rows stand
-			-- for; over is the largest such number of a listed item, rest that of another item
+			-- These rows may stand for more hits of an item than the bounds of their lists allow. over: the largest
+			-- excess for an item in the list of the first row. rest: the largest excess for another item.
 			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
 			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
 				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
@@ -176,12 +176,13 @@ BEGIN
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR fresh > 0
 		), ranked AS MATERIALIZED (
 			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. The list of
-			-- a piece is shorter: the first five items, and up to a twentieth of top of those that have more than 1.5
-			-- times the mean number of hits. Of these it has only items with more hits than every item that is left
-			-- out. Items longer than 1,000 bytes are not listed. A piece has no list at all if its bucket is over (some
-			-- bucket of this step has newer hits) and it has less than a thousandth of the bucket's hits. Without a
-			-- list, the bounds of the bucket's answers become wider by the most hits that an item has in the piece.
-			-- Before that comes to a twentieth of the bucket's hits, pieces have lists again.
+			-- a whole row has the first `top` items, a setting of the roll-up. The list of a piece has the first five
+			-- items, and those of the first top / 20 that have more than 1.5 times the mean number of hits. Of these it
+			-- has only items with more hits than every item that is left out. Items longer than 1,000 bytes are not
+			-- listed. A piece has no list at all if its bucket is over (some bucket of this step has newer hits) and it
+			-- has less than a thousandth of the hits of the bucket. Without a list, the bounds of answers about the
+			-- bucket become wider by the most hits that an item has in the piece. Before the sum of these comes to a
+			-- twentieth of the hits of the bucket, pieces have lists again.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
 				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
@@ -199,8 +200,9 @@ BEGIN
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
 				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
-			-- The largest row first: as a rule it begins a page, and the rows of late hits go there too. So fewer older
-			-- pages are changed, each of which goes into the WAL as a whole at its first change after a checkpoint.
+			-- The largest row is inserted first. As a rule it begins a new page, and PostgreSQL then inserts the small
+			-- rows of late hits there too, not into older pages that have room. An older page that is changed goes into
+			-- the WAL as a whole at its first change after a checkpoint.
 			ORDER BY hits DESC
 			RETURNING hits
 		)
@@ -466,17 +468,19 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Gathering: when an open bucket has 60 pieces of one group, the pieces of each open bucket become one row for
-	-- each group. A refresh writes pieces of the current bucket, and of buckets of late hits, into the same pages. So
-	-- the pieces of all these buckets are replaced in one step. Otherwise each bucket that is closed would change
-	-- these pages again, and a full image of them would be written to the WAL each time.
+	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has 60 pieces of
+	-- one group, the pieces of each open bucket become one row for each group. A refresh writes pieces of the current
+	-- bucket, and of buckets of late hits, into the same pages. So the pieces of all these buckets are replaced in one
+	-- step. Otherwise each bucket that is closed would change these pages again, and a full image of them would be
+	-- written to the WAL each time.
 	IF ordinary THEN
 		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
 		-- is read. Filters of 64 kB and more are not counted: their rows are gathered already, or have so many items
 		-- that few of them fit into one exact filter.
-		-- In the last tenth of the current bucket, gathering takes twice as many pieces. So a log that is refreshed
-		-- each minute is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Closing
-		-- and gathering delete rows from the same pages, and so there is less often a checkpoint between the two.
+		-- In the last tenth of the current bucket, gathering waits for 120 pieces instead of 60. So a log that is
+		-- refreshed each minute is gathered just after a bucket was closed, if the lateness is a whole number of
+		-- buckets. Closing and gathering delete rows from the same pages, and so there is less often a checkpoint
+		-- between the two.
 		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
@@ -504,9 +508,9 @@ BEGIN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-			-- A tier is never folded further than the one before it. PostgreSQL compares intervals as if each month had
-			-- 30 days. So `keep` may rise from tier to tier, while the times that lie so long before the goal do not
-			-- fall.
+			-- A tier is never folded further than the tier before it. Values of `keep` that rise from tier to tier do
+			-- not ensure this. PostgreSQL compares intervals as if each month had 30 days, so the time that lies a
+			-- larger `keep` before the goal may be the later one.
 			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN

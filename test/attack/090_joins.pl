@@ -86,7 +86,7 @@ EXCEPTION
 END
 $$;
 -- Returns "=", the number of rows and the two numbers of skipped() (-2 and -1 if both statements fail), or what differs.
--- plain_statement is the same as statement, unless that executes a prepared one.
+-- plain_statement is the same as statement; if statement executes a prepared one, it is the query of that.
 CREATE FUNCTION compare(number int, statement text, plain_statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine CONSTANT text := answer(statement, 'on');
@@ -201,8 +201,8 @@ sub ask
 		$count{'PartitionScans with keys'}++ if $partitions >= 0;
 		$count{'PartitionScans with keys that skipped'}++ if $partitions > 0;
 	}
-	# A join of large results may take longer than the timeout on a busy machine. Then it gets a minute, and three times
-	# what it takes without the nodes.
+	# A join of large results may take longer than the timeout on a busy machine. Then it is run again, without the
+	# nodes and after that with them. The second run may take three times as long as the first one, and a minute more.
 	if ($state eq '57014' && $answered < @questions)
 	{
 		my $q = $questions[$answered];

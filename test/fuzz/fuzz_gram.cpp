@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							   (data[0] & 8) != 0, static_cast<sb_gram_text>(data[0] / 16 % 3)};
 	const auto comparison = static_cast<sb_gram_comparison>(data[1] % 6);
 
-	/* there are as many grams as the text's characters have different pieces of that length, but at least one */
+	/* there is a gram for each different piece of form.length characters of the text, and at least one gram in all */
 	std::vector<uint64_t> grams(sb_gram_most(text.size()));
 	std::vector<uint32_t> characters(grams.size());
 	size_t count = 0;
@@ -153,7 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			the_text(text.data(), text.data() + text.size());
 		/*
 		 * In UTF-8 a part of a text begins and ends at the border of a character, and _ is one character. The bytes are
-		 * compared here, so this is tried with ASCII only.
+		 * compared here, so UTF-8 is tried with ASCII only.
 		 */
 		auto is_plain = [](const std::string &of) {
 			return std::all_of(of.begin(), of.end(), [](char c) { return (c & 0x80) == 0; });

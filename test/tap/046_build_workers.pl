@@ -287,7 +287,7 @@ foreach my $case (
 	nothing_is_left($name);
 }
 
-# The progress view shows what all processes have done; and the build goes on when the file is gone.
+# The progress view shows what all processes have done. The build goes on when the file $gate is removed.
 {
 	my ($builder) = begin_build('progress', $leader);
 

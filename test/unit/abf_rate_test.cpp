@@ -6,7 +6,7 @@
 
 using namespace test;
 
-/* The rate of a few slices with these fills, by adding up the probabilities of all outcomes, one by one. */
+/* The rate of a filter whose k + l slices have these fills, by adding up the probabilities of all outcomes. */
 static double rate_by_enumeration(int k, int l, const double *fills)
 {
 	double found = 0;

@@ -124,8 +124,8 @@ TEST(Kernel, AddsItemsToCells)
 }
 
 /*
- * Sums are stored, and what was stored is added to other sums with a shift. Both are exact, whatever the width of the
- * stored counters: a stored counter is the sum rounded up to a unit.
+ * Sums are stored: whatever the width of the counters, each counter is its sum rounded up to a unit. Then the counters
+ * are added to other sums with a shift, without further rounding.
  */
 TEST(Kernel, StoresAndMergesSums)
 {
@@ -190,7 +190,7 @@ TEST(Kernel, StoresAndMergesSums)
 
 /* ---------------------------------------------------------------------- decay */
 
-/* A flat filter whose counters have up to `bits` bits: small ones, full ones, those about 2^(j-1), and zeros. */
+/* A flat filter whose counters have up to `bits` bits: small ones, full ones, those next to a power of 2, and zeros. */
 static Tbf filter_of_width(uint64_t seed, int bits)
 {
 	Random random(seed);

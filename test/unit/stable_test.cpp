@@ -286,7 +286,10 @@ TEST(StableHeader, RefusesContradictions)
 		EXPECT_EQ(out.scheme, scheme);
 		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size(), wrong, &out), SB_BAD_TYPE);
 
-		/* of a value that is refused, out.scheme says which type was wanted, or which type the value claims to be */
+		/*
+		 * If the value is refused, out.scheme names the type that was asked for. With SB_STABLE_EITHER it names the
+		 * type that the value claims to be; SB_STABLE if the value is too short to claim one.
+		 */
 		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, right, &out), SB_TRUNCATED);
 		EXPECT_EQ(out.scheme == SB_STABLE, right == SB_STABLE_SBF);
 		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, wrong, &out), SB_TRUNCATED);

@@ -502,7 +502,7 @@ TEST(TbfBuilder, DamagedBytesAreRefused)
  */
 TEST(TbfBuilder, SumsWithoutHitsAreRefused)
 {
-	/* The totals that fell out come first; then, for each plane, three numbers and a byte. */
+	/* the place of dropped_total and dropped_loss; behind them each plane has three numbers and a byte */
 	constexpr size_t notes = SB_TBF_HEADER + 6 + 4 * 8;
 	constexpr size_t wide = 16;
 	Memory memory;

@@ -176,9 +176,9 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
  *
  * `with_room` is for a filter that sizes itself and will get more items. Unless the filter is exact, it gets room for
  * at least four times its items, but not more than 2^19 lines. If filters with lines were added, `with_room` has no
- * effect. Then the result has as many lines as the largest of these filters. It has 2^j times as many lines if the
- * builder's own items would lift the rate too far above the rate that was asked for. May return SB_NO_MEMORY,
- * SB_INTERRUPTED.
+ * effect. Then the result has as many lines as the largest of these filters; or 2, 4, 8, ... times as many, if
+ * otherwise the builder's own items would lift the rate too far above the rate that was asked for. May return
+ * SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 

@@ -34,7 +34,7 @@ private:
 };
 
 /*
- * Texts of at most this many bytes are read without recent_grams: they have few repetitions, and filling the slots
+ * Texts of at most this many bytes are read without recent_grams: they have few repetitions, and filling its slots
  * takes longer than writing all the grams.
  */
 constexpr size_t short_text = 64;

@@ -141,7 +141,8 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
  * different, entry j would have the value 1 + floor((2j + 1) / (2 count) * Max). Equal importances share the mean of
  * these values, rounded down. So the values of a stream never have a higher mean than uniform values, and are not
  * spread more widely. Because log(1 + k_i / p') is concave, the filter then tends to at least as many zero cells as
- * with uniform values, and so to no higher rate (sb_stable_zeros() explains k_i and p').
+ * with uniform values, and so to no higher rate (sb_stable_zeros() explains k_i and p'). With SB_TWO_CLASS there are
+ * only two values: Max if the importance is above the median of the sample, else floor(Max / 2).
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {

@@ -112,9 +112,9 @@ static sb_status store_counters(const sb_tbf_builder *builder, const items_of_su
 }
 
 /*
- * Copies builder->set to *set, to be read in the order of hashes. If the set uses the secret, its slots are not in
- * that order. Then *sorted is a new array with the sorted hashes, to which set->sorted points; the caller releases
- * it. Otherwise *sorted is NULL.
+ * Copies builder->set to *set, to be read in the order of hashes. If the set uses the secret (sb_set_secret()), its
+ * slots are not in that order. Then *sorted is a new array with the sorted hashes, to which set->sorted points; the
+ * caller releases it. Otherwise *sorted is NULL.
  */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {

@@ -1,6 +1,6 @@
 /*
  * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, chooses levels, packs, and decays gathered
- * blocks. tbf_packed_read.cpp reads packed blocks.
+ * blocks. tbf_packed_read.cpp reads packed blocks. The head of tbf_cells.cpp explains codes, levels and the bitmap.
  */
 #include "tbf/tbf_packed.hpp"
 #include "base/simd.hpp"
@@ -94,8 +94,8 @@ constexpr compressing_table compressing;
 } // namespace
 
 /*
- * Gathers 64 counters; returns their word of the bitmap, and adds their bits to *any by or. REQUIRES: `codes` has room
- * for 64 codes, even if some counters are zero.
+ * Writes the codes of those of 64 counters that are not zero. Returns their word of the bitmap, and adds the bits of
+ * all counters to *any by or. REQUIRES: `codes` has room for 64 codes, even if some counters are zero.
  */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
 {

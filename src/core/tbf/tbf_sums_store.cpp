@@ -1,9 +1,11 @@
 /*
- * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter.
+ * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter. A sum is split over planes of 16
+ * half-lives each. The base of the filter is the half-life for which its counters are written down.
  *
  * The sums are read a block at a time. Sums of cells are read as they are. For sums of items, the cells of each block
- * are added up from the slots, or the parts of runs, that have the block's items. So the words of all cells are never
- * in memory at once: in a filter of megabytes they would take some thirty times the bytes of the packed counters.
+ * are added up from the slots of the set, or the parts of runs (tbf_runs.hpp), that have the block's items. So the
+ * words of all cells are never in memory at once: in a filter of megabytes they would take some thirty times the bytes
+ * of the packed counters.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -368,10 +370,10 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 /*
  * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
  *  - If only hits were added, the base is the half-life of the newest hit.
- *  - If filters were merged, the search begins at their oldest base, where no counter has to be rounded (unless weights
- *    or exact filters made fractions of units), but at most SB_TBF_MAX_SPREAD half-lives behind the newest half-life.
- *    The base is the lowest one from there on at which the total fits and no counter is too large to be split easily
- *    (see below).
+ *  - If filters were merged, the base is the lowest one at which the total fits and no counter is too large to be split
+ *    easily (see below). The search begins at the oldest base of these filters, where no counter has to be rounded
+ *    (unless weights or exact filters made fractions of units). But it begins at most SB_TBF_MAX_SPREAD half-lives
+ *    before the newest half-life.
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {

@@ -1,6 +1,7 @@
 /*
  * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
- * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1).
+ * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1). Here L is the
+ * stored lower bound of the item's hits, f its hits, W all hits, and c the limit of the list.
  *
  * All numbers are integers that count at a base of whole half-lives, as the filter's counters do. But L is a lower
  * bound, so it is rounded down, and the amount lost is added to the error, which all items share. Therefore the unit
@@ -31,7 +32,7 @@ static int bit_width(u128 value)
 				  static_cast<int>(std::bit_width(static_cast<uint64_t>(value)));
 }
 
-/* By value: sb_u128 members are aligned to 8 bytes only, so std::min() must not take references to them. */
+/* Takes copies: sb_u128 members are aligned to 8 bytes only, so std::min() must not take references to them. */
 static u128 lesser(u128 a, u128 b)
 {
 	return a < b ? a : b;
@@ -61,8 +62,8 @@ uint32_t streambloom::top_slots(uint32_t room)
 }
 
 /*
- * Returns the slot where this hash is, or would be. It always depends on the secret, because somebody may have chosen
- * the hashes.
+ * Returns the slot where this hash is, or would be. The slot always depends on the secret (sb_set_secret()), because
+ * somebody may have chosen the hashes.
  */
 static uint32_t slot_of(const top_list *list, uint64_t hash)
 {

@@ -11,7 +11,7 @@
 
 /*
  * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
- * half as many pages, and the index still pays.
+ * half as many pages, and the index still pays. It is never proposed for keys inside values.
  */
 #define LOWER_RATE 0.0001
 
@@ -49,8 +49,9 @@ compare_ranges(const void *a, const void *b)
 
 /*
  * A value that is in one range of the sample may be in other ranges of the table, too. The number of these ranges is
- * estimated from how many values are in one unit of the sample, and how many in two. If each of n units has a value
- * with the probability p, the number of values in two units is to the number in one unit as p (n - 1) / 2 is to 1 - p.
+ * estimated from how many values are in one unit (SAMPLE_UNIT pages in a row) of the sample, and how many in two. If
+ * each of n units has a value with the probability p, the number of values in two units is to the number in one unit as
+ * p (n - 1) / 2 is to 1 - p.
  */
 double
 bf_index_ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times)

@@ -27,7 +27,7 @@ with_remark(const char *advice, const char *remark)
 
 /*
  * If the fullest range has more than this many times the items of the average range, uneven ranges are named as the
- * reason why an index is too large: all filters of a group have the same size, and its fullest ranges need the most.
+ * reason why an index is too large: many ranges share one size of filters, and the fullest of them need the largest.
  */
 #define UNEVEN 2
 

@@ -33,7 +33,7 @@ struct ExpandedFilter
 	struct varlena *flat;		/* the stored form; NULL if it was not yet made from `state` */
 	/*
 	 * The content before it is stored, such as a builder; allocated in hdr.eoh_context. If it is NULL, there is only
-	 * `flat`, which is changed in place unless it is lent.
+	 * `flat`, which is changed in place unless it comes from lend_filter().
 	 */
 	void	   *state;
 	FlattenFilter flatten;

@@ -132,8 +132,8 @@ extern double chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *c
 extern bool chunk_skip_may_be_in_expression(const PlannerInfo *root);
 
 /*
- * For a table with children, if the node is expected to be faster than a parallel plan: removes the table's partial
- * paths. If the table stands in a join, the partial paths stay, and the table's other paths get lower costs.
+ * Does nothing unless the table has children and the node is expected to be faster than a parallel plan. Then, if the
+ * table is alone in its query, removes its partial paths. If it stands in a join, its other paths get lower costs.
  */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
@@ -154,10 +154,11 @@ extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
- * Makes the sequential scans among these nodes, and those right below a JoinSkip, test their conditions "= ANY (expression)" by hash, if the expression
- * is in `expressions` and its value has enough elements. values[i] and isnull[i] are the value of expression number
- * i. Adds what is changed to the list `hashed`, and returns the list. chunk_skip_forget_hashed() undoes these
- * changes; it must be called before a value changes. The memory is taken from the current context.
+ * Makes the sequential scans among these nodes, and those right below a JoinSkip among them, test their conditions
+ * "= ANY (expression)" by hash, if the expression is in `expressions` and its value has enough elements. values[i] and
+ * isnull[i] are the value of expression number i. Adds what is changed to the list `hashed`, and returns the list.
+ * chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The memory is taken from
+ * the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

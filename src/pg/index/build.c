@@ -1,7 +1,7 @@
 /*
- * build.c: CREATE INDEX and REINDEX. The ranges of level 0 are read one after the other, and each group is written
- * when its ranges have been read. (Some ranges may be read twice: those by which the length of ranges is chosen, and
- * those that temporary files have no room for.)
+ * build.c: CREATE INDEX and REINDEX. (README.md explains the words level, range, group and line.) The ranges of level 0
+ * are read one after the other, and each group is written when its ranges have been read. (Some ranges may be read
+ * twice: those by which the length of ranges is chosen, and those that temporary files have no room for.)
  *
  * The sizes of a group's filters come from the numbers of items of its ranges; the last range, which may lack pages,
  * counts only if it is alone. In each column the filters get so many lines that the mean of these ranges'
@@ -95,9 +95,10 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 }
 
 /*
- * Makes a group of these ranges, and counts in *full those that are full in a column. The filters get line_counts[]
- * lines; or as many as those of the group before, if that group has as many ranges, and its filters have at least as
- * many lines and hardly more (bf_index_settle_by_last_group()).
+ * Makes a group of these ranges, and counts in *full those that are full: in some column they have far more items than
+ * the other ranges of the group. The filters get line_counts[] lines; or as many as those of the group before, if that
+ * group has as many ranges, and its filters have at least as many lines and hardly more
+ * (bf_index_settle_by_last_group()).
  */
 static void
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,

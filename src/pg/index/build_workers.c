@@ -1,7 +1,7 @@
 /*
- * build_workers.c: starts and ends the parallel workers of CREATE INDEX and REINDEX. They help with level 0
- * (build_ranges.c). Then they stay, and wait for levels above it with which they can help (build_upper.c), because
- * starting new workers would take tens of milliseconds.
+ * build_workers.c: starts and ends the parallel workers of CREATE INDEX and REINDEX. They help with level 0, which has
+ * the shortest ranges (build_ranges.c). Then they stay, and wait for levels above it with which they can help
+ * (build_upper.c), because starting new workers would take tens of milliseconds.
  */
 #include "index/build_shared.h"
 
@@ -175,10 +175,11 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 }
 
 /*
- * Each process takes a batch about TURNS times or more often, if there are enough ranges. A batch has at most
- * MOST_IN_A_BATCH ranges, because a process that reads a range from the batch's file has to read past the ranges before
- * it. But each batch is a file, and a folder should not have too many files. So if there would be more than about
- * MOST_BATCHES batches, each of them gets more ranges.
+ * A batch is some consecutive ranges, which one process reads and whose items it writes into a file. Each process takes
+ * a batch about TURNS times or more often, if there are enough ranges. A batch mostly has at most MOST_IN_A_BATCH
+ * ranges, because a process that reads a range from the batch's file has to read past the ranges before it. But a
+ * folder should not have too many files. So if there would be more than about MOST_BATCHES batches, each of them gets
+ * more ranges.
  */
 #define TURNS 16
 #define MOST_IN_A_BATCH 64

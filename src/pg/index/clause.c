@@ -26,8 +26,8 @@
 #include "index/keys.h"
 
 /*
- * Sets clause->in_vain from the number of items and of required ones. For a query whose keys are known,
- * take_query_apart() finds a better estimate.
+ * Sets clause->in_vain from clause->items or, if it is not 0, from clause->required (see clause.h). For a query whose
+ * keys are known, take_query_apart() finds a better estimate.
  */
 static void
 set_in_vain(BfClause *clause, const BfIndexFigures *figures)
@@ -71,7 +71,7 @@ count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const 
 	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
 }
 
-/* Does PostgreSQL have statistics of the keys of this column? It uses them for conditions with known values. */
+/* Can PostgreSQL estimate conditions with known values on the keys of this column, by its statistics? */
 static bool
 has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
 {

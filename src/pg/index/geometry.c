@@ -1,11 +1,13 @@
 /*
- * geometry.c: the geometry of an index: its parameters, and where its groups lie.
+ * geometry.c: the geometry of an index: its parameters, and where its groups lie. A group has consecutive ranges of one
+ * level, with filters of the same size. A stretch has groups that follow each other and are alike. The directory, on
+ * the meta page and on pages of its own, is the list of the stretches.
  *
  * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
  * be replaced by another one (replace.c, unite.c). So a cached geometry may lack the newest groups, and may have
- * groups that were replaced. Nobody relies on the pages of a replaced group any more, and they may belong to another
- * group or to the directory now. The meta page counts a publication with each change, so a writer sees whether it has
- * the newest geometry.
+ * groups that were replaced. The ranges of a replaced group are unsummarized on its pages, or these pages belong to
+ * another group or to the directory now. Each change adds 1 to the number of publications on the meta page, so a
+ * writer sees whether it has the newest geometry.
  */
 #include "index/geometry.h"
 

@@ -1,5 +1,5 @@
 /*
- * horizon.c: which snapshots may rely on a filter page.
+ * horizon.c: which snapshots may rely on a filter page, that is, on a page of the index with filters of ranges.
  *
  * A build or a summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the
  * deletion can still see such a row. So each filter page keeps its *horizon*, a full transaction id (with its epoch).

@@ -37,8 +37,9 @@ typedef struct BfKeySearch
 } BfKeySearch;
 
 /*
- * If a search has one query and more keys than this, the required keys come first. At most this many required keys are
- * found. If that many are found, a group is asked for no others: all other keys count as keys that may be there.
+ * If a search has one query and more keys than this, the keys that BfKeySearch.required names come first. At most this
+ * many required keys are found. If that many are found, the ranges of a group are asked about no others: all other keys
+ * count as keys that may be there.
  */
 #define BF_FEW_KEYS 64
 
@@ -56,9 +57,9 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
 /*
- * In a range that has none of the search's keys, each of its hashes seems to be present with the probability `rate`.
- * Estimates for which share of such ranges the index says "maybe" nevertheless. Reads no index: random ranges are made
- * up, the same ones in each call.
+ * In a range that has none of the search's keys, each hash of the search seems to be present with the probability
+ * `rate`. Estimates for which share of such ranges the index says "maybe" nevertheless. Reads no index: random ranges
+ * are made up, the same ones in each call.
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 

@@ -187,7 +187,10 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 {
 	TypeCacheEntry *type;
 
-	/* these functions compare text byte by byte; under a deterministic collation text is hashed byte by byte, too */
+	/*
+	 * The two functions that are named here compare text byte by byte; under a deterministic collation text is hashed
+	 * byte by byte, too. A class without a function compares keys as their type does.
+	 */
 	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
 		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;

@@ -1,5 +1,6 @@
 /*
- * summarize.h: summarizes ranges of all levels.
+ * summarize.h: summarizes ranges of all levels. To summarize a range is to read its rows, and to set the bits of their
+ * items in its filters. A group has consecutive ranges of one level, with filters of the same size.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SUMMARIZE_H
 #define STREAMBLOOM_PG_INDEX_SUMMARIZE_H
@@ -51,8 +52,8 @@ extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapRea
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /*
- * For CREATE INDEX, if nobody writes to the heap meanwhile: finds out whether the heap ends with the ranges of level
- * 0 that have begun, and notes that down.
+ * For CREATE INDEX, if nobody writes to the heap meanwhile: if the heap ends with the ranges of level 0 that the build
+ * has summarized, notes on the meta page that no rows lie behind these ranges (BF_BEYOND_EMPTY).
  */
 extern void bf_index_built(Relation index, Relation heap);
 

@@ -1,5 +1,6 @@
 /*
- * wal.h: sets the bits of items on filter pages, and logs that.
+ * wal.h: sets the bits of items on filter pages, and logs that. An item has all its bits of a filter in one line of 64
+ * bytes.
  */
 #ifndef STREAMBLOOM_PG_INDEX_WAL_H
 #define STREAMBLOOM_PG_INDEX_WAL_H

@@ -184,7 +184,7 @@ ibf_agg_like_add(PG_FUNCTION_ARGS)
 
 /* ---------------------------------------------------------------- sbf and ibf */
 
-/* Does not change the state, apart from its pending steps, so that a moving window can add more rows to it. */
+/* Makes the pending steps, and changes nothing else in the state. So a moving window can add more rows to it. */
 SB_FUNCTION(stable_agg_final);
 Datum
 stable_agg_final(PG_FUNCTION_ARGS)
