@@ -1,4 +1,7 @@
-/* tbf_builder_store.cpp: makes a stored filter from a builder's sums. */
+/*
+ * tbf_builder_store.cpp: makes a stored filter from a builder's sums. They are sums of cells, or of items: those of
+ * items are in a set, or in runs, which have the items of one process each, sorted by hash.
+ */
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
@@ -231,7 +234,7 @@ static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf 
 
 /*
  * Moves items from runs to a set, unless the counters can be added up from the runs. An exact filter needs each item
- * once, and so does minimum increase.
+ * once, and so does minimum increase. If there are builder->filters, add_up_both() adds the items from a set.
  */
 static sb_status own_items_to_store(sb_tbf_builder *builder)
 {

@@ -1,6 +1,8 @@
 /*
- * join_skip_plan.c: puts the nodes JoinKeys and JoinSkip into finished plans. README.md proves that no row is lost;
- * numbers in parentheses, as in (2), are points of this proof.
+ * join_skip_plan.c: puts the nodes JoinKeys and JoinSkip into finished plans. JoinKeys collects the keys of the inner
+ * side of a hash join. JoinSkip stands above a scan on the outer side, and leaves out pages that have none of these
+ * keys, as bf indexes say. README.md proves that no row is lost; numbers in parentheses, as in (2), are points of this
+ * proof.
  *
  * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
  * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan

@@ -188,7 +188,7 @@ next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeI
 }
 
 /*
- * Makes groups of all ranges of the heap, on level 0. Before each group is made, ranges are read until 125 of them are
+ * Makes groups of the ranges of the heap, on level 0. Before each group is made, ranges are read until 125 of them are
  * in memory, or bf_index_ranges_to_read() of them, or until their items take more than maintenance_work_mem. Ranges
  * that the group does not get stay in memory for the next one.
  */
