@@ -17,7 +17,8 @@ die() {
 # help: prints the comment at the top of the calling script.
 help() { sed -n '2,/^[^#]/{/^# shellcheck/d; s/^# \{0,1\}//p}' "$0"; }
 
-# The folder of real data files: $STREAMBLOOM_DATA, else ../shared/data beside the repository; empty if there is none.
+# The folder of real data files: $STREAMBLOOM_DATA if it is set, else ../shared/data beside the repository if that
+# exists, else empty.
 if [[ -z ${STREAMBLOOM_DATA:-} && -d $repository/../shared/data ]]; then
 	STREAMBLOOM_DATA=$repository/../shared/data
 fi
@@ -33,8 +34,8 @@ else
 	server_user=$(id -un)
 fi
 
-# as_server COMMAND...: runs the command in $work, as the user that owns the build and the server. A server that it starts
-# must not hold the lock of $work, because it outlives a script that is killed.
+# as_server COMMAND...: runs the command in $work, as the user that owns the build and the server. A server that
+# the command starts must not hold the lock of $work, because the server outlives a script that is killed.
 as_server() {
 	(
 		cd "$work" || exit

@@ -11,7 +11,7 @@
 # workers, and over a window.
 # sbf, ibf, abf: the same items give the same bytes and flags, by aggregates, by arrays, one by one, and in two parts.
 #
-# The test is short; for longer, in the environment of scripts/test:
+# The test takes 30 seconds. To let it run longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl
 #

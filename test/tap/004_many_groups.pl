@@ -121,7 +121,7 @@ subtest 'the results of many groups are right' => sub {
 subtest 'memory of one filter with many million items' => sub {
 	plan skip_all => 'the server does not tell its memory (no /proc)' if $db->sql("SELECT peak_now('') IS NULL") eq 't';
 	# A filter that sizes itself has 32 MB of lines in memory from some 650,000 items on. With 5 million items this
-	# would be more than two of its values.
+	# would be more than two of its values, so it gets 20 million.
 	foreach (['bf_agg(x, :n)', 5_000_000], ['bf_agg(x)', 20_000_000])
 	{
 		my ($aggregate, $items) = @$_;

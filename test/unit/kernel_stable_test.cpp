@@ -128,8 +128,9 @@ class KernelOfCells : public ::testing::TestWithParam<int>
 INSTANTIATE_TEST_SUITE_P(Bits, KernelOfCells, ::testing::Range(1, SB_STABLE_MAX_BITS + 1));
 
 /*
- * Runs are shorter than a word, as long as some vectors, or all cells. There are enough steps for runs to begin at
- * every place in a byte, and to go round the end.
+ * A run is the cells that one step evicts: `evictions` neighbouring cells. Here runs are shorter than a word, as long
+ * as some vectors, or all cells. There are enough steps for runs to begin at every place in a byte, and to go on at
+ * cell 0 after the last cell.
  */
 TEST_P(KernelOfCells, Steps)
 {

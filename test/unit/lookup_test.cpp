@@ -395,8 +395,8 @@ static Bytes random_value(Random &random, sb_lookup_type type)
 }
 
 /*
- * A damaged header gets the same status as from the function that reads headers, and the name of the type that was
- * asked for; of sbf and ibf the name of the one that the value claims to be.
+ * A damaged header gets the same status as from the function that reads headers. type_name is the type that was asked
+ * for. One look-up type serves sbf and ibf; for it, type_name is the one of the two that the value claims to be.
  */
 TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 {

@@ -1,5 +1,6 @@
 /*
- * sinner_again.cpp: the second definition for the sin DEFINES_TWICE of sinner.cpp.
+ * sinner_again.cpp: a second, different definition of a struct of sinner.cpp (DEFINES_TWICE), which breaks the
+ * one-definition rule on purpose: one_definition.cmake has to find it.
  */
 struct counter
 {

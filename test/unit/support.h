@@ -140,7 +140,7 @@ sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t 
 	return status;
 }
 
-/* Makes such a look-up in a value in memory, of which `first` bytes are handed over at first. */
+/* Makes a look-up, piece by piece, in a value in memory, of which `first` bytes are handed over at first. */
 inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &value,
 						 size_t first = SB_LOOKUP_FIRST)
 {
@@ -148,7 +148,7 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 				   [&](size_t offset, size_t size) { return Bytes(value.data() + offset, size); });
 }
 
-/* Makes such a look-up in a value given as its header and its cells. The header is handed over at first. */
+/* Makes a look-up, piece by piece, in a value given as its header and its cells. The header is handed over at first. */
 inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &header, const Bytes &cells)
 {
 	return look_up(lookup, type, hash, header.size(), header.size() + cells.size(), [&](size_t offset, size_t size) {

@@ -42,7 +42,8 @@ SELECT how, demo.in_column(pages) AS "pages", ms FROM demo.asked ORDER BY n;
 \echo 'pages: of the table and its indexes. ms: of the second run, with its planning. Before chunk_scan() plans a'
 \echo 'partition it looks whether the pages that its index names hold such a row, so it may read them twice.'
 
--- A B-tree takes no entry above a third of a page: a log may hold such a host, from a header X-Forwarded-For.
+-- A B-tree takes no entry above a third of a page. A log may hold a host longer than that, from a header
+-- X-Forwarded-For.
 DO $$ BEGIN CREATE INDEX access_log_host ON access_log (host); EXCEPTION WHEN program_limit_exceeded THEN NULL; END $$;
 SELECT demo.number(sum(pg_relation_size(relid))) AS bf_bytes FROM pg_partition_tree('access_log_bf') \gset
 SELECT coalesce('takes ' || demo.number(sum(pg_relation_size(relid))), 'cannot be made: a host is too long') AS btree FROM pg_partition_tree(to_regclass('access_log_host')) \gset

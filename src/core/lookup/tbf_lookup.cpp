@@ -120,9 +120,9 @@ sb_status search_table(sb_lookup *lookup)
 /* ------------------------------------------------------------------- counters */
 
 /*
- * Looks up an item in a block of an exact tbf. If it has not even the head of the block (exact_head()), it asks for
- * the head or more: for many items that are not in the filter the head is enough. If it has the head, but needs more,
- * it asks for the whole block.
+ * Looks up an item in a block of an exact tbf. If not even the head of the block (exact_head()) is at hand, the
+ * function asks for the head or more: for many items that are not in the filter the head is enough. If the head is at
+ * hand, but not enough, it asks for the whole block.
  */
 sb_status read_exact_block(sb_lookup *lookup)
 {

@@ -101,8 +101,9 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 0;
 
 	/*
-	 * The function rises to its peak at age k * scale and falls from there. So from the youngest to the oldest hit of
-	 * the bucket it is largest at the age nearest to the peak.
+	 * The filter has the hits of a time bucket (an hour, say), so its hits have the ages from `youngest` to `oldest`.
+	 * The function rises to its peak at age k * scale and falls from there. So its largest value in the bucket is the
+	 * one at the age nearest to the peak.
 	 */
 	u128 peak = static_cast<u128>(degree) * static_cast<u128>(scale);
 	u128 youngest = grown(age);

@@ -205,7 +205,10 @@ bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
 /* Releases the memory of the sums: the planes of cells, the set of items, the runs. */
 void release_sums(sb_tbf_builder *builder);
 
-/* The number of different items. REQUIRES: the sums are of items; if these are in runs, count_different_items(). */
+/*
+ * The number of different items. REQUIRES: the sums are of items; if these are in runs, count_different_items() was
+ * called.
+ */
 inline uint64_t count_items(const sb_tbf_builder *builder)
 {
 	return builder->form == sums_form::runs ? builder->runs.different : builder->set.count;
@@ -263,8 +266,8 @@ void forget_items(sb_tbf_builder *builder);
 /* --------------------------------------------------- runs (tbf_builder_runs.cpp) */
 
 /*
- * A builder begins to keep runs with one of at least this many items. As long as it has none, fewer items go into its
- * set. Only tests change the number.
+ * A builder begins to keep runs when it is united with a builder whose run has at least this many items. Before that,
+ * the items of other builders go into its set. Only tests change the number.
  */
 struct runs_from_items
 {
@@ -312,8 +315,9 @@ void add_run(sb_tbf_builder *builder, item_run *run);
 /*
  * Sets *may to whether the builder can keep the items of `other` as a run. It can if
  * - `other` has one run, and this builder has fewer than most_runs runs;
- * - this builder has runs already, or has at most a few items in its set, and the run of `other` has many (runs_from);
- * - so many items may be in a set, and a set of them takes at least as much memory as the runs.
+ * - this builder has runs already; or it has fewer items in its set than runs_from.items, and the run of `other` has at
+ *   least as many as that;
+ * - one set may hold the items of both, and would take at least as much memory as the runs.
  * May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other, bool *may);
@@ -341,9 +345,9 @@ void add_run(sb_tbf_builder *builder, item_run *run);
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
 
 /*
- * Returns the size of a filter for items and for filters with cells. `for_items` has the size that the items alone
- * would get, `filters` the size of the filters. If the filters have all sized themselves, the result has the larger of
- * the two sizes; else it has the size of the filters (tbf_builder_store.cpp).
+ * Returns the size of the filter for a builder that has items, and to which filters with cells were added. `for_items`
+ * has the size that the items alone would get, `filters` the size of the added filters. If the filters have all sized
+ * themselves, the result has the larger of the two sizes; else it has the size of the filters (tbf_builder_store.cpp).
  */
 sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 

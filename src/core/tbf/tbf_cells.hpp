@@ -118,9 +118,9 @@ private:
 };
 
 /*
- * Makes the first pass. The caller's function produce(block, counters, &empty) fills in the counters of a block and
- * returns a status: SB_INTERRUPTED, or the same one in each pass. `empty` is false before each call. If the function
- * sets `empty` to true, all counters of the block are 0, and it may leave `counters` as they are.
+ * Makes the first pass, with a cell_meter. The caller's function produce(block, counters, &empty) fills in the counters
+ * of a block and returns a status: SB_INTERRUPTED, or the same one in each pass. `empty` is false before each call. If
+ * the function sets `empty` to true, all counters of the block are 0, and it may leave `counters` as they are.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -140,8 +140,9 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 }
 
 /*
- * Makes the second pass. REQUIRES: planned.cell_bits and planned.payload are what measure_cells() would set with the
- * same `produce`, and it would return SB_OK or SB_TOO_LARGE. (In the flat layout `payload` is 0.)
+ * Makes the second pass, with a cell_writer: writes the counters of all blocks. REQUIRES: planned.cell_bits and
+ * planned.payload are what measure_cells() would set with the same `produce`, and it would return SB_OK or
+ * SB_TOO_LARGE. (In the flat layout `payload` is 0.)
  */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
@@ -161,8 +162,8 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 }
 
 /*
- * Makes both passes in one, with a cell_packer that may write `room` bytes from `cells` on. REQUIRES: planned->layout
- * is extensible.
+ * Does what measure_cells() and write_cells() do, in one pass, with a cell_packer that may write `room` bytes from
+ * `cells` on. REQUIRES: planned->layout is extensible.
  */
 template <typename Produce>
 sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)

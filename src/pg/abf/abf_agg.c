@@ -85,8 +85,8 @@ plan(FunctionCallInfo fcinfo, const Arguments *arguments, sb_abf *out)
 }
 
 /*
- * Adds a row. As long as a group has no state, its row gives the parameters of the filter; they are checked even if the
- * item of this row is NULL.
+ * Adds a row. If there is no state yet, the parameters of the filter come from this row. They are checked even if the
+ * row's item is NULL.
  */
 static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, const Arguments *arguments)

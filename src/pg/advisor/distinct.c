@@ -8,9 +8,10 @@
 
 /*
  * Estimates the number of distinct values in a table from a sample. `share` is the share of the table that was
- * sampled. The sample has `values` distinct values, of which `in_one_unit` are in one unit only. `units` is the sum,
- * over all `values` values, of the number of units that each is in. (This is estimator Duj1 of Haas and Stokes 1998,
- * but with units instead of rows. So it does no harm if the rows of a value lie next to each other.)
+ * sampled. The sample consists of units of 32 pages in a row. It has `values` distinct values, of which `in_one_unit`
+ * are in one unit only. `units` is the sum, over all `values` values, of the number of units that each is in. (This is
+ * estimator Duj1 of Haas and Stokes 1998, but with units instead of rows. So it does no harm if the rows of a value lie
+ * next to each other.)
  */
 static double
 jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)

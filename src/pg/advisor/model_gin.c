@@ -104,8 +104,8 @@ add_key(const CountedKey *key, void *argument)
 	double		rows = key->rows;
 
 	/*
-	 * A key that is in several units is taken to be in the rest of the table, too. So its rows are scaled up from the
-	 * sample to the table.
+	 * A key that is in several units (of 32 pages in a row) of the sample is taken to be in the rest of the table, too.
+	 * So its rows are scaled up from the sample to the table.
 	 */
 	if (!key->in_one_unit)
 		rows *= sums->known.scale;

@@ -192,7 +192,7 @@ cut_off(BfSpans *spans, BlockNumber pages)
 	}
 }
 
-/* Returns the number of the collection whose keys an index can be asked about now; 0 if there are no such keys. */
+/* Returns the JoinKeys.collection of the keys that an index can be asked about now; 0 if there are no such keys. */
 static uint64
 usable_collection(const JoinSkipState *state, const KeyQuestion *question)
 {
@@ -306,7 +306,7 @@ limit_scan(JoinSkipState *state, BlockNumber first, BlockNumber pages)
 
 	/*
 	 * A scan that may be synchronized with others cannot be limited. The scan node has begun such a scan if all pages
-	 * were read earlier. That scan is ended here, and one that is not synchronized is begun.
+	 * were read before the last rescan. That scan is ended here, and one that is not synchronized is begun.
 	 */
 	if (scan->ss_currentScanDesc != NULL && (scan->ss_currentScanDesc->rs_flags & SO_ALLOW_SYNC) != 0)
 	{

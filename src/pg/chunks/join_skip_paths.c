@@ -1,12 +1,14 @@
 /*
- * join_skip_paths.c: gives hash joins the cost that they are expected to have with JoinSkip.
+ * join_skip_paths.c: gives hash joins the cost that they are expected to have with JoinSkip. This node leaves pages of
+ * a join's outer side unread if they hold none of the keys of the inner side (join_skip.h).
  *
- * The nodes are put into finished plans, and never below a Gather. Without this file the planner would expect that all
+ * JoinSkip is put into finished plans, and never below a Gather. Without this file the planner would expect that all
  * of the outer side is read, and might have workers read it. So where the inner side is expected to be small, and bf
  * indexes can be asked about its keys, a join gets a second path with the lower cost. This path is not parallel safe,
  * because workers do not skip. The other paths are left as they are, and the planner decides. In the same way the inner
- * side of a nested loop gets a second path with the cost that is expected with ChunkSkip. Tables whose rows the
- * statement changes get no such paths, because the nodes are not put above their scans.
+ * side of a nested loop gets a second path with the cost that is expected with ChunkSkip, the node that leaves out
+ * whole partitions. Tables whose rows the statement changes get no such paths, because neither node is put above their
+ * scans.
  */
 #include "chunks/join_skip.h"
 
@@ -243,8 +245,8 @@ clause_with_parameter(const RestrictInfo *clause, bool table_is_left)
 }
 
 /*
- * Is this path a sequential scan, or an Append or MergeAppend whose first child is one? Other scans are not read by
- * spans.
+ * Is this path a sequential scan, or an Append or MergeAppend whose first child is one? JoinSkip leaves out single
+ * pages only of a sequential scan (join_skip_exec.c).
  */
 static bool
 is_sequential(const Path *path)

@@ -1,5 +1,8 @@
 /*
- * directory.h: adding groups to an index, replacing them, and letting ranges begin.
+ * directory.h: adding groups to an index, replacing them, and letting ranges begin. A group has the filters of up to
+ * 125 neighbouring ranges of one level. To publish is to change the meta page. It counts publications, so that every
+ * session notices that it has to read the page anew. README.md has the states of a range: unsummarized, placeholder,
+ * summarized, full.
  */
 #ifndef STREAMBLOOM_PG_INDEX_DIRECTORY_H
 #define STREAMBLOOM_PG_INDEX_DIRECTORY_H
@@ -54,15 +57,15 @@ extern void bf_index_publish_union(Relation index, const BfGroup *group);
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after placeholders were written. So writers forget the lines that they have seen of these
+ * Counts a publication after ranges have become placeholders. So writers forget the lines that they have seen of these
  * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_publish_placeholders(Relation index);
 
 /*
  * Changes what the meta page says of the heap behind the ranges of level 0 that have begun: writes `to` if the page
- * says `from`. BF_BEYOND_UNKNOWN is written whatever the page says, and anyone may do that at any time. Returns whether
- * the page said `from`. Counts a publication in any case.
+ * says `from`. BF_BEYOND_UNKNOWN is written whatever the page says, and anyone may write that at any time. Returns
+ * whether the page said `from`. Counts a publication even if nothing else was changed.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 

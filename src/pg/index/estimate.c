@@ -2,9 +2,9 @@
  * estimate.c: asks an index while a query is planned.
  *
  * For a regular expression, an array, or a value whose rows lie together, the planner can only guess which share of
- * the table is left. The index knows better. If the values that a query compares with are known when it is planned, a
- * few pages of the index are read, as the executor will read them (walk.c). (PostgreSQL asks B-trees for the ends of a
- * column while it plans; see get_actual_variable_range() in selfuncs.c.) For values that are not known see
+ * the table has to be read. The index knows better. If the values that a query compares with are known when it is
+ * planned, a few pages of the index are read, as the executor will read them (walk.c). (PostgreSQL asks B-trees for the
+ * ends of a column while it plans; see get_actual_variable_range() in selfuncs.c.) For values that are not known see
  * estimate_common.c.
  *
  * The answer goes into the cost of the index's paths, and into the number of pages that these read. The number of

@@ -384,7 +384,10 @@ check_functions(CheckedClass *class)
 					   NameStr(class->form->opcname), format_type_be(class->key_type));
 }
 
-/* Checks the operators of the class: no wrong ones, and if the values are the items, the right = among them. */
+/*
+ * Checks that the class has no wrong operators. If the values themselves are the items, it also needs the = by which
+ * they are hashed.
+ */
 static void
 check_class_operators(CheckedClass *class)
 {

@@ -22,7 +22,10 @@ bf_index_take_set(sb_hash_set *set)
 /* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
 #define ITEMS_EXPECTED 2048
 
-/* A set with more slots than this for each item of a range (ITEMS_EXPECTED at least) is too large. */
+/*
+ * A set is replaced by a small one if it has more slots than this for each item of the range that was read into it. The
+ * range counts as having at least ITEMS_EXPECTED items.
+ */
 #define MOST_SLOTS_AN_ITEM 16
 
 void

@@ -419,8 +419,8 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 /* ------------------------------------------------------------------------ an estimate */
 
 /*
- * bf_index_key_search_in_vain() tries RANGES_TRIED random ranges; fewer if all these tries together would look at more
- * than MOST_TRIED keys. It takes at most QUERIES_TRIED queries of a search. If there are several, at most
+ * bf_index_key_search_in_vain() makes up and tries RANGES_TRIED random ranges; fewer if all these tries together would
+ * look at more than MOST_TRIED keys. It takes at most QUERIES_TRIED queries of a search. If there are several, at most
  * REQUIRED_TRIED keys of each are examined to find its required keys.
  */
 #define RANGES_TRIED 256

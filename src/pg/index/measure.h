@@ -16,8 +16,9 @@ typedef struct BfRangeMeasure
 } BfRangeMeasure;
 
 /*
- * Measures the lines on page `page` (counted in the column's run) of all ranges that are summarized there. Adds the
- * results to ranges[], which has an element for each range of the group. Adds nothing if the group was replaced.
+ * Measures the lines on page `page` of a column (counted from the column's first page in the group) of all ranges that
+ * are summarized there. Adds the results to ranges[], which has an element for each range of the group. Adds nothing if
+ * the group was replaced.
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
@@ -29,22 +30,23 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
  */
 #define BF_PAGES_THAT_TELL 16
 
-/* Does what bf_index_measure_page() does, for at most `most` pages of a column, spread evenly over its run. */
+/* Does what bf_index_measure_page() does, for at most `most` pages of a column, spread evenly over all of them. */
 extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
 										BfRangeMeasure *ranges);
 
 /*
- * Estimates from the bits of a group how many items each of its ranges has in a column. The result is -1 for those that
- * are not summarized. For full ranges it is infinite: their bits tell nothing, but they have far more items than the
- * others (BfCounts). Looks at no more than `most` pages of the column.
+ * Estimates from the bits of a group how many items each of its ranges has in a column. items[i] becomes -1 if range i
+ * is not summarized. It becomes infinite if range i is full: the bits of a full range tell nothing, but it has far more
+ * items than the other ranges (BfCounts). Looks at no more than `most` pages of the column.
  */
 extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
 									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
 
 /*
- * Looks for the range of a group with the highest false-positive rate. In each column the first page names a range,
- * and up to BF_PAGES_THAT_TELL pages give its rate. Only rates above `bound` and below `end` count, on the first page
- * too. Returns the highest rate, and sets *range to its range, counted within the group. Returns 0 if none counts.
+ * Looks for the range of a group with the highest false-positive rate. In each column the range with the highest rate
+ * on the first page is chosen, and its rate is measured on up to BF_PAGES_THAT_TELL pages. Only rates above `bound` and
+ * below `end` count, on the first page too. Returns the highest rate, and sets *range to the range that has it, counted
+ * within the group. Returns 0 if no rate counts.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 double end, uint32 *range);

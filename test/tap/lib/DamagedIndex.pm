@@ -22,8 +22,9 @@ sub data { return OwnCluster::data_dir(); }
 sub prepare
 {
 	OwnCluster::start();
-	# If pages have checksums, the server would notice every damage by these, and raise XX001. A sequential scan of a
-	# table that is larger than a quarter of the buffers reads the file each time. No table is as large as that.
+	# ignore_checksum_failure: else a server with checksums would notice every damage by these, and raise XX001.
+	# shared_buffers: a sequential scan of a table that is larger than a quarter of the buffers reads the file each
+	# time. No table here is as large as that.
 	OwnCluster::restart(shared_buffers => '200MB', autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on');
 }
 
@@ -71,7 +72,7 @@ END $$;
 CREATE TABLE base (v integer, w text, filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE base ALTER filler SET STORAGE plain;
 -- The calls that read or write an index, and look-ups of some rows. Without `together` the look-ups are made one by one,
--- each with a plan that was made for its value; but those of v at the end are always made together.
+-- each with a plan that was made for its value; but the look-ups of v near the end are always made together.
 CREATE FUNCTION calls(t text, first integer, last integer, together boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	step CONSTANT integer := greatest((last - first) / 10, 1);
@@ -124,8 +125,8 @@ SQL
 
 # Runs all calls on a table several times, in a new session or in a PsqlSession that is given in place of the database.
 # Returns how many errors there were, and what was wrong. XX001 is wrong, unless PostgreSQL itself checks the damaged
-# bytes: the header of a page, or the length of the file. With the option `damaged_again` the index is not mended, since
-# the caller will damage it once more.
+# bytes ($is_cores): the header of a page, or the length of the file. With the option `damaged_again` the index is not
+# mended, since the caller will damage it once more.
 sub wrongs
 {
 	my ($db, $t, $is_cores, $first, $last, %option) = @_;
