@@ -1,7 +1,7 @@
 /*
  * decay_functions.cpp: the weight of a filter by its age, for filters that do not decay by themselves and are merged
  * with weights. A weight is a double. An age stays an integer until it is divided. So the weight is exact for a whole
- * number of half-lives, and for the age of a polygon's point.
+ * number of half-lives, and at each point between which sb_decay_polygonal() interpolates.
  *
  * A weight must not be too small: counts could then be too small, and the filter promises that they never are. So the
  * remainder that a division rounds away is kept and added to the result (Ratio), which leaves an error of about an

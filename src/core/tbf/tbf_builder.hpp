@@ -52,7 +52,9 @@ struct run_of_hits
 	uint64_t digits; /* all hits' values, or-ed */
 };
 
-/* The newest hits of a builder that is not small, all of one half-life. They are added a batch at a time. */
+/*
+ * The newest hits of a builder that is not small (tbf_builder.cpp), all of one half-life. They are added as one batch.
+ */
 struct pending_hits
 {
 	uint32_t count;
@@ -181,8 +183,8 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 
 /*
  * Returns whether the items may stay in a set if it needs this capacity; otherwise they become cells. If the filter
- * sizes itself, the set may have up to outgrown.set_slots slots. If not, it may take up to as much memory as the cells,
- * both with one plane.
+ * sizes itself, the set may have up to outgrown.set_slots slots. If not, hashes and sums of one plane of the set may
+ * take up to as much memory as one plane of the cells.
  */
 bool may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity);
 
@@ -231,7 +233,7 @@ public:
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 
-	/* Returns the words, in plane `index`, of the items that next() has read. REQUIRES: there is such a plane. */
+	/* Returns the words (sums) in plane `index` of the items that next() has read. REQUIRES: there is such a plane. */
 	const uint64_t *words(int index);
 
 private:

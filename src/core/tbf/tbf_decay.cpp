@@ -336,7 +336,10 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 	if (is_exact(tbf))
 		return decay_exact(tbf, cells, j, to, in_front, out, value);
 
-	/* The list of hot items does not get longer. Filters with a table of recurring minimum have no half-life. */
+	/*
+	 * tbf->extra bytes after the counters are enough: the list of hot items does not get longer. (Filters with a table
+	 * of recurring minimum have no half-life.)
+	 */
 	value_block block(to, in_front);
 	sb_status status = block.allocate(room_for_counters(tbf, cells) + tbf->extra);
 	if (status == SB_OK)

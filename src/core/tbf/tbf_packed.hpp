@@ -6,6 +6,10 @@
  * list of codes: for each of these counters, the counter minus 1. To halve a counter and round up is to shift its code
  * by one bit. (A counter of which at most half a unit would be left becomes 0 instead.) So decay works on the codes,
  * and does not look at counters that are zero, which most are.
+ *
+ * A packed block has the codes cut into *levels*: level 1 has the lowest bits of each code, level 2 the next bits of
+ * the codes that have any left, and so on. Each level but the last also has a go-on bit for each of its codes: does the
+ * code go on in the next level?
  */
 #ifndef STREAMBLOOM_TBF_PACKED_HPP
 #define STREAMBLOOM_TBF_PACKED_HPP

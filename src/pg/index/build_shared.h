@@ -14,8 +14,8 @@
 #include "storage/spin.h"
 
 /*
- * The state of a part of the work: of a batch of ranges of level 0, or of one range of a level above. A range of a
- * level above that the leader makes stays BF_PART_UNDONE, because it needs no file.
+ * The state of a part of the work: of a batch of ranges of level 0, or of one range of a level above 0. A range above
+ * level 0 stays BF_PART_UNDONE if the leader makes it, because it needs no file.
  */
 typedef enum BfPartState
 {

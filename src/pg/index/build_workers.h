@@ -45,8 +45,8 @@ extern bool bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, B
 /*
  * Ends level 0: waits until all workers have read what they took, and adds their counts of rows and their horizons to
  * those of the reader. If the caller has not asked for all ranges, because the directory is full, the others are read
- * first. Returns a tape, which exists until bf_index_end_workers(). It has all ranges, or those before the first one
- * that temp_file_limit had no room for.
+ * first. Returns the tape (tape.h) with the items of the ranges. It exists until bf_index_end_workers(). It has all
+ * ranges, or those before the first one that temp_file_limit had no room for.
  */
 extern BfTape *bf_index_finish_ranges(BfBuildWorkers *workers);
 extern void bf_index_end_workers(BfBuildWorkers *workers);

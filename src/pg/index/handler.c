@@ -8,8 +8,8 @@
  * the ranges whose filters say "maybe": those that have the value, and about one in a thousand of the others.
  * PostgreSQL's BRIN does the same with the smallest and the largest value of a range (or, under its bloom operator
  * classes, with filters too). Here the filters of up to 125 ranges lie so that one page of the index answers for all
- * of them, and above the ranges there are longer ones (*levels*), so that a search need not look at all. README.md in
- * this folder draws that, and proves that no row is lost.
+ * of them, and above the ranges there are longer ones (*levels*), so that a search need not look at each range.
+ * README.md in this folder draws that, and proves that no row is lost.
  *
  * All that PostgreSQL knows of an index access method is what its handler returns (here bf_index_handler()): a struct
  * IndexAmRoutine with properties and functions. What this method can do, and what it cannot:
@@ -354,7 +354,7 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 		ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__))); \
 	} while (0)
 
-/* Checks the support functions of the class: no wrong ones, and for keys inside values none missing. */
+/* Checks that the class has no wrong support functions, and that a class for keys inside values lacks none. */
 static void
 check_functions(CheckedClass *class)
 {

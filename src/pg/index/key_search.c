@@ -435,8 +435,8 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
  * Sets is_required[] for the hashes without which no value matches the query, and returns their number. *all says
  * whether all hashes of the query are known to be required. If the search has one query, the required hashes are those
  * of search->required, at most 64, which were found before. If it has several queries, at most REQUIRED_TRIED keys of
- * this one are tried; if it has more, some of its required hashes may not be found, and *all becomes false. REQUIRES:
- * present[] is true for all hashes, is_required[] is false.
+ * `query` are tried. If `query` has more keys, some of its required hashes may not be found, and *all becomes false.
+ * REQUIRES: present[] is true for all hashes, is_required[] is false.
  */
 static uint32
 find_required_of(const BfKeySearch *search, KeyQuery *query, bool *present, bool *is_required, bool *all)

@@ -42,7 +42,10 @@ ibf_scheme(Datum scheme_name)
 	pg_unreachable();
 }
 
-/* Returns a parameter. Raises an error if it is infinite or NaN; NaN would mean that importances are ranked. */
+/*
+ * Returns a parameter. Raises an error if it is infinite or NaN. (In the core NaN stands for a range that was not
+ * given: then importances are ranked among those of the latest items.)
+ */
 static double
 finite_importance(Datum value, const char *name, const char *hint)
 {
