@@ -76,8 +76,9 @@ make_kept_work() {
 	as_server mkdir "$work/tmp"
 }
 
-# remove_what_is_gone: removes files from the copy that the repository no longer has, except those that were built. If
-# there are any, the library and the install script are removed too, so that they are built again.
+# remove_what_is_gone: removes from $work/src, the copy of the source, the files that the repository no longer has.
+# Files that were built stay. But if any file is removed, the library and the install script are removed too, so that
+# they are built again.
 remove_what_is_gone() {
 	local gone
 	list_source() {

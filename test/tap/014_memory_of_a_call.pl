@@ -118,8 +118,8 @@ foreach my $call ('exact + empty', 'f + g', "tbf_decay(f, timestamptz '2026-01-0
 	note("$call: $peak MB, of which $before MB before");
 }
 
-# The text of 16 MB below has at most 65,536 different grams. Each is taken once. With their repetitions the grams would
-# take 16 bytes for each byte of the text, besides the 8 bytes that are taken until repetitions are left out.
+# The text of 16 MB below has at most 65,536 different grams. Each is taken once. Until the repetitions are left out,
+# the grams take 8 bytes for each byte of the text. If the repetitions stayed, they would take 16 bytes more.
 $db->sql(<<'SQL');
 CREATE TABLE long_text (t text);
 ALTER TABLE long_text ALTER t SET STORAGE EXTERNAL;

@@ -432,7 +432,7 @@ TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 	EXPECT_LT(refused, 5000);
 }
 
-/* Any bytes behind the header are refused or give an answer; by pieces the result is the same. */
+/* Any bytes behind the header are refused or give an answer. If the value is read in pieces, the result is the same. */
 TEST(Lookup, SurvivesAnyCells)
 {
 	Random random(832);

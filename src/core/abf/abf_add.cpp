@@ -1,5 +1,6 @@
 /*
- * abf_add.cpp: adds items to an abf, moves its clock on, and unites two. sb_abf.h says what is promised.
+ * abf_add.cpp: adds items to an abf, moves its clock on, and unites two. sb_abf.h explains generations and slices, and
+ * says what is promised; abf.hpp says where the bits of an item lie.
  */
 #include "abf/abf.hpp"
 #include "base/stop.hpp"

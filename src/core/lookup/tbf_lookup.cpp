@@ -59,8 +59,8 @@ uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
 }
 
 /*
- * Returns the number of the first entry of the next slice: `count` entries around the place where the item's entry
- * should be.
+ * Returns the number of the first entry of the next slice: `count` entries around the place where interpolation expects
+ * the item's entry, or after `interpolations` slices around the middle of the rest.
  */
 uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
 {
@@ -191,8 +191,8 @@ sb_status read_directory(sb_lookup *lookup)
 /* ------------------------------------------------------------ the list of hot items */
 
 /*
- * The order of the list: the item with the most hits comes first; items with equal hits are ordered by their bytes,
- * so that the order is always the same.
+ * The order of the list: the item with the most hits comes first. Items with equal hits are ordered by their bytes, and
+ * items with equal bytes (such as long texts that were cut) by their hashes. So the order is always the same.
  */
 bool is_before(const sb_top_item &a, const sb_top_item &b)
 {

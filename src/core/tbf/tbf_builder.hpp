@@ -4,6 +4,9 @@
  * filters and other builders, tbf_builder_store.cpp stores, tbf_builder_exact.cpp handles exact filters,
  * tbf_builder_travel.cpp sends builders to other processes, tbf_builder_runs.cpp keeps what came from there, and
  * tbf_recurring.cpp has the table of recurring minimum.
+ *
+ * A builder has sums of items or of cells. A *plane* has the sums of 16 half-lives, each in a *word* of 64 bits
+ * (tbf_sums.hpp). A *run* has the items of one process with their words, sorted by hash (tbf_runs.hpp).
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP

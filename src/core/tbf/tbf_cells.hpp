@@ -1,6 +1,6 @@
 /*
- * tbf_cells.hpp: reads and writes the stored counters of a tbf, a block at a time, in both layouts. For the core's own
- * files and its tests; the extension looks items up through sb_lookup.h.
+ * tbf_cells.hpp: reads and writes the stored counters of a tbf, a block at a time, in both layouts: flat and extensible
+ * (drawn in tbf_cells.cpp). For the core's own files and its tests; the extension looks items up through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP

@@ -1,4 +1,4 @@
-/* figures.c: takes what the planner uses of an index from its geometry (see figures.h). */
+/* figures.c: computes from the geometry of an index (geometry.h) the figures that the planner uses (figures.h). */
 #include "index/figures.h"
 
 #include <math.h>

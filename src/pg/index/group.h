@@ -1,5 +1,6 @@
 /*
- * group.h: writes all filter pages of a group.
+ * group.h: writes all filter pages of a group. A group has the filters of up to 125 consecutive ranges of one level. A
+ * filter is an array of lines of 64 bytes. A page has the same lines of all ranges of the group (layout.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_GROUP_H
 #define STREAMBLOOM_PG_INDEX_GROUP_H

@@ -71,10 +71,10 @@ add_to_sets(const BfRowItems *items, void *argument)
 }
 
 /*
- * bf_index_items_if_full() scales up the items of a range that lacks pages, in proportion to the space in use. But
- * documents of many kilobytes lie out of line: a few of them take little space in the range, and can have as many
- * keys as a whole range of other rows. So the estimate is at most this number, or the number of rows that the range
- * can have, if that is greater. But it is never less than the number that was counted.
+ * If a range lacks pages, because the heap ends in it, bf_index_items_if_full() scales up its items in proportion to
+ * the space in use. But documents of many kilobytes lie out of line: a few of them take little space in the range, and
+ * can have as many keys as a whole range of other rows. So the estimate is at most this number, or the number of rows
+ * that the range can have, if that is greater. But it is never less than the number that was counted.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

@@ -300,9 +300,9 @@ find_required(Requirement *required, uint32 first, uint32 end)
 }
 
 /*
- * For a search with more than BF_FEW_KEYS hashes: puts the required ones first. So a group is asked for these first,
- * and for the other hashes only if a range may have all required ones. If there are BF_FEW_KEYS required hashes,
- * these are enough: the others are left out, and from then on their keys count as keys that may be there.
+ * For a search with more than BF_FEW_KEYS hashes: puts the required ones first. So the index is asked about these
+ * first, and about the other hashes only if a range may have all required ones. If there are BF_FEW_KEYS required
+ * hashes, these are enough: the others are left out, and from then on their keys count as keys that may be there.
  */
 static void
 put_first(BfKeySearch *search, const Requirement *required)

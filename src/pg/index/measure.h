@@ -1,5 +1,6 @@
 /*
- * measure.h: how full filters are.
+ * measure.h: how full the filters of ranges are. A filter is an array of lines of 64 bytes. The pages of a group have
+ * the filters of all its ranges, and each page has the same lines of all these ranges (layout.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_MEASURE_H
 #define STREAMBLOOM_PG_INDEX_MEASURE_H
