@@ -271,8 +271,8 @@ void forget_items(sb_tbf_builder *builder);
 /* --------------------------------------------------- runs (tbf_builder_runs.cpp) */
 
 /*
- * A builder begins to keep runs when it is united with a builder whose run has at least this many items. Before that,
- * the items of other builders go into its set. Only tests change the number.
+ * A builder that has no runs yet keeps the run of another builder only if that run has at least this many items. The
+ * items of a smaller run go into the builder's set. Only tests change the number.
  */
 struct runs_from_items
 {
