@@ -284,7 +284,7 @@ tbf_agg_final(PG_FUNCTION_ARGS)
 	return filter;
 }
 
-/* Adds the hits of the second state, which a worker has sent, to the first one. Each of them may be NULL. */
+/* Adds the hits of the second state, mostly one that a worker has sent, to the first one. Each of them may be NULL. */
 SB_FUNCTION(tbf_agg_combine);
 Datum
 tbf_agg_combine(PG_FUNCTION_ARGS)
