@@ -3,17 +3,16 @@
  * bytes that are the same for equal items: the bytes of a text, the eight little-endian bytes of an integer or a
  * double.
  *
- * A filter does not store its items: all that it knows of an item are bits, cells or counters whose places follow from
- * this hash. So the hash must not change. It is the same on every architecture, and xxHash has not changed it since
- * version 0.8.0. If it did, no stored filter and no index would find its items. It is frozen as long as format version
- * 1 exists (docs/format.md, test/unit/golden).
+ * A filter does not store its items: all that it has of an item follows from this hash. So if the hash changed, no
+ * stored filter and no index would find its items. It is the same on every architecture, and xxHash has not changed it
+ * since version 0.8.0. Here it must not change as long as format version 1 exists (docs/format.md, test/unit/golden).
  *
  * The hash is fast, and its bits are well mixed, so any of them may choose a line, a block or a slot. It is not
  * secret: anybody can compute it, and find items whose hashes collide (docs/items.md, "When somebody else chooses the
  * items"). Sets of hashes in memory are protected against such items (sb_set_secret()). Stored filters cannot be: with
  * a secret of each database, filters of two databases could not be united.
  *
- * src/pg/base/item.c says which bytes of which type are hashed, and hashes other types in another way.
+ * src/pg/base/item.c says which bytes of which types are hashed, and how all other types are hashed.
  */
 #include "base/bits.hpp"
 #include "base/hash.hpp"

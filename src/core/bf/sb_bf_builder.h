@@ -3,8 +3,8 @@
  *
  * sb_bf_add_many() (sb_bf.h) adds items to lines of a size that is known. But bf_agg() gets rows one after the other,
  * does not know how many different items there will be, may share the work with parallel workers, and should take
- * little memory for each of thousands of groups. That is what a builder is for. Its life (all
- * but the last step return a status):
+ * little memory for each of thousands of groups. That is what a builder is for. These are the steps of its life; all
+ * but the last one return a status:
  *
  *   sb_bf_builder_begin()       with the parameters of a plan (sb_bf_plan())
  *   sb_bf_builder_add()         for each item, by its hash

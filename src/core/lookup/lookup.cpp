@@ -11,8 +11,8 @@
  *   sb_lookup_next()   takes the bytes that were asked for, and calls the step function again
  *
  * A step function goes on until it has the answer (SB_OK) or lacks bytes: then it writes to lookup->need which ones,
- * and returns SB_NEED_BYTES. There is one for each type, in a file of its own: bf_lookup.cpp (begin there: it is the
- * shortest), tbf_lookup.cpp, abf_lookup.cpp and stable_lookup.cpp. lookup.hpp has what they share. In PostgreSQL the
+ * and returns SB_NEED_BYTES. There is one for each type, in a file of its own: abf_lookup.cpp (begin there: it is the
+ * simplest), bf_lookup.cpp, stable_lookup.cpp and tbf_lookup.cpp. lookup.hpp has what they share. In PostgreSQL the
  * caller is src/pg/base/slices.c.
  *
  * A filter without a kind has no items, so nothing is found in it, and nothing more is read.

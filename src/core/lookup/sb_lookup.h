@@ -25,8 +25,9 @@
  *
  * What a look-up needs besides the header: of a bf with lines, one line of 64 bytes; of a bf or tbf that is exact, an
  * entry or two of a directory, and a block of items or its beginning; of a tbf with cells, the item's block, which may
- * have such an entry, too; of an abf, the item's block; of an sbf or ibf, two bytes for each cell of the item, up to
- * the first cell that is 0. lookup.cpp is the core's part of this, src/pg/base/slices.c that of PostgreSQL.
+ * have such an entry, too, and with recurring minimum a part of its table; of an abf, the item's block; of an sbf or
+ * ibf, two bytes for each cell of the item, up to the first cell that is 0. lookup.cpp is the core's part of this,
+ * src/pg/base/slices.c that of PostgreSQL.
  */
 #ifndef STREAMBLOOM_SB_LOOKUP_H
 #define STREAMBLOOM_SB_LOOKUP_H
