@@ -5,10 +5,10 @@
  * CREATE INDEX ... USING bf makes an index that does not say where a value is, but where it is not. The table's pages
  * are divided into *ranges* of some consecutive pages. For each range and each column the index has a Bloom filter of
  * the values (core/bf/sb_bf.h begins with what that is). A query for `host = 'x'` asks these filters, and reads only
- * the ranges whose filters say "maybe": those that have the value, and about one in a thousand of the others.
- * PostgreSQL's BRIN does the same with the smallest and the largest value of a range (or, under its bloom operator
- * classes, with filters too). Here the filters of up to 125 ranges lie so that one page of the index answers for all
- * of them, and above the ranges there are longer ones (*levels*), so that a search need not look at each range.
+ * the ranges whose filters say "maybe": those that have the value, and by default about one in a thousand of the
+ * others. PostgreSQL's BRIN does the same with the smallest and the largest value of a range (or, under its bloom
+ * operator classes, with filters too). Here the filters of up to 125 ranges lie so that one page of the index answers
+ * for all of them, and above the ranges there are longer ones (*levels*), so that a search need not look at each range.
  * README.md in this folder draws that, and proves that no row is lost.
  *
  * All that PostgreSQL knows of an index access method is what its handler returns (here bf_index_handler()): a struct
