@@ -365,7 +365,8 @@ foreach my $n (0 .. $#functions)
 
 # ------------------------------------------------------------- 4. hidden rows stay hidden
 
-# Each column has the values 0 to 299 in all partitions. The hidden value is in one row, which the policy hides.
+# Each column has values made of the numbers 0 to 299, in all partitions. Another value, made of -4711, is in one row,
+# which the policy hides.
 my %types = (
 	int => ['int', 'i', 1], bigint => ['bigint', 'i', 1], text => ['text', "'t' || i", 1], uuid => ['uuid', 'md5(i::text)::uuid', 1],
 	numeric => ['numeric', 'i + 0.5', 0], jsonb => ['jsonb', "jsonb_build_object('k', i)", 0], array => ['int[]', 'ARRAY[i, i]', 0],

@@ -249,8 +249,8 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 }
 
 /*
- * Stores a builder. Either that is refused (the value does not fit, or its list has more hits than there are), or it
- * gives a value that would be accepted from outside, which is returned.
+ * Stores a builder, checks that the core accepts the stored value, and returns it. Returns no bytes if the builder
+ * cannot be stored, because the value would not fit, or because its list of hot items has more hits than there are.
  */
 static Input store(sb_tbf_builder *builder)
 {

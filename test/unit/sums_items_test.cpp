@@ -12,7 +12,10 @@ using namespace test;
 
 namespace {
 
-/* A builder whose sums are sums of items. Its set has a secret from the beginning, unless the secret is 0. */
+/*
+ * A builder whose sums are sums of items. Unless `secret` is 0, its set of items has a secret from the beginning. In
+ * other builders only a set gets one in which many hashes collide (sb_hash_set.h).
+ */
 class Items : public Builder
 {
 public:
@@ -22,7 +25,10 @@ public:
 		builder->set.secret[1] = secret * UINT64_C(0xd6e8feb86659fd93);
 	}
 
-	/* The set of items, sorted if it has a secret, as the functions that store sums require it. */
+	/*
+	 * The set of items. With a secret the slots are not in the order of the hashes. So `sorted` is set then, as the
+	 * functions that store sums require.
+	 */
 	sb_hash_set set()
 	{
 		sb_hash_set sorted = builder->set;

@@ -60,7 +60,10 @@ public:
 	}
 	void add(const List &other) { EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK); }
 
-	/* Returns the list after it was stored for a filter of this base, checked, and read again. */
+	/*
+	 * Returns the list after it was purged, stored for a filter whose counts are written down for half-life `base`,
+	 * checked, and read again. `total` is the filter's total of hits; the check uses it as an upper bound.
+	 */
 	List reread(int64_t base, uint64_t total = UINT64_MAX)
 	{
 		streambloom::top_purge(&list);

@@ -27,9 +27,9 @@ inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kin
 inline constexpr size_t most_grams = 768;
 
 /*
- * If no gram of an alternative were taken, this alternative would require nothing, and then all the alternatives
- * together would. So the first grams_of_branch grams of each alternative are taken even if the pattern is long, until
- * the program has most_grams_of_branches grams.
+ * If no gram of an alternative were taken, this alternative would require nothing. Then all the alternatives together
+ * would require nothing, as a text need match only one of them. So the first grams_of_branch grams of each alternative
+ * are taken even if the pattern is long, until the program has most_grams_of_branches grams.
  */
 inline constexpr uint32_t grams_of_branch = 4, most_grams_of_branches = 8192;
 

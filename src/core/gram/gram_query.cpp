@@ -7,7 +7,10 @@
 namespace streambloom {
 namespace {
 
-/* Adds all characters to the run as they are: none has a special meaning. Returns true if the work was interrupted. */
+/*
+ * Adds all characters as they are, since none has a special meaning, to the program's run: the characters that follow
+ * each other in every matching text. Returns true if the work was interrupted.
+ */
 bool read_text(gram_program *program, const unsigned char *from, const unsigned char *end)
 {
 	stopping_points points(from);
@@ -21,8 +24,8 @@ bool read_text(gram_program *program, const unsigned char *from, const unsigned 
 }
 
 /*
- * Adds the answers of a LIKE pattern. Returns false if LIKE would refuse the pattern, or if the work was interrupted;
- * then *stopped is true.
+ * Adds to the program what a LIKE pattern requires. Returns false if LIKE would refuse the pattern, or if the work was
+ * interrupted; then *stopped is true.
  */
 bool read_like(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped)
 {

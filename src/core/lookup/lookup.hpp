@@ -39,7 +39,8 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 /*
  * Each of these begins or continues the search for lookup->hash. When a search begins, `step`, `tries` and `units`
  * are 0, and `found` is false. tbf_lookup_step() also continues to read the list of hot items (sb_lookup_top()).
- * REQUIRES: the filter has a kind. It may still have no items: a tbf keeps its kind when all items have decayed.
+ * REQUIRES: the filter has a kind, which its first item gave it. It may have no items any more: a tbf keeps its kind
+ * when all items have decayed.
  */
 sb_status bf_lookup_step(sb_lookup *lookup);
 sb_status tbf_lookup_step(sb_lookup *lookup);

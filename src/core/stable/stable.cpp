@@ -29,10 +29,11 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 }
 
 /*
- * The number of bits of a cell that a plan chooses. Value-weighted eviction never takes from zero cells: a step goes on
- * drawing until it has taken P from other cells. So if items raise their cells by less than P per step on average,
- * cells become zero until a step does not find P cells to lower in its 32 P tries. In that state a cell of the value
- * Max lasts m Max (Max + 1) / 2 / (32 P) steps. With multi_class it lasts m Max / P steps.
+ * The number of bits of a cell that a plan chooses. There are m cells with values up to Max, and a step lowers P of
+ * them by 1. Value-weighted eviction (value_weighted) passes over zero cells: a step goes on drawing until it has
+ * lowered P other cells. So if items raise their cells by less than P per step on average, cells become zero until a
+ * step does not find P cells to lower in its 32 P tries. In that state a cell of the value Max lasts
+ * m Max (Max + 1) / 2 / (32 P) steps. With multi_class, which evicts at random, it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits, and
  * as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P that keeps the rate of an
@@ -55,9 +56,10 @@ static int default_bits(sb_scheme scheme)
 
 /*
  * The number of hashes that a plan chooses. For eviction at random it is the number with which items are remembered
- * longest in the given bytes; a search with sb_stable_false_negatives() found it. For value-weighted eviction it is the
- * smallest number with which important items are missed less often than with multi_class and the P of an sbf, because
- * with fewer hashes the rate rises less if the importances are higher than planned.
+ * longest in the given bytes; a search with sb_stable_false_negatives() found it. With fewer hashes the rate of
+ * value-weighted eviction rises less if the importances are higher than planned. So for value-weighted eviction it is
+ * the smallest number with which important items are missed less often than with multi_class and the P of an sbf
+ * (default_bits()).
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {

@@ -283,9 +283,9 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	end_run(builder);
 
 	/*
-	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending hits
-	 * are added. With minimum increase they differ, because what a hit raises depends on the words of all planes. So
-	 * with minimum increase the pending hits are added before.
+	 * The hit may make an old plane (the sums of 16 half-lives) fall out. Sums are the same whether that happens before
+	 * or after the pending hits are added. With minimum increase they differ, because what a hit raises depends on the
+	 * words of all planes. So with minimum increase the pending hits are added before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);

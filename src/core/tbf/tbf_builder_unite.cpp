@@ -171,8 +171,9 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 /* ------------------------------------------------------------- other builders */
 
 /*
- * Returns whether two builders collect for the same filter. If both have sums of cells, they may differ in size, as
- * stored filters may. If one has sums of items, they may not, unless the filter sizes itself.
+ * Returns whether two builders collect hits for the same filter. If the filter has a given size, and a builder has sums
+ * of items, both must have the same number of cells. Two builders with sums of cells may differ in size, as stored
+ * filters may.
  */
 static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {

@@ -1,4 +1,7 @@
-/* tbf_runs.cpp: copies runs, counts their items, and reads them by ranges of hashes (tbf_runs.hpp). */
+/*
+ * tbf_runs.cpp: copies runs, counts their items, and reads them by ranges of hashes. A run has the items of one
+ * process, sorted by hash (tbf_runs.hpp).
+ */
 #include "tbf/tbf_runs.hpp"
 
 #include "base/stop.hpp"

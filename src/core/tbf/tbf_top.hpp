@@ -93,8 +93,8 @@ void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 [[nodiscard]] sb_status top_scale(top_list *list, uint64_t mantissa, int exponent);
 
 /*
- * top_write() writes the list for a filter of this base; top_size() returns how many bytes it writes. REQUIRES: at
- * most `limit` entries.
+ * top_write() writes the list for a filter with this base, the half-life for which its counts are written down.
+ * top_size() returns how many bytes it writes. REQUIRES: at most `limit` entries.
  */
 uint32_t top_size(const top_list *list, int64_t base);
 void top_write(const top_list *list, int64_t base, void *out);

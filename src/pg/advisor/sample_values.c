@@ -5,7 +5,7 @@
  *
  * A column takes bounded memory: at most sample->most_kept values of the table or partition that is sampled, and as
  * many of all partitions together. When there are more, about half of them are dropped: those whose hashes end with
- * too few zero bits.
+ * too few zero bits. A *unit* is SAMPLE_UNIT consecutive pages, which are sampled together.
  */
 #include "base/compat.h"
 

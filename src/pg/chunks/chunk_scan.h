@@ -53,7 +53,7 @@ typedef struct ChunkScan
 	Expr	   *clause;
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
-	/* the comparison, as indexes are asked about it; asker.few has the pages of the chunk that is judged */
+	/* the comparison, as indexes are asked about it; asker.few has the pages that the index asked last has named */
 	ChunkClause index_clause;
 	ChunkEngines *engines;		/* tables whose rows another extension keeps elsewhere (chunk_engine.h), or NULL */
 	Oid			summary_table;	/* or InvalidOid */

@@ -201,10 +201,10 @@ extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid pare
 /*
  * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
  * number if no estimate is possible. The column is on the left side of the comparison. Sets *known to whether the value
- * is known, there is an active snapshot, and the user may read the column. If all this is so, asks a sample of up to 64
- * partitions about the value, and takes the share of them that would be read for the share of all partitions. If it is
- * not, or if the sample cannot be asked, estimates the number from statistics. REQUIRES: the size of the relation is
- * set.
+ * is known, there is an active snapshot, and the user may read the column. If all this is so, asks up to 64 of the
+ * partitions about the value, and assumes that of all partitions the same share would be read as of these. If *known
+ * is false, or if no partition can be asked, estimates the number from statistics. REQUIRES: the size of the relation
+ * is set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);

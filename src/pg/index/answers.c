@@ -1,6 +1,6 @@
 /*
- * answers.c: keeps the answers of indexes while a statement is planned, and says which indexes may be asked (see
- * answers.h).
+ * answers.c: the planner asks bf indexes how much of a table a condition leaves. This file keeps the answers while a
+ * statement is planned, and says which indexes may be asked (see answers.h).
  *
  * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor are
  * columns that the user may not read.

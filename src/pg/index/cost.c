@@ -16,7 +16,8 @@
  * If the values are known when the query is planned, estimate.c asks the index, unless it must not. All this is for
  * the other conditions, and for the parts of the index that estimate.c does not look at.
  *
- * The index is searched from the highest level down. sizes.c says how many pages that reads.
+ * An index has up to four levels. A range of a level has many times as many pages as one of the level below. A search
+ * goes from the highest level down. sizes.c says how many pages of the index it reads.
  *
  * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here
  * whole ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
@@ -39,7 +40,10 @@
 #include "index/handler.h"
 #include "index/sizes.h"
 
-/* Looking up one item in the filters of one group takes as much time as calling this many operators. */
+/*
+ * A look-up of one item in one group, that is, in the filters of up to 125 ranges, takes as much time as calling this
+ * many operators.
+ */
 #define OPERATORS_PER_GROUP 10
 
 /*
@@ -160,8 +164,9 @@ expect(PlannerInfo *root, IndexOptInfo *info, const List *conditions, double row
 		useful = lappend(useful, clause);
 	}
 	/*
-	 * priors[] is set for all levels that any index may have: other partitions may be asked in the place of this one,
-	 * and their indexes may have more levels.
+	 * priors[] is the share of the heap that each level is expected to leave before the index is asked. It is set for
+	 * all levels that any index may have: other partitions may be asked in the place of this one, and their indexes
+	 * may have more levels.
 	 */
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{

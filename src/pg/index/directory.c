@@ -1,5 +1,7 @@
 /*
- * directory.c: adds groups to an index, replaces and unites them, and begins ranges.
+ * directory.c: adds groups to an index, replaces and unites them, and lets ranges begin. A group is consecutive ranges
+ * whose filters are stored together; the directory says where the groups lie. When a range has begun, whoever inserts a
+ * row into it also looks at its filters.
  *
  * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between

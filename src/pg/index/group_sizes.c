@@ -1,8 +1,11 @@
 /*
- * group_sizes.c: decides how many ranges make a group (sizes.h): in a build, where the items of the ranges are known,
- * in an index that grows, and where one group takes the place of several. A group has whole pages, and in a column all
- * its filters have the same size. So space is lost if the ranges do not fill the pages, or if some ranges have far more
- * items than others. Nothing of PostgreSQL is needed here.
+ * group_sizes.c: decides how many ranges make a group: in a build, where the items of the ranges are known, in an index
+ * that grows, and where one group takes the place of several.
+ *
+ * A range is some pages of the table, and has a filter for each column of the index. A group is consecutive ranges
+ * whose filters are stored together, on whole pages. In a column all filters of a group have the same size. So space is
+ * lost if the ranges do not fill the pages, or if some ranges have far more items than others. A range that has too
+ * many items for this size is *full*: it is always read. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -72,7 +75,10 @@ pages_for_items(const Division *of, uint32_t from, uint32_t count)
 	return lines / BF_POSITIONS(1);
 }
 
-/* Would ranges of a group of these be full that are not full in one group of all ranges? */
+/*
+ * Would a group of `count` ranges, from number `from` on, have full ranges with fewer items than in one group of all
+ * ranges? Then a range could be full in this group that is not full in one group of all.
+ */
 static bool
 has_more_full(const Division *of, uint32_t from, uint32_t count)
 {
@@ -130,9 +136,10 @@ divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, doubl
 }
 
 /*
- * How many groups a division may have. A search reads a page of each group of the highest level, and of each group that
- * no level above covers; mostly fewer than 125 ranges are the last ones of their level, and not covered. But a level
- * above may rule out most groups of 125 ranges of level 0.
+ * Returns the most groups into which these ranges may be divided. A search reads a page of each group of the highest
+ * level, and of each group whose ranges no level above has. So of these there are at most two. Fewer than 125 ranges
+ * are mostly the last ones of their level, and no level above has them. Other groups of level 0 may be ruled out by
+ * the level above, so there may be more of them. Above level 0, 125 ranges always make one group.
  */
 static uint32_t
 most_groups(const BfGroupsToBuild *groups, uint32_t ranges)

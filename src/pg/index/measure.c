@@ -1,8 +1,9 @@
 /*
  * measure.c: how full the filters of ranges are: how many items they have, and what their false-positive rates are.
  *
- * All of this follows from the numbers of bits that are set. An item has all its bits in one line. So a line's rate is
- * f^k, if the share f of its bits is set and an item sets k bits (`hashes`). A range's rate is the mean over its lines.
+ * All of this follows from the numbers of bits that are set. A filter consists of lines of 64 bytes, and an item has
+ * all its bits in one line. So a line's rate is f^k, if the share f of its bits is set and an item has k bits
+ * (`hashes`). A range's rate is the mean over its lines.
  */
 #include "index/measure.h"
 
@@ -88,7 +89,10 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 	}
 }
 
-/* The rate of one range in a column, from some pages, spread evenly over the run; 0 if it is not summarized. */
+/*
+ * Estimates the false-positive rate of one range in a column from some of the group's pages for this column, spread
+ * evenly. Returns 0 if the range is not summarized on these pages.
+ */
 static double
 rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, int hashes)
 {

@@ -149,9 +149,9 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 }
 
 /*
- * Makes the next group of a level. The sizes of its filters come from some of its ranges and of the ranges before it;
- * in a build, from all its ranges, whose items were counted, and *to_build is noted. Returns false if the directory is
- * full.
+ * Makes the next group of a level. In a build, the sizes of its filters come from all its ranges, whose items were
+ * counted; *to_build keeps the sizes of the groups that are decided together with it. Otherwise the sizes come from
+ * some of its ranges and of the ranges before it. Returns false if the directory is full.
  */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks,

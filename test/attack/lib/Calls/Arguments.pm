@@ -377,7 +377,8 @@ sub bytes_of_filters
 	return @{$self->{bytes} //= [$self->{database}->rows(join(' UNION ALL ', @parts))]};
 }
 
-# Adds mutants of a type: those that the type has accepted as values, and those that it has refused.
+# Adds mutants (Mutations.pm: valid values with random changes) of a type: those that the type has accepted as values,
+# and those that it has refused.
 sub add_mutants
 {
 	my ($self, $type, $taken, $refused) = @_;

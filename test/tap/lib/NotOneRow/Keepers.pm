@@ -1,5 +1,5 @@
-# Keepers.pm: the parties of NotOneRow.pm that summarize, vacuum and build the indexes, and change them and their
-# tables.
+# Keepers.pm: the parties (processes of the test) of NotOneRow.pm that summarize, vacuum and build the indexes, and
+# change them and their tables. Others insert rows and read meanwhile.
 package NotOneRow::Keepers;
 
 use strict;
@@ -324,8 +324,8 @@ sub check_all
 			$reader->ask('COMMIT');
 		}
 	}
-	# If nothing were ever skipped, the test would prove nothing. (How much is left of the table depends on the time
-	# that each party got.)
+	# If the index never ruled a page out, the test would prove nothing. So rows are inserted and summarized here, and
+	# it is counted how many pages a search for an absent value reads. (How many rows t had before depends on chance.)
 	$session->sql("INSERT INTO t SELECT nextval('ids'), i % 4, i * 7919 % 3000, 'b' || i * 31 % 1500, i, repeat('e', 200) FROM generate_series(1, 6000) i");
 	$session->sql("SELECT $method->{summarize_new}('t_a')");
 	my $plan = $session->sql('SET enable_bitmapscan = on; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE a = -1::bigint');
