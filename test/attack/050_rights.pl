@@ -171,10 +171,9 @@ foreach my $role (qw(none reader writer keeper))
 	is(join("\n", @told), '', "$role: no code of the caller runs with another role's rights");
 }
 
-# A role that has the right to keep the index, or has all rights, may have the hostile path by accident: the owner's
-# expressions do not see it either. (The server evaluates the expressions in an INSERT, a query and ANALYZE, as for
-# every other index. So for the rows that were inserted above, the index has what the writer's own functions returned,
-# until it is rebuilt.)
+# The owner of the index or a superuser may have the hostile search_path by accident. The owner's expressions do not see
+# it then either. (The server evaluates the expressions in an INSERT, a query and ANALYZE, as for every other index. So
+# for the rows that were inserted above, the index has what the writer's own functions returned, until it is rebuilt.)
 $db->sql('REINDEX TABLE app.words_1');
 foreach my $role (qw(owner postgres))
 {

@@ -1,8 +1,8 @@
 /*
  * fuzz_abf.cpp: takes any bytes as a stored abf. Either they are refused, or every reader works on them and these
- * promises hold: an item that was added is found until a window later; a look-up answers what the bits say; each
- * value that the core writes can be read again; a union loses no bit that is alive; after the clock has moved on far
- * enough, no bit is left.
+ * promises hold: an item that was added is found until a window later; a look-up answers what the bits say; each value
+ * that the core writes can be read again; a union loses no bit of a slice that is alive, that is, that look-ups still
+ * read; after the clock has moved on far enough, no bit is left.
  *
  * Input: a hash, a number that gives a time, then the value.
  */

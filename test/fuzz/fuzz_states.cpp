@@ -189,7 +189,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* Returns the lines that a builder makes; no bytes if there would be 4,096 lines or more. */
+/* Returns the lines of the bf that a builder makes; no bytes if there would be 4,096 lines or more. */
 static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 {
 	const sb_status status = sb_bf_builder_plan(builder, false, plan);
@@ -271,8 +271,8 @@ static Input store(sb_tbf_builder *builder)
 }
 
 /*
- * Unites an empty builder with three that arrived, and stores it. Two of the three have the same items, and so may the
- * third. Returns no bytes if that is refused.
+ * Unites an empty builder with three that arrived, and stores the result. The three have the same items, but for a hit
+ * that the third has in addition. Returns no bytes if they cannot be united or stored.
  */
 static Input leader_of_three(const Copy &bytes, uint64_t choice)
 {
@@ -301,7 +301,10 @@ static Input leader_of_three(const Copy &bytes, uint64_t choice)
 	return result;
 }
 
-/* A builder that keeps runs must give the same value as one that puts the items into a set. */
+/*
+ * A builder that keeps the items of others as they came (runs, tbf_runs.hpp) must give the same value as one that puts
+ * them into a set.
+ */
 static void compare_runs(const Copy &bytes, uint64_t choice)
 {
 	streambloom::runs_from.items = 0;
@@ -345,8 +348,8 @@ static int states(uint64_t choice, const Copy &bytes)
 	store(own);
 
 	/*
-	 * Sends it on twice. Its bytes must be accepted again, and be the same when they are sent on again. They may differ
-	 * from those that arrived: a list of hot items that was too long is shortened.
+	 * Serializes the builder that arrived, reads these bytes, and serializes once more: both times the bytes must be
+	 * the same. They may differ from those that arrived: a list of hot items that was too long is shortened.
 	 */
 	const Input sent = serialized(arrived);
 	sb_tbf_builder *twice;

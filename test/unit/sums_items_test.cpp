@@ -46,8 +46,8 @@ private:
 constexpr int64_t hour = INT64_C(3600) * 1000000;
 
 /*
- * Hashes of all sorts: random ones, 0 and the largest, and crowds at the first slots, at the last ones (these go
- * round to the beginning) and between.
+ * Hashes of all sorts: random ones, 0 and the largest, and crowds at the first slots of the set, at its last slots
+ * (where hashes go round to the beginning), and between.
  */
 std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 {

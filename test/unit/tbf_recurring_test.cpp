@@ -1,5 +1,7 @@
 /*
- * tbf_recurring_test.cpp: the core's part of recurring minimum: when a minimum recurs, and which tables are valid.
+ * tbf_recurring_test.cpp: the core's part of recurring minimum: when a minimum recurs, and which tables are valid. The
+ * minimum of an item, its smallest counter, recurs if two or more of its cells have it. The table has items whose
+ * minimum does not recur.
  */
 #include "tbf_support.h"
 

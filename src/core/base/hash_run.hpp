@@ -4,8 +4,9 @@
  *
  * A column has one word for each item. The lowest bits of the words are cut off as far as they are 0 in all words. Then
  * all words have the same number of bytes, the least that suffices for the largest one. A run of hashes is a column of
- * differences: each hash minus the one before it, the first one minus 0. Of these only the lowest bits, which are not
- * kept, are cut off. A million hashes that nobody has chosen take 4 or 5 bytes each.
+ * differences: each hash minus the one before it, the first one minus 0. Of the differences exactly those lowest bits
+ * are cut off that are 0 in every kept hash (SB_KEPT_HASH_MASK). A million hashes that nobody has chosen take 4 or 5
+ * bytes each.
  *
  * Columns lie in bytes that may come from anywhere. They are little-endian and need no alignment.
  */

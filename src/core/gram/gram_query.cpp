@@ -55,8 +55,8 @@ bool read_like(gram_program *program, const unsigned char *from, const unsigned 
 }
 
 /*
- * Adds one answer for the whole pattern. Returns false if nothing is known of the texts that match, or if the work was
- * interrupted; then *stopped is true.
+ * Adds to the program what the whole pattern requires, as one answer. Returns false if nothing is known of the texts
+ * that match, or if the work was interrupted; then *stopped is true.
  */
 bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from,
 				  const unsigned char *end, bool *stopped)

@@ -13,7 +13,10 @@
 
 using namespace streambloom;
 
-/* How many groups of cells are processed before the caller is asked again whether to stop. */
+/*
+ * How many groups of cells are processed before the caller is asked again whether to stop. A group is the cells that
+ * are read with one load of 64 bits (cells_of_group()).
+ */
 static constexpr size_t groups_at_once = bytes_at_once / 8;
 
 /* ---------------------------------------------------------------- parameters */

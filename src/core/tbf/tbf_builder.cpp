@@ -4,7 +4,8 @@
  * In a builder that is not small (pending_from_words) the newest hits stay pending as long as they are of one
  * half-life. They are added a batch at a time, so that the memory of the next hits can be prefetched. This does not
  * change a sum. With minimum increase the order of hits matters. Therefore hits are always added in the order in which
- * they came, and with minimum increase the pending ones are added before an old plane falls out.
+ * they came, and with minimum increase the pending ones are added before an old plane falls out. (A plane has the sums
+ * of 16 half-lives. Only the newest four planes are kept.)
  */
 #include "tbf/tbf_builder.hpp"
 
@@ -283,9 +284,9 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	end_run(builder);
 
 	/*
-	 * The hit may make an old plane (the sums of 16 half-lives) fall out. Sums are the same whether that happens before
-	 * or after the pending hits are added. With minimum increase they differ, because what a hit raises depends on the
-	 * words of all planes. So with minimum increase the pending hits are added before.
+	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending hits
+	 * are added. With minimum increase they differ, because what a hit raises depends on the words of all planes. So
+	 * with minimum increase the pending hits are added before.
 	 */
 	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
 		status = sb_tbf_builder_settle(builder);

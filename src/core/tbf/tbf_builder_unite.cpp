@@ -1,4 +1,7 @@
-/* tbf_builder_unite.cpp: adds stored filters and other builders to a builder. */
+/*
+ * tbf_builder_unite.cpp: adds stored filters and other builders to a builder. The sums of a builder are sums of items
+ * or of cells. The items of another builder may also be kept as a run, that is, as they came, sorted by hash.
+ */
 #include "base/memory.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"
@@ -48,8 +51,9 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 }
 
 /*
- * The result has a list of hot items only if both sides have one. The list's limit is the smaller of their two limits,
- * because a list with a smaller limit has a larger bound of the error.
+ * Lowers the limit of the builder's list of hot items to `top`. If what is added has no list, `top` is 0, and the
+ * builder gives its list up. The smaller one of two limits counts, because a list with a smaller limit has a larger
+ * bound of the error.
  */
 static void join_list(sb_tbf_builder *builder, uint16_t top)
 {

@@ -1,6 +1,6 @@
 /*
- * tbf_top.hpp: the list of hot items, in memory and as it is stored. sb_top.h says what it guarantees, and explains the
- * letters L and c.
+ * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_top.h says
+ * what it guarantees, and explains the letters L and c.
  */
 #ifndef STREAMBLOOM_TBF_TOP_HPP
 #define STREAMBLOOM_TBF_TOP_HPP

@@ -1,6 +1,7 @@
 /*
  * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(). It has arguments, which are
- * checked; chunks, which are judged one after the other; and the rows of those chunks that are read.
+ * checked; chunks (the partitions or children of a table), which are judged one after the other; and the rows of those
+ * chunks that are read.
  *
  *   chunk_scan_arguments.c  checks the arguments
  *   chunk_judge.c           goes through the chunks, and judges each

@@ -1,5 +1,5 @@
 /*
- * chunk_summary.h: asks a summary table which chunks cannot hold a value.
+ * chunk_summary.h: asks a summary table which chunks (partitions or children of a table) cannot hold a value.
  *
  * A summary table has a column `chunk` (regclass or oid), and a column of type bf for each column that is summarized.
  * It is a table of the user, who has to keep it right.

@@ -199,12 +199,12 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /*
- * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative
- * number if no estimate is possible. The column is on the left side of the comparison. Sets *known to whether the value
- * is known, there is an active snapshot, and the user may read the column. If all this is so, asks up to 64 of the
- * partitions about the value, and assumes that of all partitions the same share would be read as of these. If *known
- * is false, or if no partition can be asked, estimates the number from statistics. REQUIRES: the size of the relation
- * is set.
+ * Returns how many partitions are expected to be read if indexes are asked about this comparison, or a negative number
+ * if no estimate is possible; 0 if the value is known to be NULL. The column is on the left side of the comparison.
+ * Sets *known to whether the value is known, there is an active snapshot, and the user may read the column. If all this
+ * is so, asks up to 64 of the partitions about the value, and assumes that of all partitions the same share would be
+ * read as of these. If *known is false, or if no partition can be asked, estimates the number from statistics.
+ * REQUIRES: the size of the relation is set.
  */
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts,
 									  Expr *comparison, bool *known);

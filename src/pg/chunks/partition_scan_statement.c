@@ -416,7 +416,10 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 		if (entries != NIL)
 		{
-			/* The option is set for cursors of SQL and PL/pgSQL, because WHERE CURRENT OF may refer to them. */
+			/*
+			 * Cursors of SQL and PL/pgSQL have this option. They do not get the node, as WHERE CURRENT OF may refer to
+			 * them.
+			 */
 			if ((cursor_options & CURSOR_OPT_FAST_PLAN) != 0)
 				obstacle = "rows of a cursor may be changed";
 			else if (chunk_find_engines() != NULL)

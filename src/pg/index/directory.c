@@ -493,7 +493,10 @@ bf_index_publish_union(Relation index, const BfGroup *group)
 
 	Assert(group->first_range == 0 && group->ranges > geometry->level[group->level].covered);
 	begin_change(index, &change);
-	/* The level's highest numbers come first. So an entry that is moved is never one of the level's own. */
+	/*
+	 * entries[] has the numbers of the level's entries, the highest first. So an entry that is moved to another place
+	 * is never one of the level's own.
+	 */
 	for (uint32 i = 0; i + 1 < count; i++)
 	{
 		const uint32 last = --change.meta->stretches;

@@ -1,6 +1,6 @@
 /*
  * figures.h: what the planner uses of an index to estimate costs: how many ranges and groups each level has, how many
- * items a range has, and the false-positive rates.
+ * items a range has, and the false-positive rates. layout.h explains levels, ranges and groups.
  */
 #ifndef STREAMBLOOM_PG_INDEX_FIGURES_H
 #define STREAMBLOOM_PG_INDEX_FIGURES_H

@@ -16,8 +16,8 @@
 #define GREATER(x, y) ((x) > (y) ? (x) : (y))
 
 /*
- * Numbers of ranges with which whole positions nearly fill a page of 8 kB: with 8, 15 and 40 ranges 94 % of it, with
- * the others at least 96 %.
+ * A filter page has one or more whole positions; a position has one line of each range of the group. With these numbers
+ * of ranges the positions nearly fill a page of 8 kB: 8, 15 and 40 ranges fill 94 %, the others at least 96 % of it.
  */
 static const uint32_t good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 
@@ -61,8 +61,9 @@ typedef struct Division
 } Division;
 
 /*
- * Returns the pages that some of these ranges would take at least: each filter as small as its items allow, but not
- * larger than in one group of all ranges (where a range far above the others is full), and no space lost.
+ * Returns a lower bound of the pages that `count` ranges, from number `from` on, would take in any division. Each
+ * filter is taken to be as small as its items allow, and no larger than in one group of all ranges, where a range far
+ * above the others is full. No space is taken to be lost.
  */
 static double
 pages_for_items(const Division *of, uint32_t from, uint32_t count)
@@ -203,9 +204,10 @@ pages_of_groups(const uint32_t *sizes, const BfCounts *columns, int column_count
 }
 
 /*
- * One group of those that were decided is left, and more ranges have been read since then. Decides anew, together with
- * these, if that takes no more pages than the group and another one for the added ranges, and makes no more ranges
- * full. Without this, a build that has not enough memory for 125 ranges would make many small groups.
+ * One group that was decided is still to be made, and more ranges have been read since then. Decides about its ranges
+ * and the added ranges together. This new decision counts only if it takes no more pages than the old group and another
+ * group of the added ranges, and makes no more ranges full. Without this, a build that has not enough memory for 125
+ * ranges would make many small groups.
  */
 static void
 decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
@@ -276,8 +278,8 @@ size_of_group_to_grow(int level, uint32_t first, uint32_t available)
 	if (BF_INDEX_MAX_RANGES != 125)
 		return LESSER(GREATER(first, ends[0]), BF_INDEX_MAX_RANGES - inside);
 	/*
-	 * The group ends at the next one of ends[]. If more ranges are available than such a group has, the end after
-	 * that is tried, and so on. An end at which the group would not fill its pages well is passed over.
+	 * The group ends at the next one of ends[]. If more ranges are available than such a group has, the end after that
+	 * is tried, and so on. A later end is passed over if the group would not fill its pages well.
 	 */
 	for (int i = 0; i < ENDS; i++)
 		if (ends[i] > inside && (size == 0 || (size < available && fills_pages(ends[i] - inside))))

@@ -1,5 +1,6 @@
 /*
- * items.c: how the values of an index's columns become items, and how items become hashes.
+ * items.c: how the values of an index's columns become items, and how items become hashes. An item is a value, or one
+ * of the keys inside it: an element of an array, a word of a text.
  */
 #include "index/items.h"
 

@@ -1,5 +1,7 @@
 /*
- * new_group.c: makes the groups of a level, with filters of the size that their ranges need.
+ * new_group.c: makes the groups of a level, with filters of the size that their ranges need. (On each level of an index
+ * the heap is divided into ranges, all of the same length. A group is consecutive ranges of a level; in a column, all
+ * its filters have the same size.)
  *
  * In a build the items of all ranges have been counted before. (build.c itself makes the groups of level 0.) Later,
  * some ranges are read in the heap, to estimate how many items the ranges of the new group have.
@@ -66,8 +68,9 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 #define SAMPLED_ABOVE 2
 
 /*
- * Estimates from bits how many items some ranges of a level have in a column, and writes the numbers to items[]. These
- * are the ranges of the level's last groups, at most BF_INDEX_MAX_RANGES together. Returns how many ranges these are.
+ * Estimates how many items the ranges of the level's last groups have in a column, and writes the numbers to items[].
+ * They follow from the bits that are set in the filters. Takes as many of the last groups as have at most
+ * BF_INDEX_MAX_RANGES ranges together. Returns the number of these ranges.
  */
 static uint32
 items_of_last_groups(const BfSummarizer *work, const BfGeometry *geometry, int level, int column, double *items)
@@ -92,8 +95,9 @@ items_of_last_groups(const BfSummarizer *work, const BfGeometry *geometry, int l
 }
 
 /*
- * When a table grows, there is often only one new range. The ranges to come may be like it, or like those before it. So
- * of both sizes the larger one is taken.
+ * Calculates the sizes that the new ranges need, and those that the ranges of the last groups need, and takes the
+ * larger ones. When a table grows, there is often only one new range, and the ranges to come may be like it, or like
+ * those before it.
  */
 void
 bf_index_size_above(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 candidates,

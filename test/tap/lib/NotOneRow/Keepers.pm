@@ -289,8 +289,8 @@ sub change
 
 # ---------------------------------------------------------------- at the end
 
-# All rows must be covered in whatever state the indexes were left, after all was summarized, and after all was
-# rebuilt.
+# The indexes must find all rows in the state in which they were left, again after all ranges were summarized, and again
+# after all indexes were rebuilt.
 sub check_all
 {
 	my ($run) = @_;
