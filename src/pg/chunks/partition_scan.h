@@ -50,7 +50,7 @@ enum PartitionScanExprs
 {
 	/*
 	 * The comparison that indexes are asked about: column = value, or column = ANY (value). A CaseTestExpr in place of
-	 * the value stands for the keys of a hash join.
+	 * the value stands for the keys of a hash join. NULL: indexes are not asked, and all partitions are read.
 	 */
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
@@ -255,8 +255,10 @@ extern bool partition_scan_has_index(Relation parent);
 /* partition_scan_paths.c */
 
 /*
- * Adds the node's paths for a table that was not expanded. Does nothing for any other table. Sets `inh` in the table's
- * entry to true again; so from then on the planner uses the extended statistics of all partitions together.
+ * Adds the node's paths for a table that was not expanded, or calls partition_scan_refuse(). If the conditions
+ * contradict each other, the table stays empty, without such a path. Does nothing for a table that was expanded. Sets
+ * `inh` in the table's entry to true again; so from then on the planner uses the extended statistics of all partitions
+ * together.
  */
 extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
