@@ -62,9 +62,9 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=', the number of rows and what the plan has, or what differs. If the query fails in both ways, only the
--- SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not evaluate the
--- row that causes the error.
+-- Returns '=', the number of rows and what the plan has, or what differs. If the query fails with the indexes and
+-- without, only the SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not
+-- evaluate the row that causes the error.
 CREATE FUNCTION compare(number int, query text, plain_switches text, plain_query text, look bool, VARIADIC switches text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plain CONSTANT text := answer(plain_switches, plain_query);
@@ -367,9 +367,9 @@ sub ask
 }
 
 $functions .= <<'SQL';
--- Does what compare() does, for a prepared statement with a generic plan. The plan is made under the switches, and
--- the statement returns the digest. If the sequential scan fails, the prepared statement may return or fail as it
--- likes, but not with class XX.
+-- Does what compare() does, for a prepared statement with a generic plan, which is made under the switches. The command
+-- executes this statement, and gets the digest of its rows. If the sequential scan fails, the prepared statement may
+-- return or fail as it likes, but not with class XX.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine text;

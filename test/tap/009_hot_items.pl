@@ -151,7 +151,8 @@ BEGIN
 END \$\$;
 DROP TABLE parts, in_parallel;
 SQL
-			# without the last hits, which come afterwards, in batches of one or a few, the newest first
+			# The filter is built without the last hits. These are added afterwards, one or a few at a time, the newest
+			# first.
 			my $last = "(SELECT max(n) - $afterwards FROM stream WHERE stream = '$stream')";
 			$db->sql(<<"SQL") if $stream ne 'kilobytes';
 DO \$\$

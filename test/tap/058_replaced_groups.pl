@@ -91,8 +91,9 @@ SQL
 	$db->sql('DROP TABLE small');
 };
 
-# A full range is an exception of its group. When VACUUM goes by the bits, of which that range has none, no other range
-# may become an exception in its place: then the group would be replaced by one whose filters are too small for it.
+# The size of a group's filters does not count a full range, which has far more items than the others. VACUUM estimates
+# the items of a range from its bits, and a full range has none. But VACUUM must not leave out another range instead:
+# then it would replace the group by one whose filters are too small for that range.
 subtest 'a full range' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE full_one (i integer) WITH (autovacuum_enabled = off);
@@ -209,7 +210,7 @@ subtest 'few rows were deleted' => sub {
 	my %index = (few => 'tags', twin => '(i - i)');
 
 	# The table and its twin have the same pages, and indexes with the same ranges. The twin's groups are small
-	# already.
+	# already, so VACUUM samples none of its ranges. The difference of the pages read is the size of the sample.
 	foreach my $table (sort keys %index)
 	{
 		$db->sql("CREATE TABLE $table (i integer, tags integer[]) WITH (autovacuum_enabled = off);" .
@@ -296,8 +297,8 @@ SQL
 	is(($writer->answer)[2], '', 'the statement has ended');
 	is($db->sql("SELECT count(*) FILTER (WHERE (ctid::text::point)[0]::int / 4 = $range) = count(*) FROM slow WHERE i > 0 AND i % 20 <> 0"), 't', 'its rows are in one range');
 	is($db->sql("SELECT lost('slow', 2000), bf_index_check('slow_bf') > 0"), '0|t', 'none of them is lost');
-	# The old lines hold other items. If the statement had trusted them, only some of the elements written since would
-	# be found.
+	# If the statement had trusted the bits that it had seen set in the old group, it would not have set all bits of
+	# its elements in the new one, and only some of these elements would be found.
 	is($db->sql(<<'SQL'), '960|0', 'by none of their elements');
 SET enable_seqscan = off;
 SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM slow WHERE tags @> ARRAY[tag]))

@@ -1,10 +1,10 @@
 /*
  * abf.hpp: where the bits of an item lie in an abf. For the core's own files and its tests.
  *
- * The slices are cut into blocks. A block has a part of each slice: first of the slice at place 0, then of the slice at
- * place 1, and so on. The blocks follow each other. An item has all its bits in one block. So its bits lie within a few
- * kilobytes, which a look-up in a stored value can read at once. Slice s is at the place s mod (k + l): when a slice
- * dies, the new one takes its place.
+ * The slices (sb_abf.h) are cut into blocks. A block has a part of each slice: first of the slice at place 0, then of
+ * the slice at place 1, and so on. The blocks follow each other. An item has all its bits in one block. So its bits lie
+ * within a few kilobytes, which a look-up in a stored value can read at once. Slice s is at the place s mod (k + l):
+ * when a slice dies, the new one takes its place.
  */
 #ifndef STREAMBLOOM_ABF_HPP
 #define STREAMBLOOM_ABF_HPP

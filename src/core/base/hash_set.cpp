@@ -20,7 +20,10 @@ using namespace streambloom;
 
 size_t streambloom::hash_set_bytes(uint64_t capacity, uint32_t beside)
 {
-	/* The extra slot at the end lies like the first of a group: a hash, and its words beside at + 4, + 8, ... */
+	/*
+	 * Slots lie in groups of four: four hashes, then the words beside them, four at a time. The extra slot at the end
+	 * is the first of a group that is cut off behind its last word: a hash, and its words at + 4, + 8, ...
+	 */
 	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 

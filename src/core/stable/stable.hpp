@@ -183,7 +183,10 @@ void evict_by_value(sb_stable *stable, unsigned char *cells);
 bool sample_is_valid(const sb_stable *stable, const unsigned char *cells);
 void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src);
 
-/* Evicts at random as in the paper: P cells are drawn one by one. Tests compare it with evict_run(). */
+/*
+ * Evicts at random as Deng and Rafiei (2006) do: the P cells of a step are drawn one by one. Filters use evict_run();
+ * tests compare the two.
+ */
 void evict_scattered(sb_stable *stable, unsigned char *cells);
 
 } // namespace streambloom

@@ -286,8 +286,8 @@ static bool options_are_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that the payload is empty or longer than its directory, so that a look-up can ask for any entry of the
- * directory.
+ * Checks the size of the payload. A flat filter has none. A payload that is not empty must be longer than the
+ * directory with which it begins, so that a look-up can ask for any entry of the directory.
  */
 static bool payload_is_valid(const sb_tbf *tbf)
 {

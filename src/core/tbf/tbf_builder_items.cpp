@@ -140,7 +140,7 @@ static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *item
 	return status;
 }
 
-/* Copies the words of all items to the planes of the same indices. REQUIRES: the builder has these planes. */
+/* Adds the words of all items to the planes of the same indices. REQUIRES: the builder has these planes. */
 static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items)
 {
 	item_reader reader(items);

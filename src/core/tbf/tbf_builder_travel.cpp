@@ -249,7 +249,7 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 
 namespace {
 
-/* The bytes received. If some are missing, they are read as zeros, and status() is SB_TRUNCATED. */
+/* The bytes received. If they end too early, number() returns 0, bytes() nullptr, and status() is SB_TRUNCATED. */
 class incoming
 {
 public:
@@ -482,7 +482,7 @@ static sb_status receive_layout(incoming *in, const sb_tbf_builder *builder, con
 		return SB_TRUNCATED;
 	if (run->hashes.differences.width == 0 || run->hashes.count > in->left() / width)
 		return SB_BAD_LENGTH;
-	/* No builder has more items than a set may have. (Of a made-up state, each byte could be an item otherwise.) */
+	/* No builder has more items than a set may have. (Otherwise a made-up state could have one in each byte.) */
 	if (run->hashes.count > hash_set_capacity_for(1) &&
 		!may_have_capacity(builder, hash_set_capacity_for(run->hashes.count)))
 		return SB_BAD_LENGTH;

@@ -117,7 +117,10 @@ static double round_up(u128 value)
 	return std::ldexp(static_cast<double>(kept), cut);
 }
 
-/* Returns an amount, given in 2^-12 hits at the base, as hits at the time `at`, rounded up. */
+/*
+ * Converts `hits`, which is in 2^-12 hits at the filter's base (the moment for which its counters are stored), to hits
+ * at the time `at`. Rounds up.
+ */
 static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 {
 	if (hits == 0)

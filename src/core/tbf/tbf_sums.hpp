@@ -88,8 +88,9 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 					 const uint64_t *values, size_t count, sb_status *status);
 
 /*
- * Adds a value to all cells of an item; to none if index is -1. SB_NO_MEMORY: nothing was added. REQUIRES: the planes
- * have the cells of tbf.
+ * Adds a value, in 2^-12 hits at the half-life `half_lives`, to all cells of an item. `index` is what sums_turn()
+ * returned; if it is -1, the plane has fallen out, and nothing is added. SB_NO_MEMORY: nothing was added. REQUIRES:
+ * the planes have the cells of tbf.
  */
 [[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
 									  uint64_t value);
@@ -133,7 +134,10 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 [[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 											   uint64_t *minimum);
 
-/* Adds a hit, or several hits of one moment, to the totals. sums_add_item() and others add them to the words. */
+/*
+ * Adds a hit, or several hits of one moment, to the total and the loss of the plane with this index (-1: to those of
+ * the planes that fell out). It adds nothing to the sums of items or cells: sums_add_item() and others do this.
+ */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
 /*
@@ -183,9 +187,10 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
 
 /*
  * Takes the place of sums_add_weighted() for an exact filter. The constructor notes the filter's totals. next() gives
- * its items to the caller, who adds their words to the planes: those of part j to the plane with the index
- * plane_of_part(j), as amounts at the first half-life of that plane. If plane_of_part(j) is -1, the plane has fallen
- * out, and the words are dropped. At the end the caller calls note_losses().
+ * its items to the caller; words(j) has part j of each item's count (large counts are split, see above). The caller
+ * adds these words to the plane with the index plane_of_part(j), as amounts at the first half-life of that plane. If
+ * plane_of_part(j) is -1, the plane has fallen out, and the words are dropped. At the end the caller calls
+ * note_losses().
  */
 class weighted_items
 {

@@ -14,7 +14,7 @@
 /* Begins to read the pages from `first` to `end` (exclusive). */
 extern void bf_index_begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end);
 
-/* Returns the share of a page that has been read if the row in the slot is the last row of the page that was read. */
+/* For the row in the slot, which was read last: returns how much of its page has been read, as a share of the page. */
 extern double bf_index_share_of_page_read(TupleTableSlot *slot);
 
 /* ---------------------------------------------------------------------- items */

@@ -127,7 +127,7 @@ extern void check_fpr(double fpr);
 extern SB_NORETURN void refuse_expected_items(int64 items);
 extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 
-/* The first 64 bytes of a text that a user gave, for a message. If the text is longer, "..." is appended. */
+/* At most 64 bytes of a text that a user gave, for a message: whole characters, and "..." if the text is longer. */
 extern char *short_text(const char *text);
 
 /* Raises the error for two filters that differ in a parameter; `action` completes "cannot ... ". */

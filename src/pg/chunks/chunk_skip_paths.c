@@ -152,7 +152,7 @@ chunk_skip_selectivity(PlannerInfo *root, RelOptInfo *rel, List *conditions, int
 	return result;
 }
 
-/* Returns how many of the relation's rows (`rows` in all) satisfy those of its conditions at these positions. */
+/* How many of the relation's rows (`rows` in all) satisfy the conditions at these places of baserestrictinfo. */
 static double
 rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions, double rows)
 {

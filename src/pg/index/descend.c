@@ -43,10 +43,11 @@ set_first(Mask *mask, uint32 ranges)
 }
 
 /*
- * Adds to *unread and *untrusted ranges of this page on whose bits this snapshot may not rely:
+ * Adds the ranges of this page on whose bits this snapshot may not rely to *unread: the search keeps them, whatever
+ * their bits say. Those that BfVerdict counts as unsummarized are added to *untrusted too:
  *
  * - If the snapshot is before the page's horizon, all ranges go to both masks.
- * - Otherwise a range that is full goes to *unread only. A range that is unsummarized or a placeholder goes to both.
+ * - Otherwise a range that is unsummarized or a placeholder goes to both, and a full range to *unread only.
  */
 static void
 add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)

@@ -142,10 +142,10 @@ rate_in_memory(const BfGroupLines *lines, int column, uint32 range, const double
 }
 
 /*
- * Sets lines->full[column] for the selected ranges. A range is full if its rate is at least full_rate. But a group has
- * at most bf_index_most_full() full ranges, and its other ranges that are full already count among these. If this limit
- * leaves no room for all, the selected ranges with the highest rates become full. states[] are the states on the
- * column's first page; NULL: the group is new.
+ * Sets lines->full[column] for the selected ranges. A range is full if the false-positive rate of its filter is at
+ * least full_rate. But a group has at most bf_index_most_full() full ranges, and its other ranges that are full already
+ * count among these. If this limit leaves no room for all, the selected ranges with the highest rates become full.
+ * states[] are the states on the column's first page; NULL: the group is new.
  */
 static void
 find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)

@@ -12,9 +12,9 @@ extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 rang
 
 /*
  * Sets lines[] to the sizes of a new group on a level above 0, with as many ranges as `group` has. `candidates` is how
- * many whole ranges the heap has for this group behind those that have groups on the level. Up to two of these are
- * read; if there is none, as much of the next range as the heap has. In each column the size comes from these ranges,
- * or from the bits of the level's last groups, if those ask for more lines.
+ * many of these ranges the heap fills by now. Up to two of them are read; if there is none, as much of the first range
+ * as the heap has. In each column the size comes from what was read, or from the bits of the level's last groups, if
+ * those ask for more lines.
  */
 extern void bf_index_size_above(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
 								uint32 candidates, uint32 *lines);
@@ -33,9 +33,9 @@ extern BfCountsAbove *bf_index_counts_above(const BfSummarizer *work, const BfGe
 											uint32 first, uint32 ranges);
 
 /*
- * Calls add() with the items on the pages from `first` to `end` (exclusive): once for each range of level 0, if the
- * tape has all these ranges. If not, it reads the heap, and calls add() once for each row. REQUIRES: the pages are
- * whole ranges of level 0, except that the last range may lack pages.
+ * Calls add() with the items on the heap's pages from `first` to `end` (exclusive). If the tape of a build (tape.h)
+ * has all these ranges, it calls add() once for each range of level 0. If not, it reads the heap, and calls add() once
+ * for each row. REQUIRES: the pages are whole ranges of level 0, except that the last range may lack pages.
  */
 extern void bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
 								void (*add) (const BfRowItems *items, void *argument), void *argument);

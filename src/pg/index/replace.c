@@ -2,8 +2,9 @@
  * replace.c: groups whose filters are many times too large are replaced by smaller ones, for VACUUM and the SQL
  * functions that summarize all ranges.
  *
- * The sizes of a group's filters never change. But its first ranges may have been fuller than all later ones, or rows
- * were deleted. Then another group is made for the same ranges:
+ * A group is consecutive ranges of the heap whose filters have the same size, on pages of its own. This size never
+ * changes. But the first ranges of a group may have been fuller than all later ones, or rows were deleted. Then another
+ * group is made for the same ranges:
  *
  * 1. On all pages of the old group the ranges become unsummarized. Nobody relies on these pages any more.
  * 2. The pages of the new group are written, with all ranges unsummarized, on free pages (space.c).
@@ -323,8 +324,8 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 }
 
 /*
- * Replaces a group if a closer look confirms that it is many times too large. Returns how many pages of the heap were
- * read for that at most: pages of ranges that are not summarized are counted, but not read.
+ * Replaces a group if a closer look confirms that it is many times too large. Returns an upper bound of the pages of
+ * the heap that were read: it counts pages of ranges that are not summarized, which are not read.
  */
 static double
 replace_large_group(const BfSummarizer *work, const LargeGroup *large, BlockNumber heap_blocks)

@@ -42,7 +42,10 @@ typedef struct Condition
 	/* no range can be ruled out: IS NOT NULL, keys that say nothing, or given hashes that do not fit the index */
 	bool		unknown;
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
-	/* ascending (by_keys: required ones may come first), as pages are read in this order; each once, unless `given` */
+	/*
+	 * In ascending order, because pages are read in this order. With `by_keys` the required ones may stand before the
+	 * others. Each hash is there once; if they are `given`, it may be there more often.
+	 */
 	uint64	   *hashes;
 	BfKeySearch *by_keys;		/* NULL: the items are values */
 	Mask	   *with;			/* for a search by keys: for each item, the ranges that may have it */
@@ -64,8 +67,9 @@ typedef struct Condition
 #define MOST_CARRIED 65536
 
 /*
- * A word of a set of items: bit i % 64 of word i / 64 is set if item i may be there. What is known of a part of the
- * heap is BfSearch.words words for each condition, one condition after the other.
+ * A word of a set of items of a condition: those that may be in one part of the heap, for example in a range. Bit
+ * i % 64 of word i / 64 stands for item i. For each part of the heap there are BfSearch.words words for each
+ * condition, one condition after the other.
  */
 typedef uint64 ItemSet;
 
@@ -154,7 +158,10 @@ typedef struct Descent
 	/* pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
 	int64		pages;
 	uint32		opened;			/* pages of the index that were opened so far */
-	/* of the group searched last: the ranges that BfVerdict counts as unsummarized, because of at least one page */
+	/*
+	 * The ranges of the group searched last that BfVerdict counts as unsummarized. For this it is enough that the
+	 * snapshot may not rely on their bits on one page of the group.
+	 */
 	Mask		untrusted;
 
 	/* for an estimate (walk.c), which raises no error if a page is not what it should be */
@@ -193,7 +200,10 @@ bf_index_begun_pages(const BfGeometry *geometry)
 	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
 }
 
-/* Asks an index as bf_index_ask() does, and remembers in the probe (if it is not NULL) where pages are. */
+/*
+ * Does what bf_index_ask() does with `few`. If the probe is not NULL, notes in it in which buffers the pages of the
+ * index were found.
+ */
 extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe,
 										   BfPages *few);
 

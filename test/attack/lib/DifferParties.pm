@@ -291,8 +291,9 @@ sub reader
 			ask_marked($run, $schema, $session) foreach 1 .. 8;
 			next;
 		}
-		# A question is asked without an index before and after it is asked with one. A row that ATTACH or DETACH makes
-		# visible or invisible in the middle of a transaction is no lost row.
+		# {before}: a question is asked without an index before and after it is asked with one. So a row that ATTACH or
+		# DETACH makes visible or invisible in the middle of a transaction is not taken for a lost row. (In a calm
+		# schema no other session attaches or detaches partitions.)
 		$run->{before} = !$schema->{calm} || chance(0.3);
 		my $level = $session->{standby} ? 'REPEATABLE READ' : pick('REPEATABLE READ', 'SERIALIZABLE', 'SERIALIZABLE READ ONLY');
 		$run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL $level;\nSELECT 1");

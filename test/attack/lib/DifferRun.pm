@@ -30,7 +30,7 @@ use StreambloomTap;
 use DifferTypes;
 use Test::More;
 
-# Settings that leave the planner nothing but sequential scans, and put all others back to their defaults.
+# Settings that leave the planner nothing but sequential scans. They also put back to its default what questions change.
 our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = on', 'enable_bitmapscan = off', 'enable_indexscan = off', 'enable_indexonlyscan = off', 'enable_tidscan = off',
 	'enable_hashjoin = on', 'enable_mergejoin = on', 'enable_nestloop = on', 'enable_material = on', 'enable_memoize = on', 'enable_sort = on', 'enable_hashagg = on',
 	'enable_incremental_sort = on', 'enable_partition_pruning = on', 'enable_partitionwise_join = off', 'enable_partitionwise_aggregate = off',
@@ -110,8 +110,8 @@ BEGIN
 END
 $$;
 -- One comparison. "off" is asked after the question, and also before it if `before` is set. Returns '=' and the number
--- of rows, or what differs, or '?' if the comparison tells nothing: the answer without the index has changed too, or
--- there was an error of class 40.
+-- of rows, or what differs, or '?' if the comparison tells nothing: because the answer without the index has changed
+-- meanwhile, because of an error of class 40, or because a kept plan still reads a partition that is being detached.
 CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -243,8 +243,8 @@ sub new
 
 sub debug_parallel { return $_[0]{version} >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'; }
 
-# A session with both libraries loaded. auto_explain decides about nested statements when the outermost statement
-# begins, so it is switched on here.
+# A session with streambloom and auto_explain loaded. auto_explain decides about nested statements when the outermost
+# statement begins, so it is switched on here.
 sub session
 {
 	my ($self, $name, %option) = @_;
@@ -408,7 +408,7 @@ sub compare
 		elsif ($rest =~ /: ERROR (55P03|40P01)/ || $self->{left_out} && "$verdict $rest" =~ $self->{left_out})
 		{
 			# Another session, perhaps a prepared transaction, has a lock, and the two plans do not lock the same
-			# partitions; or the test says that the two may differ.
+			# partitions; or the test says that the two answers may differ.
 			$self->count('comparisons left out');
 			$self->count('left out: ' . ($1 =~ s/\d{3,}/N/gr));
 		}

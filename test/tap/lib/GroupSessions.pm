@@ -1,6 +1,7 @@
-# GroupSessions.pm: sessions that search and write while VACUUM puts other groups in the place of groups of an index. A
-# test that uses it has a function lost(table, sample): of a sample of the rows, how many an index search does not find.
-# The index of a table has the table's name and "_bf".
+# GroupSessions.pm: sessions that search and write while VACUUM replaces groups of an index by other groups. (A group is
+# consecutive ranges of the table, and the pages of the index with their filters.) A test that uses this file has an SQL
+# function lost(table, sample): it returns how many of a sample of the rows a search by the index does not find. The
+# index of a table has the table's name and "_bf".
 package GroupSessions;
 
 use strict;
@@ -19,9 +20,9 @@ sub is_right
 	is($db->sql("SELECT lost('$table'), bf_index_check('${table}_bf') > 0"), '0|t', "$what: no row is lost");
 }
 
-# A session in a transaction that stays open. It counts the rows of a table that fulfil a condition with the parameter
-# $1; `value` is a first parameter. It has its locks already, so it accepts no invalidation messages, and keeps what it
-# has cached of the index. It takes a new snapshot for each statement.
+# A session in a transaction that stays open. Its prepared statement q counts the rows of a table that fulfil a
+# condition with the parameter $1. Here q is executed for `value`, so the session gets its locks now. Later it accepts
+# no invalidation messages, and keeps what it has cached of the index. It takes a new snapshot for each statement.
 sub begin_session
 {
 	my ($db, $table, $condition, $value, %where) = @_;

@@ -11,8 +11,9 @@ my $answer = "coalesce(string_agg(tableoid::regclass || ':' || id || '/' || ctid
 
 # ---------------------------------------------------------------- questions
 
-# Returns rows of the window, or of any pages, as hashes: questions about them ask for values that are there, or were a
-# moment ago. Returns undef if DDL of others was in the way; then the transaction is rolled back.
+# Returns rows of the window (the ids that all parties prefer at the moment), or rows on some random pages, as hashes.
+# So questions about these rows ask for values that are there, or were a moment ago. Returns undef if DDL of others was
+# in the way; then the transaction is rolled back.
 sub sample
 {
 	my ($run, $session, $table) = @_;
@@ -138,8 +139,9 @@ sub compare
 	return 1;
 }
 
-# A generic plan that was made before DETACH CONCURRENTLY still reads the partition, while PostgreSQL waits for older
-# transactions, even in a transaction that sees it detached. So the answer has rows too many, but not a row too few.
+# Does the answer with the indexes have all rows of the other one, and beside them only rows of a detached partition?
+# This happens while DETACH CONCURRENTLY waits for older transactions: a generic plan that was made before still reads
+# the partition, even in a transaction that sees it detached.
 sub only_of_the_detached
 {
 	my ($run, $session, $with, $without) = @_;
@@ -251,7 +253,7 @@ sub read_once
 }
 
 # Takes a snapshot, lets the others work, and then asks about rows that were there before, and that others may have
-# changed or deleted since. Sometimes by cursors that were opened before.
+# changed or deleted since. Sometimes it asks by cursors that were opened before.
 sub read_late
 {
 	my ($run) = @_;
