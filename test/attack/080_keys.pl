@@ -48,7 +48,7 @@ sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
 
 # A function that answers under one combination of switches, and one that compares a question under several
-# combinations. An answer is a digest of the numbers of the rows.
+# combinations. An answer is the number of rows and a digest of their ids.
 my $functions = <<'SQL';
 CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE FUNCTION answer(switches text, query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -368,7 +368,7 @@ sub ask
 
 $functions .= <<'SQL';
 -- Does what compare() does, for a prepared statement with a generic plan, which is made under the switches. The command
--- executes this statement, and gets the digest of its rows. If the sequential scan fails, the prepared statement may
+-- executes this statement, which returns such an answer itself. If the sequential scan fails, the prepared statement may
 -- return or fail as it likes, but not with class XX.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -155,9 +155,9 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# The same with an index that runs no code. bf_index_check() looks at deleted rows too, and knows that this row need
-# not be in the index. (The builder stops at a page with an out-of-line value, because the index of the TOAST table is
-# locked.)
+# As in the subtest before, a row is deleted before the index is validated. This index has no expression, so
+# bf_index_check() looks at deleted rows too. It must know that this row need not be in the index. (The builder stops
+# at a page with an out-of-line value, because the index of the TOAST table is locked.)
 subtest 'bf_index_check() and what was deleted before the validation' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE checked (id int PRIMARY KEY, a bigint, w text) WITH (fillfactor = 40, autovacuum_enabled = off);

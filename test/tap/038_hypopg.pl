@@ -22,7 +22,7 @@ CREATE INDEX ON log USING bf (uid);
 VACUUM ANALYZE log;
 SQL
 
-# One test: EXPLAIN of the query with these hypothetical indexes shows the node and the indexes.
+# One test: EXPLAIN of the query with these hypothetical indexes shows the node ChunkSkip and the indexes.
 sub explain_with
 {
 	my ($libraries, $indexes, $query, $expected, $name) = @_;

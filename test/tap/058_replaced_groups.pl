@@ -32,7 +32,7 @@ BEGIN
 END $$;
 CREATE FUNCTION pages(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT sum(index_pages)::bigint FROM bf_index_stats(index)';
 CREATE FUNCTION size(index regclass) RETURNS bigint LANGUAGE sql AS 'SELECT pg_relation_size(index) / current_setting(''block_size'')::int';
--- Of a sample of the rows, how many an index search for one of their elements does not find.
+-- Returns how many rows of a sample are not found when one of their elements is searched for by the index.
 CREATE FUNCTION lost(name regclass, sample integer DEFAULT 200) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
 	row record;
@@ -75,7 +75,8 @@ subtest 'rows were deleted' => sub {
 	cmp_ok($after, '<=', 1.3 * $db->sql("SELECT pages('gone_bf')"), 'the new group is about as large as one that is built');
 };
 
-# A build gives the full ranges at the beginning a group of their own, of fewer ranges than other groups have.
+# The ranges at the beginning have many more items than the others. A build gives them a group of their own, of fewer
+# ranges than other groups have.
 subtest 'rows of a small group were deleted' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE small (i integer, tags integer[]) WITH (autovacuum_enabled = off);
@@ -126,7 +127,8 @@ subtest 'many groups' => sub {
 	$db->sql('DROP TABLE many');
 };
 
-# The server is in parallel mode while such a VACUUM cleans up indexes, and may then assign no transaction id.
+# While a VACUUM with parallel workers cleans up indexes, it is in parallel mode, and may assign no transaction id. So
+# it leaves free pages at the end of the file (space.c).
 subtest 'VACUUM with parallel workers' => sub {
 	my $vacuum = 'SET min_parallel_index_scan_size = 0; VACUUM (VERBOSE, PARALLEL 2) wide';
 

@@ -246,8 +246,9 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 /* --------------------------------------------------------------- chosen hashes */
 
 /*
- * Inserts as the aggregates do: in batches, and with a secret as soon as a search has gone too far. Returns how far a
- * search can have gone at most, in units of four slots.
+ * Inserts as the aggregates do, in batches. As soon as a search has gone too far, all hashes move to a set with a
+ * secret, a random number that also decides where a hash lies. Returns how far a search can have gone at most, in units
+ * of four slots.
  */
 static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes, uint64_t secret)
 {
@@ -461,7 +462,10 @@ TEST(HashSet, ManyAtOnceAreThoseThatCameOneByOne)
 		ASSERT_EQ(sb_hash_set_begin(&together, memory, 5), SB_OK);
 		for (int round = 0; round < 4; round++)
 		{
-			/* each round has 0 and some hashes of the round before, the third one chosen ones; two and four ascend */
+			/*
+			 * Each round has the hash 0, and some hashes of earlier rounds. Round 2 also has hashes that were chosen to
+			 * crowd. In rounds 1 and 3 the hashes ascend.
+			 */
 			std::vector<uint64_t> hashes = round == 2 ? chosen_hashes(500)[0] : std::vector<uint64_t>{0};
 			for (size_t i = 0; i < count; i++)
 				hashes.push_back(random() % (2 * count) * UINT64_C(0x9e3779b97f4a7c15));

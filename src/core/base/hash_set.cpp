@@ -2,8 +2,8 @@
  * hash_set.cpp: a set of 64-bit hashes. The bits of a hash are well mixed, so its own high bits choose its slot, and
  * the slots are sorted by hash, except for hashes that stand close together. The high bits of a hash also choose the
  * line or block of a filter. So moving hashes from a set to a filter, or to a larger set, reads and writes memory in
- * ascending order. (If somebody has chosen items so that they collide, the slots follow from the hash and the secret.)
- * An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * ascending order. (If somebody has chosen items so that they collide, the slots follow from the hash and from the
+ * secret, two random numbers.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

@@ -41,7 +41,7 @@ typedef enum sb_tbf_sums_of
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
  * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has.
- * (With sums of cells it gets the largest possible size, because cells must have their number from the start.)
+ * (With sums of cells it gets the largest possible size, because the number of cells must be known from the start.)
  * plan->expected_items cannot say whether the filter sizes itself: it is also 0 if a builder continues a stored filter
  * that once sized itself and now keeps its size.
  *

@@ -21,7 +21,7 @@
 
 using namespace streambloom;
 
-static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in Q62, as in sb_moment.scale: in units of 2^-62 */
+static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in units of 2^-62, as in sb_moment.scale */
 
 /* floor(sqrt(n)), bit by bit. */
 static constexpr uint64_t square_root(u128 n)
@@ -38,7 +38,10 @@ static constexpr uint64_t square_root(u128 n)
 
 static constexpr int fraction_bits = 32;
 
-/* roots[i] = 2^(2^-(i+1)) in Q62, rounded up: the first is the square root of 2, each other that of the one before. */
+/*
+ * roots[i] = 2^(2^-(i+1)) in units of 2^-62, rounded up. roots[0] is the square root of 2, and each other root is the
+ * square root of the one before.
+ */
 static constexpr auto roots = [] {
 	std::array<uint64_t, fraction_bits> table{};
 	uint64_t value = 2 * one;
@@ -47,7 +50,9 @@ static constexpr auto roots = [] {
 	return table;
 }();
 
-/* 2^(part / whole) in Q62, rounded up by less than 1e-9 of itself. REQUIRES: 0 <= part <= whole, whole > 0. */
+/*
+ * 2^(part / whole) in units of 2^-62, rounded up by less than 1e-9 of itself. REQUIRES: 0 <= part <= whole, whole > 0.
+ */
 static uint64_t power_of_two(uint64_t part, uint64_t whole)
 {
 	u128 shifted = static_cast<u128>(part) << fraction_bits;

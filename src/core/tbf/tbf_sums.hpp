@@ -171,10 +171,10 @@ struct filter_weight
  *
  * sums_turn_for_weighted() makes room for the planes to which the filter's counters are added. Large counters (as a
  * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
- * is the number of these planes, 1 to 4; the newest of them is at most one plane newer than that of the filter's newest
- * hit or base. The function returns the index of the oldest of these planes; the newer ones have index - 1, index - 2,
- * ... An index above 3 belongs to a plane that has fallen out. The caller then makes those of the other planes that are
- * NULL. If all these planes have fallen out, the result is -1. If the filter has no hits, or the weight is 0, the
+ * is the number of these planes, 1 to 4. The newest of them is at most one plane newer than the plane of the filter's
+ * newest hit or of its base. The function returns the index of the oldest of these planes; the newer ones have index -
+ * 1, index - 2, ... A plane whose index is above 3 has fallen out. If one of the other planes is NULL, the caller has
+ * to make it. The result is -1 if all these planes have fallen out. If the filter has no hits, or the weight is 0, the
  * result is -1, too, and nothing changes.
  *
  * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
@@ -241,8 +241,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 [[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
 
 /*
- * Where the items are from whose sums counters are made: in a set, with their words beside their hashes, or in runs.
- * Neither, if the sums are of cells.
+ * The items whose sums become counters. They are in a set, with their words beside their hashes, or in runs. If the
+ * sums are of cells, both pointers are NULL.
  */
 struct items_of_sums
 {
@@ -278,9 +278,9 @@ struct items_of_sums
 
 /*
  * Two functions for an exact filter, made of the items of a set. sums_plan_exact() makes the header, except for the
- * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units at
- * the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the number of the
- * others. May return SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most
+ * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units of
+ * 2^-unit_bits hits at the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the
+ * number of the others. May return SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most
  * SB_TBF_EXACT_ITEMS.
  */
 [[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);

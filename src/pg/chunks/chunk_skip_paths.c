@@ -5,9 +5,9 @@
  * thousand small partitions it reckons that each has to be read, and chooses a Parallel Append of sequential scans.
  * Such a plan takes 25 times as long as asking the indexes and reading the few partitions that are left.
  *
- * So where bf indexes answer a condition of the query, the costs of both plans are estimated here. If ChunkSkip is
- * expected to win, the table's partial paths are removed. In a join the table's other paths get the lower costs
- * instead, and the planner decides.
+ * So where bf indexes answer a condition of the query, the cost of a plan with ChunkSkip is estimated here. If it is
+ * the lowest, the table's partial paths are removed, which parallel plans need. In a join the table's other paths get
+ * the estimated cost instead, and the planner decides.
  */
 #include "chunks/chunk_skip.h"
 

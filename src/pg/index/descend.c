@@ -1,5 +1,6 @@
 /*
  * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the conditions of a search?
+ * (README.md explains the words level, group and range.)
  *
  * The search begins on the highest level. For each group and each item that is searched for, at most one page of the
  * index is read. Under the lock of this page a range is ruled out for the item if three things hold: it is summarized
@@ -89,7 +90,8 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
- * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer in two cases:
+ * Pins page `number` of the pages that a group has for a column, and locks it for reading. Returns InvalidBuffer in
+ * two cases:
  *
  * - The group was replaced, and its former page has other content now.
  * - This is a probe (probe.c) or an estimate (walk.c), and the page is not what it should be, for whatever reason.

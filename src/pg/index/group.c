@@ -121,7 +121,10 @@ bf_index_add_row(const BfRowItems *items, void *argument)
 
 /* ------------------------------------------------------------------ full ranges */
 
-/* Sets rates[n] to the rate of a line in which n bits are set: the share of set bits, to the power `hashes`. */
+/*
+ * Sets rates[n] to the false-positive rate of a line in which n bits are set: the share of set bits, to the power
+ * `hashes`.
+ */
 static void
 make_rates(int hashes, double rates[SB_BF_LINE * 8 + 1])
 {
@@ -177,7 +180,7 @@ find_full_ranges(BfGroupLines *lines, int column, const uint8 *states)
 
 /* ------------------------------------------------------------------ to pages */
 
-/* Brings the ranges of `lines` to their new state on page `page` of the run. See bf_index_write_ranges(). */
+/* Brings the ranges of `lines` to their new state on page `page` of the column. See bf_index_write_ranges(). */
 static void
 change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state,
 			BfHorizons horizons)

@@ -391,8 +391,8 @@ new_group_list(const BfGeometry *geometry)
 }
 
 /*
- * Sets *large to the groups that are many times too large by their bits, and *others to those that are not, but can
- * be sampled: those of level 0 that have enough pages.
+ * Sets *large to the groups that are many times too large by their bits. Sets *others to the other groups that can be
+ * sampled: those of level 0 that have enough pages.
  */
 static void
 find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,
@@ -500,7 +500,7 @@ find_last_group(const BfGeometry *geometry, BfGroup *last)
 /*
  * Moves the last group in the file to free pages before it, if many pages are free, the group fits there, and the
  * directory has room. Does nothing if a directory page lies behind that group. Returns 0 if nothing was moved; else the
- * number of pages in the group's ranges, of which at most all were read.
+ * number of pages in the group's ranges, which is an upper bound of the pages of the heap that were read.
  */
 static double
 move_last_group(const BfSummarizer *work)

@@ -76,7 +76,10 @@ typedef uint64 ItemSet;
 /* One level of a search. */
 typedef struct LevelSearch
 {
-	/* for range r of the group being searched and condition c: from word (r * conditions + c) * words on */
+	/*
+	 * The items that range r of the group being searched may have, for condition c: BfSearch.words words, from word
+	 * number (r * conditions + c) * words on.
+	 */
 	ItemSet    *found;
 	/* for each condition: the items that may be in the range that is searched on the level below */
 	ItemSet    *below;
@@ -184,15 +187,15 @@ extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
  * Finds the pages of the heap that may hold matching rows, and returns how many were found. Each of descent->tbm, few
- * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early in
- * two cases: when the pages are too many for `few`; and at the first range that may match, if all four are NULL. Then
- * the result only says whether there is any.
+ * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early when
+ * the pages are too many for `few`. If all four are NULL, it ends at the first range that may match, and the result
+ * only says whether there is one.
  */
 extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
 /*
- * The number of pages of those ranges of level 0 that have begun. The last range may end behind the last block that a
- * heap can have.
+ * The number of pages of the ranges of level 0 that have begun: those that a build or a summarizer has reached. The
+ * last range may end behind the last block that a heap can have.
  */
 static inline BlockNumber
 bf_index_begun_pages(const BfGeometry *geometry)

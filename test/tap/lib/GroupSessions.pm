@@ -40,7 +40,8 @@ sub missed
 }
 
 # Runs a function while two sessions write into the table `busy`, and another one searches it. A writer runs the SQL
-# statements `write` for at = first, first + step, and so on, `times` times at most. `at` and `first` stand in them.
+# statements `write` for at = first, first + step, and so on, `times` times at most. The statements may use the
+# variables `at` and `first`.
 sub while_others_work
 {
 	my ($db, $work, %writer) = @_;
