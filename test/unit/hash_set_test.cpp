@@ -220,7 +220,10 @@ TEST(HashSet, CapacityForAnyCountEnds)
 	EXPECT_NE(streambloom::hash_set_capacity_for(UINT64_MAX), 0u);
 }
 
-/* PostgreSQL's allocator rounds sizes up to powers of two, so an array must not be slightly larger than one. */
+/*
+ * PostgreSQL's allocator rounds sizes of up to 8 kB up to a power of two, so an array must not be slightly larger than
+ * one.
+ */
 TEST(HashSet, ArraysTakeJustLessThanAPowerOfTwo)
 {
 	for (uint64_t capacity = streambloom::hash_set_capacity_for(1); capacity < 1 << 20;

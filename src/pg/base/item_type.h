@@ -11,13 +11,16 @@
 
 #include "access/tupdesc.h"
 
-/* Raises an error if values of this type under this collation can be equal without having the same bytes. */
+/*
+ * Raises an error if the collation is nondeterministic. Under such a collation strings can be equal without having the
+ * same bytes. The error names `type`, the type of the item.
+ */
 extern void refuse_nondeterministic(Oid collation, Oid type);
 
 /*
  * Raises an error if values of `type`, or parts of them, are filters or have unstable hashes. A hash is unstable if
- * it depends on object numbers, which a dump and restore changes, or on a nondeterministic collation. The error names
- * `within`, the type of the whole item; `type` is that type or the type of a part.
+ * it depends on object numbers, which a dump and restore changes, or on a nondeterministic collation. `within` is the
+ * type of the whole item, for the error; `type` is that type or the type of a part.
  */
 extern void refuse_unstable(Oid type, Oid within);
 

@@ -77,9 +77,10 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Opens a look-up in a value. Raises an error if the value cannot be read. The slices that are read are kept beside the
- * hasher. They are dropped when a later statement uses the hasher, when the hasher is freed, and when they would take
- * more memory than work_mem and hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
+ * Opens a look-up in a value. Raises an error if the value cannot be read. Small slices of a value that is stored out
+ * of line are kept beside the hasher when they are read. They are dropped when a later statement uses the hasher, when
+ * the hasher is freed, and when they would take more memory than work_mem and hash_mem_multiplier allow. If the hasher
+ * is NULL, nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 

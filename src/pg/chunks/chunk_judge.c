@@ -163,6 +163,8 @@ find_chunks(ChunkScan *scan)
  *   session, or a partitioned table, which has no rows of its own.
  * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
  *   that the snapshot sees.
+ *
+ * If the value is NULL, no chunk is read, and no storage is compared.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)

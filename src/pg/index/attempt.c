@@ -1,5 +1,5 @@
 /*
- * attempt.c: runs code in a subtransaction, and returns or drops its error instead of raising it.
+ * attempt.c: runs code in a subtransaction. An error that the caller expects is returned or dropped instead of raised.
  */
 #include "base/compat.h"
 

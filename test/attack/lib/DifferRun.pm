@@ -13,7 +13,7 @@
 #   digest   the answer is a digest of all rows: their count and the sum of their hashes
 #            (EXECUTE ... INTO, which may run in parallel)
 #   loop     the same digest, read row by row through a portal
-#   cursor   the same digest, by a cursor that goes forward and backward, and starts again in the middle
+#   cursor   the same digest, by a cursor that begins again after a few rows, and then goes forward and backward
 #   value    the answer is the one value that the query returns
 #   undo     like value, and the changes of the query are undone
 #
