@@ -172,8 +172,8 @@ struct filter_weight
  * sums_turn_for_weighted() makes room for the planes to which the filter's counters are added. Large counters (as a
  * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
  * is the number of these planes, 1 to 4. The newest of them is at most one plane newer than the plane of the filter's
- * newest hit or of its base. The function returns the index of the oldest of these planes; the newer ones have index -
- * 1, index - 2, ... A plane whose index is above 3 has fallen out. If one of the other planes is NULL, the caller has
+ * newest hit or of its base. The function returns the index of the oldest of these planes; the newer ones have the
+ * indices below it. A plane whose index is above 3 has fallen out. If one of the other planes is NULL, the caller has
  * to make it. The result is -1 if all these planes have fallen out. If the filter has no hits, or the weight is 0, the
  * result is -1, too, and nothing changes.
  *

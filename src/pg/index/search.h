@@ -44,7 +44,7 @@ typedef struct Condition
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
 	/*
 	 * In ascending order, because pages are read in this order. With `by_keys` the required ones may stand before the
-	 * others. Each hash is there once; if they are `given`, it may be there more often.
+	 * others. Each hash is there once, except that `given` hashes may repeat.
 	 */
 	uint64	   *hashes;
 	BfKeySearch *by_keys;		/* NULL: the items are values */
@@ -162,8 +162,8 @@ typedef struct Descent
 	int64		pages;
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*
-	 * The ranges of the group searched last that BfVerdict counts as unsummarized. For this it is enough that the
-	 * snapshot may not rely on their bits on one page of the group.
+	 * The ranges of the group searched last that BfVerdict counts as unsummarized. One of the group's pages is enough
+	 * for this: add_untrusted() tells when.
 	 */
 	Mask		untrusted;
 
