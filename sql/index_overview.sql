@@ -152,10 +152,31 @@ REVOKE ALL ON log FROM streambloom_reader;
 SELECT bf_index_overview('single_other') IS NULL AS btree, bf_index_overview('single') IS NULL AS a_table, bf_index_overview(4711) IS NULL AS nobody,
 	bf_index_overview('log_uid') IS NULL AS partitioned, bf_index_overview(NULL) IS NULL AS nothing;
 
+-- Tables whose rows other extensions keep elsewhere: the parent of a hypertable, which has inheritance children, and, where Citus is
+-- installed (here only a row of pg_extension), an empty table.
+CREATE TABLE hyper (a integer);
+CREATE TABLE hyper_1 () INHERITS (hyper);
+INSERT INTO hyper_1 SELECT generate_series(1, 1000);
+CREATE INDEX hyper_a ON hyper USING bf (a);
+CREATE INDEX hyper_1_a ON hyper_1 USING bf (a);
+CREATE TABLE distributed (a integer);
+CREATE INDEX distributed_a ON distributed USING bf (a);
+CREATE VIEW elsewhere AS SELECT index, ranges, advice FROM bf_indexes WHERE relation::text IN ('hyper', 'hyper_1', 'distributed') ORDER BY index::text COLLATE "C";
+SELECT * FROM elsewhere;
+INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+	VALUES (60002, 'citus', 10, 'pg_catalog'::regnamespace, false, 'stub');
+SELECT * FROM elsewhere;
+DELETE FROM pg_extension WHERE oid = 60002;
+-- an index that cannot be looked at does not tell that its table has no rows
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'hyper_a'::regclass;
+SELECT * FROM elsewhere WHERE index = 'hyper_a'::regclass;
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'hyper_a'::regclass;
+DROP VIEW elsewhere;
+
 -- everything is explained
 SELECT attname FROM pg_attribute WHERE attrelid = 'bf_indexes'::regclass AND attnum > 0 AND col_description(attrelid, attnum) IS NULL;
 
 SET client_min_messages = warning;
-DROP TABLE log, single, empty, unlogged, mine, no_partitions, incomplete, crowded;
+DROP TABLE hyper_1, hyper, distributed, log, single, empty, unlogged, mine, no_partitions, incomplete, crowded;
 DROP FUNCTION checked, seen;
 DROP ROLE streambloom_reader, streambloom_owner;

@@ -79,10 +79,11 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 				k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
 			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
-			CASE WHEN k.ranges > 0 THEN NULL
+			-- The ranges are unknown if the index could not be looked at.
+			CASE WHEN k.ranges > 0 OR k.ranges IS NULL THEN NULL
 				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits c WHERE c.inhparent = k.relation) THEN 'the table itself has no rows: nothing to do; those of its children, or of a hypertable''s chunks, are in indexes of their own'
 				WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'citus') THEN 'the table is empty here: nothing to do; if Citus distributes it, ask where its shards are'
-				WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
+				ELSE 'the table is empty: nothing to do' END,
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,

@@ -111,7 +111,7 @@ BEGIN
 	END LOOP;
 	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
 		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'It is 0 or more, and less than the first tier is kept.';
+			DETAIL = format('The first tier is kept for %L.', keep[1]), HINT = 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.';
 	END IF;
 	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may
 	-- pass the checks above, and still be longer than any that a timestamp can be moved by.
@@ -154,7 +154,7 @@ BEGIN
 			RAISE EXCEPTION '% is no table', asked USING ERRCODE = 'wrong_object_type', HINT = 'Make roll-ups with tbf_rollup_create().';
 		ELSIF FOUND AND NOT pg_has_role(owner, 'USAGE') THEN
 			RAISE EXCEPTION 'must be owner of roll-up %', asked USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Its owner runs the expressions that its definition holds.';
+				DETAIL = 'Its owner runs the expressions that its definition holds.', HINT = 'Ask its owner, or SET ROLE to a role that has the owner''s rights.';
 		END IF;
 	END LOOP;
 	IF TG_OP = 'DELETE' THEN
@@ -328,6 +328,7 @@ DECLARE
 	place text;
 	made regclass;
 	type record;
+	short record;
 	failed text;
 	hint text;
 BEGIN
@@ -364,16 +365,19 @@ BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING source;
 
-	IF half_life < interval '1 minute' THEN
-		RAISE WARNING 'the half-life "%" is shorter than a minute, the shortest bucket of a roll-up', half_life USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
-	END IF;
-	FOR type IN VALUES ('item', item, E'SELECT (%s\n) FROM %s LIMIT 0', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
+	FOR short IN SELECT * FROM (SELECT 'half-life', half_life UNION ALL SELECT 'time to keep a tier', k FROM unnest(keep) k UNION ALL SELECT 'lateness', lateness) t (what, span)
+			WHERE span > interval '0' AND span < interval '1 minute' LOOP
+		RAISE WARNING 'the % "%" is shorter than a minute, the shortest bucket of a roll-up', short.what, short.span USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
+	END LOOP;
+	-- The time column stands beside item and weight because a query of aggregates alone would be accepted without it.
+	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s LIMIT 0', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
 			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) LIMIT 0', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
-			('weight', weight, E'SELECT coalesce((%s\n), 0::float8) FROM %s LIMIT 0', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
+			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s LIMIT 0', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
 		CONTINUE WHEN type.column2 IS NULL;
 		BEGIN
-			EXECUTE format(type.column3, type.column2, source);
-		EXCEPTION WHEN syntax_error OR undefined_column OR undefined_function OR datatype_mismatch THEN
+			EXECUTE format(type.column3, type.column2, source, time_column);
+		EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
+				OR grouping_error OR windowing_error OR invalid_text_representation THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
 		END;

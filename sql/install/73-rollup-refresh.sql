@@ -554,6 +554,10 @@ BEGIN
 	IF pg_catalog.pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Refresh the roll-up on the primary server.';
 	END IF;
+	-- Loads the library, which gives the error of a COMMIT within a transaction block its hint (hints.c).
+	extension := (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n
+		ON n.oid OPERATOR(pg_catalog.=) e.extnamespace WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom');
+	EXECUTE pg_catalog.format('SELECT %s.tbf_rollup_packed(''{}''::pg_catalog.int4[])', extension);
 	LOOP
 		-- No expression may stand between these two statements: it might take a snapshot, and after that the
 		-- isolation level cannot be set.

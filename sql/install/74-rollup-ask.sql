@@ -296,6 +296,9 @@ BEGIN
 	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
 	END IF;
+	IF least(recent, before) < interval '1 minute' THEN
+		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
+	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;

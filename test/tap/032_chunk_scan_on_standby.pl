@@ -51,6 +51,7 @@ is(($old[0]->ask($scan))[1], '40001', 'a partition that was detached since');
 		"SELECT * FROM chunk_scan_explain(NULL::u, 'a', 8)")
 	{
 		$db->fails_like($query, '0A000', qr/unlogged relations during recovery/, "$query is refused");
+		$db->fails_like($query, '0A000', qr/"u".*\nHINT:  Ask on the primary server/, "$query is refused with a hint") if $query =~ /chunk_scan/;
 	}
 }
 

@@ -42,6 +42,14 @@ DROP FUNCTION tbf_remove(tbf, bf_untyped_item);
 DROP FUNCTION tbf_top(tbf, integer);
 DROP FUNCTION tbf_total(tbf);
 
+-- The relation is of the type anycompatible now, which a literal is taken for, too: a name in quotes gets an error that says what to write.
+DROP FUNCTION chunk_scan(anyelement, name, "any", regclass, name, text);
+DROP FUNCTION chunk_scan_any(anyelement, name, "any", regclass, name, text);
+DROP FUNCTION chunk_scan_explain(anyelement, name, "any", regclass, name, text);
+DROP FUNCTION chunk_scan(anyelement, name, bf_untyped_item, regclass, name, text);
+DROP FUNCTION chunk_scan_any(anyelement, name, bf_untyped_item, regclass, name, text);
+DROP FUNCTION chunk_scan_explain(anyelement, name, bf_untyped_item, regclass, name, text);
+
 DROP FUNCTION bf_info(bf);
 DROP FUNCTION tbf_info(tbf);
 DROP VIEW bf_indexes;

@@ -54,8 +54,11 @@ abf_open_header(Datum value, sb_abf *header)
 int64
 abf_within(const Interval *interval)
 {
-	return interval_microseconds(interval, "window",
-								 "Give the time within which an item is to be found again, for example interval '10 minutes'.");
+	int64		within = interval_microseconds(interval, "window",
+											   "Give the time within which an item is to be found again, for example interval '10 minutes'.");
+
+	notice_if_short(interval, within, "window");
+	return within;
 }
 
 /* Checks a parameter that may be left out. Returns it as the core takes it. */

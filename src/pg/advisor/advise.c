@@ -66,13 +66,6 @@ may_read_column(Oid table, AttrNumber attnum)
 		pg_attribute_aclcheck(table, attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
-static SB_NORETURN void
-report_missing(Oid table)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
-}
-
 /*
  * Raises an error if this is no table that can be sampled, if the user may read none of its columns, or if row-level
  * security hides rows from the user. Called before the table is locked, and again when the table is locked.
@@ -83,7 +76,7 @@ check_table(Oid table)
 	FormData_pg_class form;
 
 	if (!bf_index_class_form(table, &form))
-		report_missing(table);
+		bf_index_refuse_missing(table);
 	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW &&
 		form.relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
@@ -93,7 +86,9 @@ check_table(Oid table)
 	if (form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary tables of other sessions")));
+				 errmsg("cannot access temporary tables of other sessions"),
+				 errdetail("Another session made table \"%s\".", NameStr(form.relname)),
+				 errhint("Call bf_index_advise() in that session.")));
 	if (pg_class_aclcheck(table, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(table, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(form.relkind), NameStr(form.relname));
@@ -412,7 +407,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	check_table(oid);
 	table = try_relation_open(oid, AccessShareLock);
 	if (table == NULL)
-		report_missing(oid);
+		bf_index_refuse_missing(oid);
 	check_table(oid);
 	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), &sample.columns);
 	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));

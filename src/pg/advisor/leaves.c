@@ -1,7 +1,6 @@
 /* leaves.c: finds the partitions of a table, and chooses those that are sampled (see leaves.h). */
 #include "advisor/leaves.h"
 
-#include "access/heapam.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -9,6 +8,8 @@
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+
+#include "index/heap.h"
 
 /*
  * At most half of the partitions that are sampled are chosen because they are large. The others are spread evenly over
@@ -37,11 +38,7 @@ bf_index_find_leaves(Oid table, int *count, int *empty, double *pages)
 		relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
 		if (relation == NULL)
 			continue;
-		if (relation->rd_tableam != GetHeapamTableAmRoutine())
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(relation)),
-					 errdetail("It reads pages of the table access method \"heap\" only.")));
+		bf_index_check_table(relation);
 		leaves[*count].oid = lfirst_oid(cell);
 		leaves[*count].pages = RelationGetNumberOfBlocks(relation);
 		leaves[*count].is_large = false;

@@ -10,13 +10,15 @@
 
 /*
  * Between hint_begin() and hint_end() errors about data and parameters (SQLSTATE class 22) get the hint that `say`
- * gives with errhint(). A date out of range (22008) does not: PostgreSQL has a hint of its own for it.
+ * gives with errhint(). A date out of range (22008) does not: PostgreSQL has a hint of its own for it. The caller may
+ * name one more SQLSTATE in `also` after hint_begin().
  */
 typedef struct ErrorHint
 {
 	ErrorContextCallback callback;
 	void		(*say) (const void *argument);
 	const void *argument;
+	int			also;
 } ErrorHint;
 
 extern void hint_begin(ErrorHint *hint, void (*say) (const void *argument), const void *argument);
@@ -27,6 +29,12 @@ extern void hint_end(ErrorHint *hint);
  * If it raises an error about them in the same statement, the error gets this hint. REQUIRES: the text stays valid.
  */
 extern void hint_of_class_options(const char *hint);
+
+/*
+ * Notes that this statement has called the handler of access method bf, as CREATE INDEX does before it looks up the
+ * operator classes.
+ */
+extern void hint_of_handler(void);
 
 /*
  * Installs a hook that gives hints also to errors that PostgreSQL raises while no code of the extension runs. It is

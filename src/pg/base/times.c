@@ -3,6 +3,7 @@
  */
 #include "base/times.h"
 
+#include "access/xact.h"
 #include "common/int.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -34,6 +35,19 @@ interval_microseconds(const Interval *interval, const char *name, const char *hi
 				 errdetail("It must be at least one microsecond and at most 36,500 years."),
 				 errhint("%s", hint)));
 	return sum;
+}
+
+void
+notice_if_short(const Interval *interval, int64 microseconds, const char *name)
+{
+	static TimestampTz said_in = DT_NOBEGIN;
+
+	if (microseconds >= USECS_PER_MINUTE || said_in == GetCurrentStatementStartTimestamp())
+		return;
+	said_in = GetCurrentStatementStartTimestamp();
+	ereport(NOTICE,
+			(errmsg("the %s \"%s\" is shorter than a minute", name, interval_text(interval)),
+			 errhint("A number without a unit means seconds. For another unit write it, as in '7 days'.")));
 }
 
 Datum

@@ -19,6 +19,13 @@
  */
 extern int64 interval_microseconds(const Interval *interval, const char *name, const char *hint);
 
+/*
+ * Raises a notice if an interval of so many microseconds is shorter than a minute: one that was written as '7' is 7
+ * seconds, which the user hardly wanted. `name` is the word for it, as above. Each process raises one such notice in a
+ * statement at most; with parallel workers, one of them may be the only process that sees the interval.
+ */
+extern void notice_if_short(const Interval *interval, int64 microseconds, const char *name);
+
 /* Returns an interval as text, in the session's IntervalStyle. */
 extern char *interval_text(const Interval *interval);
 

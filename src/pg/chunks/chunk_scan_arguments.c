@@ -4,6 +4,8 @@
  */
 #include "chunks/chunk_scan.h"
 
+#include <ctype.h>
+
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/sysattr.h"
@@ -46,11 +48,15 @@ chunk_require_readable(Relation relation)
 	if (RELATION_IS_OTHER_TEMP(relation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary tables of other sessions")));
+				 errmsg("cannot access temporary tables of other sessions"),
+				 errdetail("Another session made table \"%s\".", RelationGetRelationName(relation)),
+				 errhint("Scan it in that session, or let that session copy its rows to a table that is not temporary.")));
 	if (!RelationIsPermanent(relation) && RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
+				 errmsg("cannot access temporary or unlogged relations during recovery"),
+				 errdetail("The standby server does not have the rows of \"%s\".", RelationGetRelationName(relation)),
+				 errhint("Ask on the primary server.")));
 }
 
 /*
@@ -92,6 +98,51 @@ require_privileges(const ChunkScan *scan, List *columns)
 				 errhint("Use a plain SELECT, which applies them.")));
 }
 
+/*
+ * Returns the text of a first argument that is a relation's name, given as a text or a regclass, and not by its row
+ * type. Returns NULL if the argument is of another type or NULL.
+ */
+static char *
+text_of_relation(FunctionCallInfo fcinfo, Oid type)
+{
+	char		category;
+	bool		preferred;
+	Oid			output;
+	bool		is_varlena;
+
+	if (!OidIsValid(type) || PG_ARGISNULL(CHUNK_SCAN_RELATION))
+		return NULL;
+	get_type_category_preferred(type, &category, &preferred);
+	if (category != TYPCATEGORY_STRING && type != REGCLASSOID)
+		return NULL;
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return OidOutputFunctionCall(output, PG_GETARG_DATUM(CHUNK_SCAN_RELATION));
+}
+
+/* Whether a text can stand as a type's name behind NULL::. */
+static bool
+looks_like_name(const char *text)
+{
+	if (isdigit((unsigned char) text[0]) || strlen(text) >= 2 * NAMEDATALEN)
+		return false;
+	return text[0] != '\0' && text[strcspn(text, " \t\n\r'();,*")] == '\0';
+}
+
+/* The parser gives the type text to a literal without a type, so a relation's name in quotes is refused here, too. */
+static SB_NORETURN void
+refuse_relation(FunctionCallInfo fcinfo, Oid type, const char *type_name)
+{
+	char	   *written = text_of_relation(fcinfo, type);
+	bool		is_name = written != NULL && looks_like_name(written);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("the first argument must be of a relation's row type, not of type %s", type_name),
+			 written != NULL ? errdetail("It is %s.", quote_literal_cstr(written)) : 0,
+			 is_name ? errhint("Write NULL::%s instead.", written) :
+			 errhint("Name the relation as in NULL::access_log.")));
+}
+
 /* Locks and opens the relation that the first argument names by its row type. */
 static Relation
 open_parent(FunctionCallInfo fcinfo)
@@ -110,10 +161,7 @@ open_parent(FunctionCallInfo fcinfo)
 					(errcode(ERRCODE_UNDEFINED_TABLE),
 					 errmsg("relation whose row type has OID %u does not exist", type),
 					 errdetail("It was dropped after the query was planned.")));
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("the first argument must be of a relation's row type, not of type %s", type_name),
-				 errhint("Name the relation as in NULL::access_log.")));
+		refuse_relation(fcinfo, type, type_name);
 	}
 	parent = try_relation_open(relid, AccessShareLock);
 	if (parent == NULL)
@@ -277,17 +325,49 @@ require_comparison(Oid operator)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("cannot look for rows by the operator %s", format_operator(operator)),
-				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
+				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator))),
+				 errhint("Give an operator that compares the column with the value, such as =.")));
 }
 
-/* Adds a hint to the error that is raised when a value without a type cannot be converted. */
+/* The name by which a value is cast to the column's type: "character" would mean character(1). */
+static const char *
+name_of_column_type(const ChunkScan *scan)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
+
+	return getBaseType(type) == BPCHAROID ? "bpchar" : format_type_be(type);
+}
+
+/* What the hint for an error of the comparison is made from. */
+typedef struct Comparison
+{
+	const ChunkScan *scan;
+	Oid			item_type;
+} Comparison;
+
+/*
+ * Adds a hint to the error that is raised when a value without a type cannot be converted, or when there is no operator
+ * for the types of the column and the value.
+ */
 static void
 say_column_type(const void *argument)
 {
-	const ChunkScan *scan = (const ChunkScan *) argument;
+	const ChunkScan *scan = ((const Comparison *) argument)->scan;
 	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
 
-	errhint("A value without a type is read as one for column \"%s\" of type %s.", scan->column_name, format_type_be(type));
+	if (geterrcode() == ERRCODE_UNDEFINED_FUNCTION)
+	{
+		errdetail("Column \"%s\" is of type %s.", scan->column_name, format_type_be(type));
+		if (((const Comparison *) argument)->item_type == UNKNOWNOID)
+			errhint("Give an operator that this type has, with operator => '...'.");
+		else if (scan->any && OidIsValid(get_base_element_type(type)))
+			errhint("Ask for one array with chunk_scan().");
+		else
+			errhint("Cast the value to %s%s, or give an operator for both types, with operator => '...'.",
+					name_of_column_type(scan), scan->any ? "[]" : "");
+	}
+	else
+		errhint("A value without a type is read as one for column \"%s\" of type %s.", scan->column_name, format_type_be(type));
 }
 
 /*
@@ -311,6 +391,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	List	   *sides;
 	Node	   *left;
 	ErrorHint	hint;
+	Comparison	comparison = {scan, item_type};
 
 	if (scan->any && item_type != UNKNOWNOID && !OidIsValid(get_base_element_type(item_type)))
 		ereport(ERROR,
@@ -318,7 +399,8 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errmsg("items must be given as an array, not as %s", format_type_be(item_type)),
 				 errhint("Write ARRAY[...], or ask for one value with chunk_scan().")));
 	pstate->p_expr_kind = EXPR_KIND_WHERE;	/* so an operator that returns a set is refused */
-	hint_begin(&hint, say_column_type, scan);
+	hint_begin(&hint, say_column_type, &comparison);
+	hint.also = ERRCODE_UNDEFINED_FUNCTION;
 	if (scan->any)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
 	else
@@ -334,17 +416,12 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 		left = (Node *) ((RelabelType *) left)->arg;
 	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
 	if (scan->item == NULL)
-	{
-		/* "character" in the hint would mean character(1) */
-		const char *wanted = getBaseType(column->atttypid) == BPCHAROID ? "bpchar" : format_type_be(column->atttypid);
-
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("cannot look up a value of type %s in column \"%s\" of type %s",
 						format_type_be(item_type), scan->column_name, format_type_be(column->atttypid)),
 				 errdetail("The comparison would convert the column."),
-				 errhint("Cast the value to %s%s.", wanted, scan->any ? "[]" : "")));
-	}
+				 errhint("Cast the value to %s%s.", name_of_column_type(scan), scan->any ? "[]" : "")));
 	if (scan->item->constisnull)
 		return;
 	lsecond(sides) = scan->item;

@@ -16,10 +16,10 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_snapshot.h"
+#include "index/functions.h"
 
 /*
- * Locks and opens the summary table. Raises an error if there is no such relation: a value of type regclass can be
- * any number.
+ * Locks and opens the summary table. Raises an error if there is no such relation.
  */
 static Relation
 open_summaries(Oid relation)
@@ -27,9 +27,7 @@ open_summaries(Oid relation)
 	Relation	summaries = OidIsValid(relation) ? try_relation_open(relation, AccessShareLock) : NULL;
 
 	if (summaries == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("summary table with OID %u does not exist", relation)));
+		bf_index_refuse_missing(relation);
 	switch (summaries->rd_rel->relkind)
 	{
 		case RELKIND_RELATION:
@@ -42,7 +40,8 @@ open_summaries(Oid relation)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					 errmsg("\"%s\" is not a summary table", RelationGetRelationName(summaries)),
-					 errdetail_relkind_not_supported(summaries->rd_rel->relkind)));
+					 errdetail_relkind_not_supported(summaries->rd_rel->relkind),
+					 errhint("The fourth argument is a table or view that has a column chunk and filters of type bf.")));
 	}
 }
 

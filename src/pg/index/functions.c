@@ -65,11 +65,13 @@ bf_index_level_argument(int32 level)
 	return level;
 }
 
-static SB_NORETURN void
-refuse_missing(Oid relation)
+void
+bf_index_refuse_missing(Oid relation)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation)));
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation with OID %u does not exist", relation),
+			 errhint("Give its name, as in 'access_log', instead of a number. A relation that had this number may have been dropped.")));
 }
 
 static SB_NORETURN void
@@ -78,7 +80,7 @@ refuse_other_index(Oid index)
 	char	   *name = get_rel_name(index);
 
 	if (name == NULL)
-		refuse_missing(index);
+		bf_index_refuse_missing(index);
 	if (get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -323,7 +325,7 @@ indexes_below(Oid relation)
 	ListCell   *cell;
 
 	if (name == NULL)
-		refuse_missing(relation);
+		bf_index_refuse_missing(relation);
 
 	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX && kind != RELKIND_RELATION &&
 		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW)

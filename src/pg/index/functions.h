@@ -14,6 +14,9 @@
 /* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
 extern bool bf_index_class_form(Oid relation, FormData_pg_class *form);
 
+/* Raises the error that there is no such relation: a value of type regclass can be any number. */
+extern SB_NORETURN void bf_index_refuse_missing(Oid relation);
+
 /*
  * What a function does with the index, and which rights its caller needs for that. may_maintain() (functions.c) is true
  * for the owner of the table, and from PostgreSQL 17 on for users with MAINTAIN.

@@ -57,7 +57,8 @@ bf_index_check_table(Relation heap)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
-				 errdetail("It reads pages of the table access method \"heap\" only.")));
+				 errdetail("It reads pages of the table access method \"heap\" only."),
+				 errhint("ALTER TABLE ... SET ACCESS METHOD heap makes it such a table. A B-tree index needs no such change.")));
 }
 
 BfHeapReader *

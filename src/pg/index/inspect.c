@@ -398,7 +398,9 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" cannot be used with a snapshot of this kind", RelationGetRelationName(index))));
+				 errmsg("index \"%s\" cannot be used with a snapshot of this kind", RelationGetRelationName(index)),
+				 errdetail("Only the snapshot of a query tells which rows the filters may lack."),
+				 errhint("Call bf_of() in a query of its own.")));
 }
 
 /*

@@ -56,7 +56,8 @@ require_functions(Relation index, int column)
 				 errmsg("the operator class of column %d of index \"%s\" lacks support functions", column + 1,
 						RelationGetRelationName(index)),
 				 errdetail("It has extractQuery (%d), so it must also have extractValue (%d), and triConsistent (%d) or consistent (%d).",
-						   BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC, BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC)));
+						   BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC, BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC),
+				 errhint("Add them to the operator class, or with ALTER OPERATOR FAMILY ... ADD FUNCTION to its family.")));
 }
 
 /*
@@ -212,7 +213,8 @@ bf_index_check_key_class(Relation index, int column)
 				 errmsg("the operator class of column %d of index \"%s\" compares keys by the function %s", column + 1,
 						RelationGetRelationName(index), format_procedure(compare)),
 				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
-						   format_type_be(key_type))));
+						   format_type_be(key_type)),
+				 errhint("Use an operator class that compares keys as = of their type does.")));
 	/*
 	 * A nondeterministic collation takes texts of different bytes for equal. Keys that are made of a text's bytes
 	 * differ between such texts. For arrays item_hasher_for_index() looks at the collation, since their keys are

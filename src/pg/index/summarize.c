@@ -405,7 +405,8 @@ bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot summarize ranges of index \"%s\" from within an index expression",
-						RelationGetRelationName(index))));
+						RelationGetRelationName(index)),
+				 errhint("An expression that is indexed must not change an index: call the function outside of it.")));
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarize", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
 	/*
@@ -455,7 +456,8 @@ bf_index_desummarize(Relation index, int level, BlockNumber block)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot make ranges of index \"%s\" unsummarized from within an index expression",
-						RelationGetRelationName(index))));
+						RelationGetRelationName(index)),
+				 errhint("An expression that is indexed must not change an index: call the function outside of it.")));
 	if (pages_per_range == 0 || block / pages_per_range >= geometry->level[level].covered)
 		return false;
 	bf_index_find_group(geometry, level, block / pages_per_range, &group);

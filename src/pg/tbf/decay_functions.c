@@ -12,20 +12,16 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* ---------------------------------------------------------------- intervals */
+#include "base/times.h"
 
-static char *
-interval_text(const Interval *interval)
-{
-	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)));
-}
+/* ---------------------------------------------------------------- intervals */
 
 /*
  * Converts an interval to microseconds. Returns false if they do not fit into 64 bits. REQUIRES: the interval is finite
  * and has no months.
  */
 static bool
-interval_microseconds(const Interval *interval, int64 *microseconds)
+microseconds_of(const Interval *interval, int64 *microseconds)
 {
 	int64		days;
 
@@ -59,7 +55,7 @@ age_argument(FunctionCallInfo fcinfo)
 	if (infinity != 0)
 		return infinity > 0 ? SB_DECAY_FOREVER : 0;
 	refuse_months(age, "age", "Subtract the times, as in now() - bucket_end, instead of calling age().");
-	if (!interval_microseconds(age, &microseconds))
+	if (!microseconds_of(age, &microseconds))
 		return age->day > 0 ? SB_DECAY_FOREVER - 1 : 0;
 	return Min(microseconds, SB_DECAY_FOREVER - 1);
 }
@@ -76,7 +72,7 @@ length_of(const Interval *interval, int64 least, const char *name, const char *h
 
 	if (!infinite)
 		refuse_months(interval, name, "Give it in days, hours or seconds, for example interval '30 days'.");
-	if (infinite || !interval_microseconds(interval, &microseconds) || microseconds < least ||
+	if (infinite || !microseconds_of(interval, &microseconds) || microseconds < least ||
 		microseconds > SB_DECAY_MAX_LENGTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -87,10 +83,15 @@ length_of(const Interval *interval, int64 least, const char *name, const char *h
 	return microseconds;
 }
 
+/* The same for an argument, which is at least a microsecond. Raises a notice if it is shorter than a minute. */
 static int64
 length_argument(FunctionCallInfo fcinfo, int argno, const char *name, const char *hint)
 {
-	return length_of(PG_GETARG_INTERVAL_P(argno), 1, name, hint);
+	const Interval *interval = PG_GETARG_INTERVAL_P(argno);
+	int64		microseconds = length_of(interval, 1, name, hint);
+
+	notice_if_short(interval, microseconds, name);
+	return microseconds;
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -148,8 +149,14 @@ decay_polyexponential(PG_FUNCTION_ARGS)
 				 errdetail("It must not be negative."),
 				 errhint("With degree 0 the weight is e^(-age / scale).")));
 	if (PG_NARGS() > 3)
-		bucket = length_of(PG_GETARG_INTERVAL_P(3), 0, "bucket",
+	{
+		const Interval *interval = PG_GETARG_INTERVAL_P(3);
+
+		bucket = length_of(interval, 0, "bucket",
 						   "Give the length of time of a row, 0 for a single hit. Leave it out for a weight that never rises with age.");
+		if (bucket > 0)
+			notice_if_short(interval, bucket, "bucket");
+	}
 	PG_RETURN_FLOAT8(sb_decay_polyexponential(age_argument(fcinfo), degree, scale, bucket));
 }
 
@@ -233,5 +240,7 @@ decay_polygonal(PG_FUNCTION_ARGS)
 					 errdetail("The age of a row is that of its youngest hit. If weights rose with age, its older hits would count too little."),
 					 errhint("Give weights that do not rise with age.")));
 	}
+	if (ages[points - 1] > 0)
+		notice_if_short(DatumGetIntervalP(age_data[points - 1]), ages[points - 1], "age of the last point");
 	PG_RETURN_FLOAT8(sb_decay_polygonal(age_argument(fcinfo), ages, weights, points));
 }

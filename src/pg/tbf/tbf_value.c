@@ -91,24 +91,6 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 
 #define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
-/*
- * Raises a notice that a half-life is shorter than a minute. Each process raises it once in a statement, because a
- * parallel worker may be the only process that sees the half-life. A half-life that was written as '7' is 7 seconds,
- * which the user hardly wanted.
- */
-static void
-notice_short_half_life(const Interval *interval)
-{
-	static TimestampTz said_in = DT_NOBEGIN;
-
-	if (said_in == GetCurrentStatementStartTimestamp())
-		return;
-	said_in = GetCurrentStatementStartTimestamp();
-	ereport(NOTICE,
-			(errmsg("the half-life \"%s\" is shorter than a minute", interval_text(interval)),
-			 errhint("A number without a unit means seconds. For another unit write it, as in '7 days'.")));
-}
-
 int64
 tbf_half_life(const Interval *interval)
 {
@@ -117,8 +99,7 @@ tbf_half_life(const Interval *interval)
 	if (interval == NULL)
 		return 0;
 	half_life = interval_microseconds(interval, "half-life", NO_DECAY_HINT);
-	if (half_life < USECS_PER_MINUTE)
-		notice_short_half_life(interval);
+	notice_if_short(interval, half_life, "half-life");
 	return half_life;
 }
 
@@ -187,7 +168,7 @@ tbf_hit(const sb_moment *moment, double weight)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g is out of range", weight),
 					 errdetail("A weight must be finite, and must not be negative."),
-					 errhint("To take hits away, use tbf_remove().")));
+					 errhint("To take hits away, use tbf_remove() with the weight that they were added with.")));
 	}
 	pg_unreachable();
 }
