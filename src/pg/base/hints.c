@@ -14,10 +14,11 @@ static void
 add_hint(void *argument)
 {
 	const ErrorHint *hint = (const ErrorHint *) argument;
+	int			code = geterrcode();
 
 	/* PostgreSQL has its own hint for a date out of range: the order of day and month may be different. */
-	if ((ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_DATA_EXCEPTION && geterrcode() != ERRCODE_DATETIME_FIELD_OVERFLOW) ||
-		(hint->also != 0 && geterrcode() == hint->also))
+	if ((ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION && code != ERRCODE_DATETIME_FIELD_OVERFLOW) ||
+		(hint->also != 0 && code == hint->also))
 		hint->say(hint->argument);
 }
 
