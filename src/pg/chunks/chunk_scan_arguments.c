@@ -105,15 +105,10 @@ require_privileges(const ChunkScan *scan, List *columns)
 static char *
 text_of_relation(FunctionCallInfo fcinfo, Oid type)
 {
-	char		category;
-	bool		preferred;
 	Oid			output;
 	bool		is_varlena;
 
-	if (!OidIsValid(type) || PG_ARGISNULL(CHUNK_SCAN_RELATION))
-		return NULL;
-	get_type_category_preferred(type, &category, &preferred);
-	if (category != TYPCATEGORY_STRING && type != REGCLASSOID)
+	if (PG_ARGISNULL(CHUNK_SCAN_RELATION) || (type != TEXTOID && type != REGCLASSOID))
 		return NULL;
 	getTypeOutputInfo(type, &output, &is_varlena);
 	return OidOutputFunctionCall(output, PG_GETARG_DATUM(CHUNK_SCAN_RELATION));
