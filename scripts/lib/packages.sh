@@ -54,7 +54,7 @@ newest_server() {
 	printf '%s' "$major"
 }
 
-# shellcheck disable=SC2012  # these are names of our own making, with no surprises in them
+# shellcheck disable=SC2012  # these paths have no blanks or line feeds in them
 oldest_first() { ls -d "$@" 2>/dev/null | sort -V || true; }
 
 postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }

@@ -3,11 +3,11 @@
 -- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most
 -- high. So every answer has a lower and an upper bound.
 
--- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1
--- from from_time to before to_time, and 0 otherwise. If both are null, the hits up to asked_at count by a decay.
--- weight: the decay, an expression of age and width, whose names are looked up in `path`, the search_path of the
--- caller; null: by the half-life of the roll-up. only_groups: the rows must have just these values of the grouping
--- columns; null: all rows.
+-- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 if
+-- it is not before from_time and before to_time, and 0 otherwise. If both are null, the hits up to asked_at count, and
+-- decay. weight is the decay: an SQL expression of age (of a hit) and width (the time between the oldest and the newest
+-- hit of the row). Its names are looked up in `path`, the search_path of the caller. If weight is null, hits decay by
+-- the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
 CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -346,7 +346,7 @@ sub ask
 			$run->count('plans with the node') if $3 eq '1';
 		}
 	}
-	# Other errors are no failures: in a transaction that has failed before, every question fails.
+	# Other errors are no failures. For example, every question fails in a transaction that has failed before.
 	$run->fail_with($session, "a comparison ended with $state $message") if $state eq 'lost' || $state =~ /^XX/;
 }
 

@@ -39,10 +39,7 @@ struct Filter
 		return units;
 	}
 
-	/*
-	 * The value is asked without its list of hot items. The list does not matter here, and a filter that the core has
-	 * decayed may have none.
-	 */
+	/* The value is asked without its list of hot items, because a look-up does not need the list. */
 	sb_status look_up(uint64_t hash, uint64_t *units) const
 	{
 		sb_tbf alone = tbf;
@@ -347,7 +344,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(later.tbf.extra != 0 || tbf.extra == 0);
 	}
 
-	/* the other layout has the same counters and the same list or table, and the way back gives the same bytes */
+	/*
+	 * The other layout has the same counters, and the way back gives the same bytes. An exact filter becomes a filter
+	 * with cells, which must not count less.
+	 */
 	if (list_is_fine && of_usual_size)
 	{
 		const uint8_t other_layout = tbf.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;

@@ -41,9 +41,10 @@ ALTER TABLE hits SET (parallel_workers = 2);
 ALTER TABLE hits_shuffled SET (parallel_workers = 2);
 CREATE VIEW days AS SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM hits;
 
--- The sum of weight * 2^-((E(at) - E(t)) * T / half_life), where E(t) = floor(t / T) is the number of t's epoch, and
--- T = half_life / 96 the length of an epoch. Times are whole microseconds since 2000-01-01 UTC. Only the last division
--- and the power are computed in floating point. A half-life of 0 means no decay.
+-- The exact count at the time `now` is the sum of weight * 2^-((E(now) - E(t)) * T / half_life) over the hits. t is the
+-- time of a hit, T = half_life / 96 the length of an epoch, and E(t) = floor(t / T) the number of t's epoch. Times are
+-- whole microseconds since 2000-01-01 UTC. Only the last division and the power are computed in floating point. A
+-- half-life of 0 means no decay.
 CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END'; -- all times here are after 2000
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

@@ -125,8 +125,8 @@ BEGIN
 	RETURN these;
 END
 $$;
--- Converts words with lower() that have each character among letters, and returns the words whose grams change. Words
--- that cannot be converted are left out.
+-- Makes words of each character in the table letters, converts the words with lower(), and returns those whose grams
+-- change. Words that cannot be converted are left out.
 CREATE FUNCTION other_grams(coll text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	others text;
@@ -149,8 +149,8 @@ SQL
 # The collation as a text literal, for ask() and other_grams().
 sub literal { return "'" . $_[0] =~ s/'/''/gr . "'"; }
 
-# One collation of each kind that the encoding can have. ICU's are chosen by language, if the language has special
-# cases of letters.
+# Collations of each kind that the encoding can have. Those of ICU and of the C library are taken only of some
+# languages. Among these are languages with special cases of letters, such as Turkish.
 sub collations_of
 {
 	my ($session) = @_;

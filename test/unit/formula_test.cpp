@@ -1,5 +1,6 @@
 /*
- * formula_test.cpp: the formulas, compared with the slides, with a simulation, and with a second exact calculation.
+ * formula_test.cpp: the formulas, compared with numbers from the slides of Leskovec, Rajaraman and Ullman, with a
+ * simulation, and with a second exact calculation.
  */
 #include "support.h"
 

@@ -1,6 +1,7 @@
 /*
- * bf_lookup.cpp: looks up an item in a stored bf. In a filter with lines it reads the item's line. In an exact filter
- * it reads the entries of the directory for the item's block, and then this block or the beginning of it.
+ * bf_lookup.cpp: looks up an item in a stored bf. In a filter with lines it reads the item's line. An exact filter has
+ * blocks of sorted hashes, and a directory that says where each block ends. There the look-up reads the entries of the
+ * directory for the item's block, and then this block or its beginning.
  */
 #include "lookup/lookup.hpp"
 #include "bf/bf.hpp"

@@ -28,7 +28,7 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 		inserted = true;
 	}
 
-	/* insert the items even if all their hits have fallen out: the filter's size depends on the number of items */
+	/* insert the items even if all their hits were dropped: the filter's size depends on the number of items */
 	if (builder->form == sums_form::items && !inserted)
 		(void) hash_set_insert_many(&builder->set, items->hashes(), count);
 	return SB_OK;

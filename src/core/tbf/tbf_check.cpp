@@ -22,9 +22,10 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	levels l = levels_of(&nonzero);
 
 	/*
-	 * Two levels, of 32 and of 30 bits, hold any counters. With them each counter takes 62 bits, a go-on bit and a bit
-	 * of the bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take at most some fifty
-	 * bytes more than that, because bit strings are filled up to whole bytes.
+	 * A packed block has its counters cut into levels (tbf_packed.hpp). Two levels, of 32 and of 30 bits, hold any
+	 * counters. With them each counter takes 62 bits, a go-on bit (does it go on in the second level?) and a bit of the
+	 * bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take at most some fifty bytes
+	 * more than that, because bit strings are filled up to whole bytes.
 	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
@@ -34,8 +35,8 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 }
 
 /*
- * Checks the table of recurring minimum. Hashes must ascend, so that each is there once, and the bits that are not kept
- * must be 0. If the counters count whole hits, the hits of each entry must be a whole number, too.
+ * Checks the table of recurring minimum. The hashes must ascend, so no hash is there twice. Bits outside
+ * SB_KEPT_HASH_MASK must be 0. If the counters count whole hits, the hits of each entry must be a whole number, too.
  */
 static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {

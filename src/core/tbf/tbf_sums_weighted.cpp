@@ -1,5 +1,7 @@
 /*
  * tbf_sums_weighted.cpp: turns a stored filter times a weight into sums: its counters, or its items with their counts.
+ * Sums are split over planes of 16 half-lives each. Only the newest planes are kept, and older ones *fall out*
+ * (tbf_sums.hpp).
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -16,7 +18,7 @@
 
 using namespace streambloom;
 
-/* Returns the half-life of the newest hit, or the filter's base if decay has moved the base beyond that half-life. */
+/* Returns in which half-life since 2000 the newest hit lies, or the filter's base if that is later. */
 static int64_t newest_half_life(const sb_tbf *filter)
 {
 	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
@@ -49,7 +51,7 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
 	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
-	/* without decay nothing may fall out: so the plane after the newest is left free, for filters that need it */
+	/* without decay nothing may fall out: so the plane after the newest is left free, for parts of large counters */
 	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
 	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
 	int64_t start = plane * SB_TBF_PLANE;
@@ -202,8 +204,8 @@ private:
 	block_counters widened_;
 
 	/*
-	 * Makes room in a block for its counters. If all of them go to one plane, how many are not 0 decides whether the
-	 * block has a list or words there.
+	 * Makes room for the counters of a block if all of them go to one plane. How many of them are not 0 decides whether
+	 * the plane gets a list or words for this block (tbf_plane.hpp).
 	 */
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{

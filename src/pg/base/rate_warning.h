@@ -10,11 +10,11 @@
 
 /*
  * May the warning still be raised? Each process shows it at most once in a statement of the client, so the client may
- * see one from the leader and one from each parallel worker. A worker must raise it for the filters that it finishes:
- * those that functions make, and those of aggregates that it computes to the end. The leader never looks at these.
- * (If a worker computes only a part of an aggregate, it does not call the final function, and raises nothing.) The
- * warning is not raised if neither the client nor the server's log takes warnings. Call this function before you
- * compute a rate for the warning.
+ * see one from the leader and one from each parallel worker. If a worker calls a function that makes a filter, or the
+ * final function of an aggregate, the worker must raise the warning, because the leader never looks at that filter. (If
+ * a worker computes only a part of an aggregate, it does not call the final function, and raises nothing.) The warning
+ * is not raised if neither the client nor the server's log takes warnings. Call this function before you compute a rate
+ * for the warning.
  */
 extern bool rate_warning_is_due(void);
 

@@ -41,10 +41,10 @@ extern Datum bf_copy(const BfValue *bf, unsigned char **lines);
 extern void bf_must_read(sb_status status);
 
 /*
- * A builder makes a filter that sizes itself from stored filters and single items. bf_builder_begin() gives it the rate
- * and the number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in their kinds or
- * parameters. bf_builder_store() makes the result, with room for more items (`with_room` of sb_bf_builder_plan());
- * *stored becomes its header.
+ * A builder makes a filter from stored filters and single items, and the filter sizes itself. bf_builder_begin() gives
+ * it the rate and the number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in
+ * their kinds or parameters. bf_builder_store() makes the result, with room for more items (`with_room` of
+ * sb_bf_builder_plan()); *stored becomes its header.
  */
 extern sb_bf_builder *bf_builder_begin(MemoryContext context, const sb_bf *like);
 extern void bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf);

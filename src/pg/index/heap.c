@@ -237,18 +237,18 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 	if (visibility == HEAPTUPLE_DEAD)
 	{
 		/*
-		 * No snapshot of this server sees it, whatever transactions are running. If its inserter was rolled back, no
-		 * snapshot of any server does.
+		 * No snapshot of this server sees a dead version, whatever transactions are running. If the transaction that
+		 * inserted the version was rolled back, no snapshot of a standby sees it either.
 		 */
 		if (!HeapTupleHeaderXminInvalid(tuple->t_data))
 			bf_index_raise_horizons(reader, (BfHorizons) {.standby = after_deletion(tuple->t_data)});
 		return true;
 	}
 	/*
-	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
-	 * perhaps before they are read here. Values that the index does not need do not matter. Also, a row may have been
-	 * deleted because an expression of the index fails on it; then it must not keep the index from being built,
-	 * summarized or checked.
+	 * A deleted version is left out in two cases. First, if the index has expressions or a predicate: the row may have
+	 * been deleted because an expression fails on it, and then it must not keep the index from being built, summarized
+	 * or checked. Second, if the index needs an out-of-line value of it: the version may become dead to all snapshots
+	 * at any time, and then the value is removed, perhaps before it is read here.
 	 */
 	if ((reader->runs_code && deleted_for_good(reader, tuple, visibility)) ||
 		(visibility == HEAPTUPLE_RECENTLY_DEAD && bf_index_needs_out_of_line_value(reader, tuple)))

@@ -37,9 +37,10 @@ typedef struct BfSeenLines
 
 /*
  * Returns the lines that were seen of `range` (counted within its group) and of its neighbors. Returns NULL if none
- * are kept. None are kept for a statement's first row among these ranges, nor for the first row after something was
- * published. None are kept either if a filter takes more than 256 kB, or if all lines of the session would take more
- * than work_mem. REQUIRES: the geometry is current, and was read after the row was written into the heap.
+ * are kept. The first call for these ranges always returns NULL; so does the first call after the meta page has
+ * counted a publication (directory.h), or after a call for other ranges. No lines are kept if a filter takes more than
+ * 256 kB, or if all lines of the session would take more than work_mem. REQUIRES: the geometry is current, and was read
+ * after the row was written into the heap.
  */
 extern BfSeenLines *bf_index_seen_lines(BfSeenLines *seen, const BfGeometry *geometry, const BfGroup *group,
 										  int column, uint32 range, BfSeenMemory *memory);

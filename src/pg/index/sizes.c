@@ -1,6 +1,7 @@
 /*
  * sizes.c: computes how long ranges are, how large their filters are, which levels there are, and how many pages a
- * look-up reads. (group_sizes.c says how many ranges make a group.) The arguments are counts of items, pages and lines.
+ * look-up reads. A range is some neighboring pages of the table, with one filter. A group is up to 125 ranges whose
+ * filters share pages of the index; group_sizes.c says how many. The arguments are counts of items, pages and lines.
  * Items were counted in ranges that were read, or estimated from the bits of filters; or ../advisor has counted them in
  * a sample of a table. Nothing of PostgreSQL is needed here.
  */
@@ -191,8 +192,8 @@ compare_descending(const void *a, const void *b)
 }
 
 /*
- * How many of these counts (in descending order) are far above the others? Of one or two counts none is, unless it is
- * infinite: the range is full.
+ * How many of these counts (in descending order) are far above the others? An infinite count always is: it is that of
+ * a full range. A finite one is not if there are only one or two counts.
  */
 static uint32_t
 count_exceptions(const double *items, uint32_t count)
@@ -303,7 +304,10 @@ bf_index_far_above(const BfCounts *counts, uint32_t count)
 	uint32_t	exceptions = known == 0 ? 0 : count_exceptions(items, known);
 	const double fits = exceptions == 0 ? 0 : FULL_LOAD * counts->load * bf_index_lines_for(counts, count, count);
 
-	/* Filters fill whole pages. So if the other ranges have few items, the filters may hold such a range as well. */
+	/*
+	 * Filters fill whole pages. So if the other ranges have few items, the filters may be large enough for a range that
+	 * is far above them, too. Such a range is no exception.
+	 */
 	while (exceptions > 0 && items[exceptions - 1] < fits)
 		exceptions--;
 	return exceptions == 0 ? INFINITY : items[exceptions - 1];

@@ -1,11 +1,12 @@
 /*
  * summarize.c: summarizes ranges of all levels, and makes them unsummarized again.
  *
- * A summarizer first counts a publication on the meta page, so that writers look again where ranges have begun. Then
- * it writes placeholders on all pages of the group, and counts another publication, so that writers forget what they
- * have seen there. Then it takes the heap's length, then it reads the heap, and then it writes the bits and the state
- * "summarized" (or "full", without bits), page by page. README.md proves that no row is lost in this order. There is
- * one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as VACUUM does.
+ * A summarizer first says on the meta page that the ranges have *begun*, and counts this publication, so that writers
+ * visit these ranges from then on. Then it writes the state "placeholder" on all pages of the group, and counts another
+ * publication, so that writers forget the lines that they have seen there (seen_lines.c). Then it takes the heap's
+ * length, then it reads the heap, and then it writes the bits and the state "summarized" (or "full", without bits),
+ * page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold
+ * a ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
 #include "index/refresh.h"
 #include "index/tape.h"

@@ -133,8 +133,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 		fill = psprintf("%.1f%% full", 100 * stats.fill);
 
 	/*
-	 * One bar for each number of binary digits: how many counters have that many. There is no bar for counters of 0:
-	 * the fill shows how many these are. The bars would differ by orders of magnitude, so they show logarithms.
+	 * One bar for each number of binary digits: how many counters have that many. There is no bar for counters of 0;
+	 * "full" shows the share of the others. The bars would differ by orders of magnitude, so they show logarithms.
 	 */
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) stats.widths[digits]);
