@@ -108,7 +108,8 @@ COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], dou
 -- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
 -- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
 -- items become text, and text becomes an item, by these functions and not by a cast. (A domain has none of its own, so
--- text is cast to it, which runs its CHECK.) expression: an SQL expression of an item, or of a text.
+-- text is cast to it, which runs its CHECK.) Both functions return an SQL expression. The first one takes an
+-- expression of an item, the second one the text itself.
 CREATE FUNCTION tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
@@ -120,8 +121,8 @@ CREATE FUNCTION tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANG
 $$;
 COMMENT ON FUNCTION tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
 
--- The k hottest items; each_group: of each group. counted: their bounds come from the filters, and not from the lists
--- alone.
+-- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the
+-- filters, too, and not from the lists of hot items alone.
 CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$

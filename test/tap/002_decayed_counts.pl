@@ -51,8 +51,8 @@ CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sq
 	'SELECT CASE WHEN half_life = 0 THEN 1 WHEN epochs > 96 * 1000 THEN 0 -- where hardly a double would hold it
 		ELSE 2::float8 ^ (-(epochs * (half_life / 96))::float8 / half_life) END';
 
--- The exact counts at the newest hit. At another time they are these counts times 2^-distance, the same factor for all
--- items.
+-- The exact counts at the newest hit. At a time d half-lives later they are these counts times 2^-d, the same factor
+-- for all items.
 CREATE UNLOGGED TABLE exact (stream text, half_life bigint, item text, hits float8);
 CREATE INDEX ON exact (stream, half_life);
 CREATE UNLOGGED TABLE asked (half_life bigint, moment text, at timestamptz, scale float8);
@@ -71,10 +71,10 @@ BEGIN
 	ANALYZE exact;
 END $$;
 
--- Compares every count of a filter with the exact one. under: counts that are too low by more than the rounding of the
--- doubles in this query. close: counts that are at most a unit, the slack and 0.1 % too high; this is promised only
--- for times that are not before the newest hit. (In an exact filter the slack may be as much as a unit: once hits have
--- fallen out, it is at least 1/4096 of a hit.)
+-- Compares every count of a filter with the exact one. under: how many counts are too low by more than the rounding of
+-- the doubles in this query. close: the share of counts that are at most a unit, the slack and 0.1 % too high; this is
+-- promised only for times that are not before the newest hit. (In an exact filter the slack may be as much as a unit:
+-- once hits were dropped because they are too old, it is at least 1/4096 of a hit.)
 CREATE FUNCTION compare(stored tbf, stream text, half_life bigint)
 RETURNS TABLE (moment text, items bigint, under bigint, example text, close float8, mean float8, p99 float8, most float8)
 LANGUAGE plpgsql STABLE AS $$

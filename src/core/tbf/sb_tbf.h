@@ -258,7 +258,7 @@ SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cel
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;
 
-/* Returns the share of its weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
+/* Returns the share of a hit's weight that is left one epoch later: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*

@@ -382,7 +382,7 @@ end_scan(PartitionScanState *state)
 
 /* ------------------------------------------------------------------ keys of a join */
 
-/* Returns what the JoinKeys with this parameter has collected; NULL if this JoinKeys only passes rows on. */
+/* Returns what the node JoinKeys with this parameter has collected; NULL if this node only passes rows on. */
 static JoinKeys *
 collected(const PartitionScanState *state, int parameter)
 {

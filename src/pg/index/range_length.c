@@ -76,8 +76,8 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 		while (pages > 1)
 		{
 			/*
-			 * Ranges that are longer than the heap have the same items, whatever their length. Their size is measured
-			 * once, and then is taken to be proportional to their length.
+			 * If ranges are longer than the heap, all of the heap is read, whatever their length, and their size is
+			 * extrapolated. So it is measured once, and then is taken to be proportional to their length.
 			 */
 			if (size > 0 && pages / 2 > heap_blocks)
 				size /= 2;

@@ -1,9 +1,9 @@
 /*
  * sizes.c: computes how long ranges are, how large their filters are, which levels there are, and how many pages a
- * look-up reads. A range is some neighboring pages of the table, with one filter. A group is up to 125 ranges whose
- * filters share pages of the index; group_sizes.c says how many. The arguments are counts of items, pages and lines.
- * Items were counted in ranges that were read, or estimated from the bits of filters; or ../advisor has counted them in
- * a sample of a table. Nothing of PostgreSQL is needed here.
+ * look-up reads. A range is some neighboring pages of the table, with one filter. On a higher level ranges are longer.
+ * A group is up to 125 ranges whose filters share pages of the index; group_sizes.c says how many. The arguments are
+ * counts of items, pages and lines. Items were counted in ranges that were read, or estimated from the bits of filters;
+ * or ../advisor has counted them in a sample of a table. Nothing of PostgreSQL is needed here.
  */
 #include "index/sizes.h"
 
@@ -368,8 +368,8 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 
 /*
  * A group is replaced if it is at least this many times as large as necessary, and if that saves at least
- * PAGES_WORTH_SAVING pages. A group of level 0 with fewer ranges than BF_INDEX_MAX_RANGES has to save so many pages in
- * proportion, but at least FEWEST_PAGES_WORTH_SAVING.
+ * PAGES_WORTH_SAVING pages. A group of level 0 with fewer than BF_INDEX_MAX_RANGES ranges has to save proportionally
+ * fewer pages, but at least FEWEST_PAGES_WORTH_SAVING.
  */
 #define MANY_TIMES_TOO_LARGE 4
 #define PAGES_WORTH_SAVING 32
@@ -384,7 +384,10 @@ bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pages, uint64_t
 	return pages >= MANY_TIMES_TOO_LARGE * needed && pages >= needed + least;
 }
 
-/* The most pages of the heap that are read before their ranges are written to the index: 256 MB. */
+/*
+ * So many pages of the heap are read before their ranges are written to the index: 256 MB. There are more if the group
+ * is large, and if a single range is longer.
+ */
 #define MOST_PAGES_TO_READ ((uint32_t) (256 * 1024 * 1024 / BLCKSZ))
 
 uint32_t

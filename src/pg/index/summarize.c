@@ -161,8 +161,9 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
 	/*
-	 * The reader's horizons come from rows that it has left out. Those of other ranges do not concern these pages, so
-	 * the horizons are forgotten. A build keeps them: what it reads from the tape now was read from the heap before.
+	 * The reader's horizons come from rows that it has left out (heap.c). Until now these were rows of other ranges,
+	 * which do not concern the pages that are written here. So the horizons are forgotten. A build keeps them, because
+	 * it has read the rows of these ranges from the heap before, and now reads their items from a tape (tape.h).
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
