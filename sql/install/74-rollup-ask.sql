@@ -3,8 +3,8 @@
 -- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most
 -- high. So every answer has a lower and an upper bound.
 
--- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 if
--- it is not before from_time and before to_time, and 0 otherwise. If both are null, the hits up to asked_at count, and
+-- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 from
+-- from_time (inclusive) to to_time (exclusive), and 0 otherwise. If both are null, the hits up to asked_at count, and
 -- decay. weight is the decay: an SQL expression of age (of a hit) and width (the time between the oldest and the newest
 -- hit of the row). Its names are looked up in `path`, the search_path of the caller. If weight is null, hits decay by
 -- the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.

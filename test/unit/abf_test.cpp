@@ -14,7 +14,7 @@ using namespace test;
 
 /* --------------------------------------------------------------- the promise */
 
-/* The last `window` items are found. Each step answers what a look-up just before it answers. */
+/* The last `window` items are found. Adding an item returns what a look-up of the item just before it returns. */
 TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
 {
 	Random random(11);

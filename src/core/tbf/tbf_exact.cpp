@@ -39,7 +39,7 @@ private:
 constexpr size_t block_header = 3;
 constexpr int most_digits = 62; /* of count - 1 */
 
-/* Returns the number of bytes of a block of `count` items, and sets *k. REQUIRES: count > 0. */
+/* Returns the number of bytes of a block of `count` items. Sets *k as tbf_exact.hpp says. REQUIRES: count > 0. */
 static size_t block_size(const exact_item *items, size_t count, const hash_digits &digits, int *k)
 {
 	order_of_counts counts;

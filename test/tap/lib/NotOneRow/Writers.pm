@@ -8,7 +8,7 @@ use Time::HiRes qw(sleep);
 
 my $fresh = 0;
 
-# A value of the indexed bigint column. It is from a small domain, so that many rows share it, or no other row has it.
+# A value of the indexed bigint column: NULL, or one of few values that many rows share, or one that no other row has.
 sub value
 {
 	my $kind = rand();
