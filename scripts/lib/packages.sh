@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # packages.sh: finds PostgreSQL and installs what is missing, with apt-get. Sourced after common.sh.
 #
-# Each package is wanted for a program or a header. If this exists already, wherever it came from, the package is not
-# installed. If PG_CONFIG is set, nothing of PostgreSQL is installed.
+# Each package is wanted for a program, a header or another file. If this exists already, wherever it came from, the
+# package is not installed. If the caller has set PG_CONFIG, neither a server nor its headers are installed.
 
 oldest_postgresql=15
 
@@ -221,7 +221,7 @@ want_tests() {
 	want binutils command -v readelf
 }
 
-# For the tests of jobs, if PostgreSQL is the distribution's. For a PostgreSQL that the caller has chosen, scripts/test
+# pg_cron, for the tests of jobs, if PostgreSQL lies in Debian's layout. If the caller has set PG_CONFIG, scripts/test
 # calls this only with STREAMBLOOM_EXTRAS.
 want_cron() {
 	local major

@@ -303,8 +303,8 @@ BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- The length of the time `before`, divided by that of `recent`; at least 1. If the roll-up begins within the time
-	-- `before`, only the part from there on counts.
+	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
+	-- the time `before`, only the part of that time from this hit on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH now_ AS MATERIALIZED (

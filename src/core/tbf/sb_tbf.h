@@ -174,7 +174,7 @@ SB_NODISCARD sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) SB_NOE
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 
-/* Returns the decayed total of all hits at the time `at`, rounded up. Returns infinity where sb_tbf_count() does. */
+/* Returns the decayed total of all hits at the time `at`, rounded up; infinity if that exceeds the range of double. */
 double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
 /*
@@ -185,8 +185,8 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
  *
  * The bound takes an item's cells as independent, and hits as spread evenly over the blocks; if a few items have most
  * of the hits, it may be too low. It does not cover rounding, by which a counter grows by less than a unit each time
- * the value is stored. Nor does it cover an item that counts its own hits twice because each of its cells is that of
- * two of its positions.
+ * the value is stored. Nor does it cover an item whose k positions are the same cells two by two: it counts its own
+ * hits twice.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double over, int64_t at) SB_NOEXCEPT;
 
@@ -250,10 +250,10 @@ SB_NODISCARD sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cel
  * Computes the inner product of two filters at the time `at`: the sum, over all items, of the item's count in `left`
  * times its count in `right`. If both filters are exact, so is the result, up to rounding to nearest. Else it is an
  * estimate of at least 0: the sum over all blocks of (sum(a b) - A B / m) / (k (1 - k/m)), where a and b run over the
- * block's m counters in the two filters, and A and B are their sums. The result may be infinite, as that of
- * sb_tbf_count(). SB_DIFFERENT: both filters have cells, but different numbers of them. May also return SB_BAD_CELLS,
- * SB_INTERRUPTED. REQUIRES: both filters have the same number of hashes; a filter with cells has none of
- * SB_TBF_OPTIONS.
+ * block's m counters in the two filters, A and B are their sums, and k is hash_count. (An exact filter is taken as one
+ * with the cells of the other filter.) The result may be infinite, as that of sb_tbf_count(). SB_DIFFERENT: both
+ * filters have cells, but different numbers of them. May also return SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: both
+ * filters have the same number of hashes; a filter with cells has none of SB_TBF_OPTIONS.
  */
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
 											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;
@@ -313,8 +313,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE: the counters prove that the item has no such hit. Then *most
  * is an upper bound of the item's count at the time of `moment`, or 0 if all hits of the filter are older than that.
- * A filter with cells cannot always prove it, nor can an exact filter that has another item with the same kept bits of
- * the hash. Then hits of other items are taken out in place of a hit that was never added. REQUIRES: nothing was
+ * The counters do not always prove that a hit was never added, because other items share its cells, or in an exact
+ * filter the bits of the hash that are kept. Then hits of these other items are taken out. REQUIRES: nothing was
  * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,

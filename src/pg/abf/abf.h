@@ -33,8 +33,8 @@ typedef struct AbfValue
 
 /*
  * A filter that may be changed. In a function and in abf_union_agg its slices lie inside a value; in the other
- * aggregates and the window function they are a block of memory of their own. The slices are made when the first item
- * comes.
+ * aggregates and the window function they are a block of memory of their own. A filter without bits gets its slices
+ * when something is added to it.
  */
 typedef struct AbfState
 {

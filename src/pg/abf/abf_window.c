@@ -9,7 +9,10 @@
 
 #include "base/value.h"
 
-/* The numbers of the arguments. A number is 0 if this form of the function lacks the argument. */
+/*
+ * The numbers of the arguments; 0: the function has no such argument. An optional argument is missing if its number is
+ * not below PG_NARGS().
+ */
 typedef struct Arguments
 {
 	int			at;

@@ -1,8 +1,8 @@
 /*
  * bf_union.c: unites and intersects filters, in functions and aggregates, and makes filters smaller.
  *
- * If one of the filters of a union is exact, the core's builder makes the union (sb_bf_builder.h). Two filters with
- * lines are combined line by line.
+ * A union of two filters with lines is made line by line. If one of them is exact, the core's builder makes the union
+ * (sb_bf_builder.h). The state of bf_union_agg is a builder in any case.
  */
 #include "bf/bf.h"
 

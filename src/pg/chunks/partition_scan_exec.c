@@ -3,9 +3,9 @@
  *
  * The argument is the right side of the comparison that indexes are asked about. It is evaluated when the first row is
  * wanted, unless all partitions are pruned then. It is evaluated again only if a parameter has changed on which the
- * argument depends, or a value that prunes partitions. As long as no such parameter changes, the node keeps its
- * ChunkScan (chunk_scan.h) over rescans, and does not ask again about partitions that were left alone. If the node
- * waits for the keys of a hash join, it looks for them before the first row of each scan.
+ * argument depends, or a value that prunes partitions. Until then the node keeps its ChunkScan (chunk_scan.h) over
+ * rescans, and does not ask again about partitions that were left alone. If the keys of a hash join take the place of
+ * the argument, they are chosen before the first row of each scan, and other keys end the ChunkScan, too.
  */
 #include "chunks/partition_scan.h"
 

@@ -1,13 +1,13 @@
 /*
- * heap.c: reads the heap for the index: every row version that some snapshot may still see.
+ * heap.c: reads the heap for the index: the row versions that some snapshot may still see.
  *
  * PostgreSQL's own table_index_build_range_scan() cannot be used for this. It leaves out recently dead versions of
  * rows that were updated by HOT. If the index is summarizing (PostgreSQL 16 and later), the values of such a version
  * may differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
- * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
- * out, because their out-of-line values may be gone. The reader's horizons say which snapshots may still see versions
- * that were left out.
+ * Some versions are left out although a snapshot may still see them (leave_out()). For example, versions that are dead
+ * to every snapshot of this server may still be seen by a snapshot of a standby, but their out-of-line values may be
+ * gone. The reader's horizons say which snapshots may still see versions that were left out.
  */
 #include "index/heap_reader.h"
 

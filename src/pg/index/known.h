@@ -44,7 +44,8 @@ extern AttrNumber bf_known_attribute_of_parent(const PlannerInfo *root, const Re
 
 /*
  * A number for a column of a partition's index, the same for the indexes of all partitions: the number that the
- * column has in the parent table, or 0 if that table has no such column. For an expression the number is negative.
+ * column has in the parent table, or 0 if that table has no such column. For an expression the number is negative, and
+ * says only which column of the index it is.
  */
 extern int	bf_known_column_of_parent(const PlannerInfo *root, const IndexOptInfo *info, Index parent, int column);
 
