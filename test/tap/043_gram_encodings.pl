@@ -1,6 +1,6 @@
-# gram_ops in databases whose encoding is not UTF-8. The lines are made of random characters of an encoding, and
-# the patterns are cut out of them. LIKE, ILIKE, ~, ~*, ^@ and = must give the rows of a sequential scan, and lower()
-# of a text must have the same grams as the text.
+# gram_ops in databases of other encodings than UTF8 (and of UTF8, for more collations). The lines are made of random
+# characters of an encoding, and the patterns are cut out of them. LIKE, ILIKE, ~, ~*, ^@ and = must give the rows of a
+# sequential scan, and lower() of a text must have the same grams as the text.
 #
 # STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time. STREAMBLOOM_SEED chooses lines and patterns.
 use strict;
@@ -68,8 +68,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN 'ERROR ' || SQLSTATE;
 END
 $$;
--- Asks questions in one collation. Returns those with a wrong answer, and both answers. Patterns are returned in
--- hexadecimal digits, so that the answer is ASCII.
+-- Asks questions in one collation. Returns counts, and the questions that the index answers wrongly, with both answers.
+-- Patterns are returned in hexadecimal digits, so that the result is ASCII.
 CREATE TYPE asked AS (questions int, with_rows int, errors int, wrong text);
 CREATE FUNCTION ask(coll text, questions int) RETURNS asked LANGUAGE plpgsql AS $$
 DECLARE

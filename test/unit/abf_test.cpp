@@ -139,8 +139,8 @@ TEST(Abf, ByTimeNoItemIsMissedUntilAWindowAfterItsTime)
 }
 
 /*
- * Nothing is remembered for ever: an item that is alone in its filter is no longer found l + 1 generations after its
- * own, where l is the number of generations in the window.
+ * An item that is alone in its filter is no longer found as of a time l + 1 generations after its own, where l is the
+ * number of generations in the window.
  */
 TEST(Abf, ByTimeAnItemIsForgottenOneGenerationBehindTheWindow)
 {

@@ -32,10 +32,6 @@ private:
 uint64_t Questions::asked;
 uint64_t Questions::stops_at;
 
-/*
- * Makes calls of most functions of builders, with this many items. Each call is made through `call`, which may repeat
- * it. If `call` returns false, the history ends.
- */
 using Call = std::function<bool(const std::function<sb_status()> &)>;
 
 struct Builders
@@ -51,6 +47,10 @@ struct Builders
 	}
 };
 
+/*
+ * Makes calls of most functions of builders, with this many items. Each call is made through `call`, which may repeat
+ * it. If `call` returns false, the history ends.
+ */
 bool history(const Memory &memory, uint64_t told, size_t items, const Call &call, Bytes *value)
 {
 	const sb_bf plan = builder_plan(told);

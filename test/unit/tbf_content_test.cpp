@@ -1,7 +1,7 @@
 /*
  * tbf_content_test.cpp: the functions that work on a filter of many cells take memory for the blocks that hold
- * something, not for all cells. The limit is 20 times the bytes of arguments and result, plus the addresses of blocks
- * (8 bytes for each block in each plane). tbf_sums.hpp explains what planes are, and that old planes fall out.
+ * something, not for all cells. The limit is at most 20 times the bytes of arguments and result, plus the addresses of
+ * blocks (8 bytes for each block in each plane). tbf_sums.hpp explains what planes are, and that old planes fall out.
  */
 #include "tbf_support.h"
 

@@ -271,7 +271,7 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 	bf_index_add_groups(&work, level, end, heap_blocks);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
-	/* All ranges begin at once, so that the meta page does not depend on how many ranges the memory has room for. */
+	/* In a build all ranges begin at once, so the meta page does not depend on how many the memory has room for. */
 	if (work.building)
 		bf_index_begin_ranges(work.index, level, end);
 	Assert(work.workers == NULL || first == 0);
