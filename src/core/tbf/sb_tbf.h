@@ -313,8 +313,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
  * Takes out a hit that was added for this hash at this moment. `hit` is the value of that hit, from sb_tbf_hit().
  * There is nothing to do if `hit` is 0. SB_OUT_OF_RANGE: the counters prove that the item has no such hit. Then *most
  * is an upper bound of the item's count at the time of `moment`, or 0 if all hits of the filter are older than that.
- * The counters do not always prove that a hit was never added, because other items share its cells, or in an exact
- * filter the bits of the hash that are kept. Then hits of these other items are taken out. REQUIRES: nothing was
+ * The counters do not always prove that a hit was never added, because other items may share the item's cells, or in an
+ * exact filter the kept bits of its hash. Then hits of these other items are taken out. REQUIRES: nothing was
  * forgotten (sb_tbf_slack() is 0); the filter has none of SB_TBF_OPTIONS, and no list of hot items.
  */
 SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,

@@ -10,8 +10,8 @@ using namespace streambloom;
 /* ------------------------------------------------------------------------ in */
 
 /*
- * Adds some items. A count may be split into parts, one for each plane, which has the sums of 16 half-lives
- * (tbf_sums.hpp). Parts that are too old for the planes that are kept are dropped.
+ * Adds some items. A count may be split into parts, one for each plane. (A plane has the sums of 16 half-lives, see
+ * tbf_sums.hpp.) Parts that are too old for the planes that are kept are dropped.
  */
 static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, size_t count)
 {
