@@ -62,7 +62,8 @@ upgrades_lead_here() {
 	' "$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work/src/streambloom.control")" "$work/src"/sql/updates/*.sql
 }
 
-# debian/control must agree with debian/control.in, and the packages must have the version of the control file.
+# debian/changelog must have the version of streambloom.control. What debian/control says before the first package must
+# be the same as in debian/control.in.
 package_agrees() {
 	local version
 	version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work/src/streambloom.control")

@@ -10,8 +10,8 @@ want_browser() {
 	want poppler-utils command -v pdftotext
 }
 
-# Each page of docs/ and each page of results must be in the navigation. (The suite "checks" calls this.) Other pages
-# are reached by links.
+# Each page of docs/ and of bench/results/ must be in the navigation. (The suite "checks" calls this.) Other pages are
+# reached by links.
 pages_are_listed() {
 	local page listed
 	listed=$(sed 's/index-method\.md/index.md/' "$repository/docs/site/mkdocs.yml")

@@ -1,4 +1,4 @@
-# Indexes that are damaged at random: words, bits and stretches of the meta page, of directory pages and of the
+# Indexes that are damaged at random: words, bits and sequences of bytes on the meta page, on directory pages and at the
 # beginnings of filter pages; pages that are missing, empty, garbage, or in each other's place. Every call must answer
 # with the right rows or with XX002 (index_corrupted). Nothing may crash, take gigabytes, or make the file grow, and
 # REINDEX must mend the index. The bits of a filter's lines are not damaged, because nothing can tell wrong bits from
@@ -114,8 +114,8 @@ my %ways = (
 );
 
 # 32 columns and 5,000 ranges. As in test/tap/024_damaged_index.pl the groups of 125 ranges have filters of alternating
-# sizes, so each of the 40 groups needs an entry of its own. The meta page has room for 34 entries; the others are on a
-# directory page.
+# sizes, so each of the 40 groups needs an entry of its own in the index's directory of groups. The meta page has room
+# for 34 entries; the others are on a directory page.
 sub make_large
 {
 	my ($i) = @_;

@@ -241,7 +241,7 @@ BEGIN
 END $$;
 SQL
 
-# Returns whether the total is at least as large as the largest counter. Only the history of a filter could tell more.
+# Returns whether the total is at least as large as the largest counter. The bytes of a filter allow no stricter test.
 $db->sql('CREATE FUNCTION honest(f tbf) RETURNS boolean LANGUAGE sql IMMUTABLE AS ' .
 		"'SELECT (tbf_info(f)).total >= (SELECT max(hits_from) FROM tbf_histogram(f) WHERE cells > 0)'");
 
@@ -352,7 +352,7 @@ user_function('tbf',
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
 );
 
-# For both stable types. They differ in the arguments of adding items, and of the false-negative rate.
+# For both stable types. They differ in the arguments of the functions that add items, and of the false-negative rate.
 foreach my $type ('sbf', 'ibf')
 {
 	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
@@ -382,9 +382,9 @@ foreach my $type ('sbf', 'ibf')
 	);
 }
 
-# Items are added to a filter by time at the time that abf_info() calls newest, or on 1 May 2024 if that is not finite;
-# a filter by items needs no time. Filters are the columns w and p here. If they were constants, the planner would unite
-# them or add to them in advance, whatever a CASE says.
+# If the window of an abf is a time, items are added at the time that abf_info() calls newest, or on 1 May 2024 if that
+# is not finite. If the window is a number of items, no time is needed. Filters are the columns w and p here. If they
+# were constants, the planner would unite them or add to them in advance, whatever a CASE says.
 sub of_columns { return "(SELECT $_[0] FROM (SELECT v AS w, o AS p OFFSET 0) c)"; }
 my $timed = '(abf_info(w)).within IS NOT NULL';
 my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";

@@ -1,6 +1,7 @@
 # Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. After a job no
-# count is below the exact answer of SQL. An additional run changes nothing, and after a missed run the next one leaves
-# the same bytes. pg_cron lives in one database; jobs in another database need cron.schedule_in_database.
+# count is below the exact answer of SQL. An additional run changes nothing. If a run was missed, the next one leaves
+# the bytes that both would have left. pg_cron lives in one database; jobs in another database need
+# cron.schedule_in_database.
 use strict;
 use warnings;
 

@@ -1,5 +1,6 @@
-# The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an adopted operator class. The
-# answers are the same as by sequential scans, the indexes are used, and a search for a rare word reads few pages.
+# The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an operator class of another
+# extension. The answers are the same as by sequential scans, the indexes are used, and a search for a rare word reads
+# few pages.
 use strict;
 use warnings;
 
@@ -14,7 +15,7 @@ my %recipe = StreambloomTap::recipes('docs/searching.md');
 my $db = StreambloomTap->new('017');
 my $extensions = $db->sql("SELECT string_agg(name, ' ') FROM pg_available_extensions WHERE name = 'hstore'") // '';
 
-# Each statement of a recipe has the same rows with the index as without it, and uses the index.
+# Each SELECT of a recipe returns the same rows with the index as without it, and uses the index.
 sub same_rows
 {
 	my ($recipe, @counts) = @_;

@@ -1,6 +1,7 @@
 /*
- * bf_exact_test.cpp: the exact form of a bf. Items are written, read and looked up; they are united, intersected and
- * added to lines, and compared with std::set. Bytes that are no exact form are refused.
+ * bf_exact_test.cpp: the exact form of a bf, which stores the hashes of its items instead of lines of bits. Such
+ * filters are written, read, asked, united, intersected and added to lines, and compared with std::set. Bytes that are
+ * no exact form are refused.
  */
 #include "bf_builder_support.h"
 

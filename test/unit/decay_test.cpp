@@ -1,7 +1,7 @@
 /*
  * decay_test.cpp: the weights by age, compared with their formulas in a wider type. It also tests what a merge relies
- * on: a weight is in 0 .. 1, does not rise with age, and is not below the formula. A bad parameter gives NaN, and
- * nothing else does.
+ * on: a weight is in 0 .. 1, and apart from rounding it does not rise with age (only the polyexponential may rise, see
+ * `bucket`) and is not below the formula. A bad parameter gives NaN, and nothing else does.
  */
 #include "support.h"
 
@@ -292,7 +292,7 @@ TEST(DecayPolyexponential, OfARowIsTheLargestWeightOfItsHits)
 	}
 }
 
-/* Without `bucket` the promise would break: a row of an hour that has just ended would not count at all. */
+/* Without `bucket` a row of an hour that has just ended would weigh nothing, although its hits have a weight. */
 TEST(DecayPolyexponential, ByTheAgeOfItsEndAloneARowWouldCountTooLittle)
 {
 	EXPECT_EQ(sb_decay_polyexponential(0, 1, day, 0), 0);

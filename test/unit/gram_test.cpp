@@ -365,8 +365,8 @@ TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
 		EXPECT_FALSE(can_match(SB_GRAM_REGEX, each.pattern, each.does_not, six)) << each.pattern;
 	}
 	/*
-	 * they are not joined if there are many, if they may occur several times or not at all, or if they are nested, a
-	 * range or a negated set, or only looked ahead for
+	 * alternatives are not joined if there are many, if they may occur several times or not at all, if they are nested,
+	 * if they are a range or a negated set, or if they are only looked ahead for
 	 */
 	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg",
 								"abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})

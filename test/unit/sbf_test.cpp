@@ -200,7 +200,7 @@ TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 
 TEST(StableFormulas, TheProductIsTheChainsOwnSolution)
 {
-	/* the balance of the states of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2) is that after 2^40 steps */
+	/* after 2^40 steps the states of the Markov chain are in balance (Bhoraskar et al. 2013, eq. 1 and 2) */
 	const double shares[3] = {0.5, 0.2, 0.3};
 	sb_stable_chain chain = {50000, 4, 30, 3, false, shares};
 	double work[2 * 16];

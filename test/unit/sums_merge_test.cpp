@@ -1,7 +1,7 @@
 /*
  * sums_merge_test.cpp: stored filters of any age, scale and size are merged into sums. No count is too low, and the
  * bytes depend neither on the order nor on how the work is split. tbf_sums.hpp explains what planes are, and that old
- * planes fall out.
+ * planes fall out. The *base* of a filter is the moment for which its counters are written down (sb_tbf.h).
  */
 #include "tbf_support.h"
 
@@ -192,7 +192,7 @@ TEST(SumsMerge, TakesAMergedFilterWithAMillionHitsAHundredTimes)
 
 namespace {
 
-/* Filters of all ages and widths. Some were merged before, so that a counter spans two planes. */
+/* Filters of many ages, with narrow and wide counters. Some were merged, so a counter may span two planes. */
 std::vector<Tbf> motley_filters(Random &random, std::vector<Hit> *all)
 {
 	std::vector<Tbf> filters;
@@ -341,8 +341,8 @@ TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 }
 
 /*
- * Adds hits to a stored filter as tbf_add() does, an hour at a time. The base stays behind, and this must not end in
- * an overflow.
+ * Adds hits to a stored filter as tbf_add() does, an hour at a time. The base lies up to SB_TBF_MAX_SPREAD half-lives
+ * before the newest hit, so counters become large. This must not end in an overflow.
  */
 TEST(SumsMerge, TakesAHotItemHourByHour)
 {
@@ -362,7 +362,7 @@ TEST(SumsMerge, TakesAHotItemHourByHour)
 	}
 }
 
-/* An empty filter has no base. It must not move the scale back to the year 2000, nor make a state out of nothing. */
+/* An empty filter has no base: the field is 0, the year 2000. A merge must not take this for the oldest base. */
 TEST(SumsMerge, AnEmptyFilterChangesNothing)
 {
 	for (int64_t base : {-1000, 0, 1000})

@@ -1,6 +1,7 @@
 /*
- * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items. Then their sums are over
- * the cells of the largest filter. The tests unite them with builders of every form. The limits are made small here.
+ * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items. Such a builder no longer
+ * has a sum for each item, but one for each cell of the largest filter. The tests unite such builders with builders of
+ * every form. The limits are made small here.
  */
 #include "tbf_builder_support.h"
 

@@ -128,8 +128,8 @@ SB_NODISCARD sb_status sb_abf_decode_header(const void *data, size_t have, size_
 
 /*
  * Checks the slices of a value whose header was checked: at least one bit must be set, and at most hash_count bits for
- * each item that came. If the filter is not filled, its slices are not read, and `slices` may be any pointer. This also
- * holds for sb_abf_advance() and sb_abf_count(). May return SB_BAD_CELLS, SB_INTERRUPTED.
+ * each item that came. If abf->filled is false, the value has no slices: they are not read, and `slices` may be any
+ * pointer. This also holds for sb_abf_advance() and sb_abf_count(). May return SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_check_slices(const sb_abf *abf, const void *slices) SB_NOEXCEPT;
 

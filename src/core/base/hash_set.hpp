@@ -1,6 +1,7 @@
 /*
  * hash_set.hpp: the functions of the core on sets of hashes. It also has the search for a slot, for kernels that add
- * many hashes, and the walk through a range of hashes.
+ * many hashes, and the walk through a range of hashes. sb_hash_set.h explains slots, the words beside a hash, and the
+ * secret, which protects against items that somebody has chosen so that their hashes collide.
  */
 #ifndef STREAMBLOOM_HASH_SET_HPP
 #define STREAMBLOOM_HASH_SET_HPP
@@ -25,7 +26,7 @@ inline bool hash_set_wants_secret(const sb_hash_set *set)
 	return set->crowded && set->secret[0] == 0;
 }
 
-/* The index in `slots` of the hash of a slot. The words beside it have this index + 4, + 8, ... */
+/* The index of a slot's hash in the array `slots`. The words beside the hash have this index + 4, + 8, ... */
 inline size_t hash_set_place(uint64_t slot, uint32_t beside)
 {
 	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);

@@ -43,8 +43,9 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 }
 
 /*
- * Sorts hashes that are nearly in order: except for a few hashes, only those close together are in the wrong order. A
- * set without the secret has its hashes in such an order. If 16 * count steps are not enough, std::sort() sorts them.
+ * Sorts hashes that are nearly in order: except for a few hashes, only those close together are in the wrong order. The
+ * slots of a set without the secret (sb_hash_set.h) have such an order. If 16 * count steps are not enough, std::sort()
+ * sorts the hashes.
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {
@@ -136,7 +137,7 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 	if (builder->form == SB_BF_OWNS_SET)
 		return plan_for(builder, builder->set.count, plan);
 
-	/* The lines are folded to the size that the estimated number of items needs, if this size is smaller. */
+	/* The result has the number of lines that the estimated number of items needs, if this is smaller (map_lines()). */
 	double items;
 	uint8_t hash_count;
 	status = sb_bf_items(&builder->plan, builder->lines, &items);

@@ -155,19 +155,20 @@ SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, vo
 
 typedef struct sb_bf_stats
 {
-	uint64_t	bits;			/* all bits of the lines; exact: 0 */
+	uint64_t	bits;			/* all bits of the lines; 0 for an exact filter */
 	uint64_t	bits_set;
-	/* the estimated number of distinct items (Swamidass, Baldi 2007), which may be infinite; exact: the true number */
+	/* the number of distinct items; an estimate unless the filter is exact (Swamidass, Baldi 2007); may be infinite */
 	double		items;
-	/* the standard error of `items`, if hashes are random; infinite if `items` is infinite; exact: 0 */
+	/* the standard error of `items`, if hashes are random; infinite if `items` is infinite; 0 for an exact filter */
 	double		items_error;
-	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
+	/* the rate that follows from the content: the mean over lines of fill^hashes; 0 for an exact filter */
 	double		current_fpr;
 } sb_bf_stats;
 
 /*
- * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_BF_EXACT_ITEMS. Each
- * call searches for the load, but with one number of hashes only, so it takes less time than a first sb_bf_plan().
+ * How many distinct items the filter has room for at the rate that it was planned for. For an exact filter this is
+ * SB_BF_EXACT_ITEMS. Each call searches for the load (items per line), but with one number of hashes only, so it takes
+ * less time than a first sb_bf_plan().
  */
 double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 

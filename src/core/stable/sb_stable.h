@@ -296,8 +296,8 @@ double		sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) SB
 double		sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64_t gap, double *work) SB_NOEXCEPT;
 
 /*
- * Fills shares[0 .. Max - 1] for importances that are uniform over the range; for two_class half of the items are
- * important. REQUIRES: `max` is 1 .. SB_STABLE_MAX_VALUE, and at least 2 for two_class.
+ * Fills shares[0 .. Max - 1] (see sb_stable_chain) for importances that are uniform over the range; for two_class half
+ * of the items are important. REQUIRES: `max` is 1 .. SB_STABLE_MAX_VALUE, and at least 2 for two_class.
  */
 void		sb_stable_uniform_shares(sb_scheme scheme, int max, double *shares) SB_NOEXCEPT;
 

@@ -1,6 +1,7 @@
 /*
- * tbf_builder_runs.cpp: a builder that keeps the items of other builders in runs (tbf_runs.hpp). So the builders of
- * parallel workers are united: the leader's builder is empty at first, and each worker's builder comes as one run.
+ * tbf_builder_runs.cpp: a builder that keeps the items of other builders in runs. A *run* has the items of one process,
+ * sorted by hash and packed (tbf_runs.hpp). In this way the builders of parallel workers are united: the leader's
+ * builder is empty at first, and each worker's builder comes as one run.
  *
  * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized or united
  * with another builder, or a builder is added that cannot be kept as a run (may_keep_run_of()). Then own_items() moves
@@ -46,8 +47,9 @@ sb_status streambloom::count_different_items(sb_tbf_builder *builder)
 }
 
 /*
- * Returns whether a set of the different items, or of those that are known to be different, takes at least as much
- * memory as the runs and one more. (Runs of many workers that all have the same items take more.)
+ * Do the runs and one more take at most as much memory as a set of their different items would? (Runs of many workers
+ * that all have the same items take more.) If the different items have not been counted, a lower bound of their number
+ * is taken, so the result may be false although a set would take more.
  */
 static bool are_smaller_than_a_set(const sb_tbf_builder *builder, const item_run *more)
 {

@@ -8,7 +8,7 @@
 #include "base/bits.hpp"
 #include "streambloom.h"
 
-/* A builder keeps its sums in planes: SB_TBF_PLANES of them, of SB_TBF_PLANE half-lives each. */
+/* A plane has a builder's sums for SB_TBF_PLANE half-lives; the newest SB_TBF_PLANES planes are kept (tbf_sums.hpp). */
 #define SB_TBF_PLANE 16
 #define SB_TBF_PLANES 4
 
@@ -41,8 +41,8 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 double items_for_fill(const sb_tbf *tbf, double fill);
 
 /*
- * For estimates: converts `units`, a number of units at the base that may be negative, to hits at the time `at`,
- * rounded to nearest. Slack is not added.
+ * For estimates: converts a counter of `units` units at the base (sb_tbf.unit_bits) to hits at the time `at`, rounded
+ * to nearest. `units` may be negative. Slack is not added.
  */
 double hits_at(const sb_tbf *tbf, double units, int64_t at);
 

@@ -57,8 +57,8 @@ extern void bf_index_add_advice(const Sample *sample, const SampleColumn *column
 
 /*
  * Estimates in how many ranges of a table (of all partitions together if `all` is true) a rare value is. Of all values
- * of the sample, the tenth that are in the fewest ranges count as rare here. The sample has `units` units. The table
- * has `times` pages for each page of the sample.
+ * of the sample, the tenth that are in the fewest ranges count as rare here. The sample has `units` units of 32
+ * consecutive pages (SAMPLE_UNIT). The table has `times` pages for each page of the sample.
  */
 extern double bf_index_ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units, double times);
 

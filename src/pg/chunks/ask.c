@@ -51,8 +51,8 @@
 /* ----------------------------------------------------------------- verdicts */
 
 /*
- * Sets the verdict of an index that says maybe. `unsummarized` is what only_unsummarized() returns; 0 if the caller
- * has not asked why the index says maybe.
+ * Sets the verdict of an index that says maybe. `unsummarized` is the number of ranges without a summary, if the index
+ * says maybe because of these alone (only_unsummarized()). Otherwise it is 0, also if the caller has not asked why.
  */
 static void
 set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)

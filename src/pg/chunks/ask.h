@@ -103,8 +103,7 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
  * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys, and sets *verdict.
  * Its reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable, or if the snapshot is not an MVCC
  * snapshot. Takes the predicate lock that an index scan would take, and counts as an index scan, unless
- * asker->explain_only is set. If there is a cache, it remembers under the index's OID how the index is asked, if it may
- * (chunk_cache_ask()).
+ * asker->explain_only is set. A cache may remember under the index's OID how the index is asked (chunk_cache_ask()).
  * REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
@@ -145,10 +144,9 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. If
- * there is a cache, it remembers under the table's OID how the last index was asked that it may remember
- * (chunk_cache_ask()). REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the
- * snapshot sees.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. Of
+ * the indexes that a cache may remember (chunk_cache_ask()), it remembers the last one, under the table's OID.
+ * REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
 

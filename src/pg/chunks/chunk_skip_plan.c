@@ -180,8 +180,8 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 /* ------------------------------------------------------------- the new node */
 
 /*
- * Does this plan scan an index that is in no catalogue? Looks at all plan nodes at which ExecSupportsBackwardScan()
- * looks, and at more.
+ * Does this plan scan an index that is in no catalogue? ExecSupportsBackwardScan() would fail at such an index
+ * (can_be_read_backward()). So this function looks at all plan nodes at which that one looks, and at more.
  */
 static bool
 scans_hypothetical_index(Plan *plan)

@@ -3,7 +3,7 @@
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
  * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through
- * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node.
+ * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans get no ChunkSkip.
  * Other portals have plans like any other query: those that a client opens by the protocol, or a function by
  * SPI_cursor_open(). If a statement can refer to such a portal by its name, the portal gets a copy of its plan without
  * the nodes that are in the way.
@@ -16,8 +16,8 @@
 
 /*
  * Returns the plan without the ChunkSkips that WHERE CURRENT OF meets on its way down; the plan itself if there are
- * none. A ChunkSkip above a MergeAppend stays: without it the way would end at the MergeAppend. Only the plan nodes
- * from the top down to the Append are copied.
+ * none. A ChunkSkip above a MergeAppend stays, because WHERE CURRENT OF does not look below a MergeAppend either. Only
+ * the plan nodes from the top down to the Append are copied.
  */
 static Plan *
 without_node(Plan *plan)

@@ -63,7 +63,7 @@ enum JoinKeysPrivate
 	JOIN_KEYS_COLLATIONS,		/* the collation under which the values are hashed; 0 if the values are kept */
 	JOIN_KEYS_KEPT,				/* 1 if the values are kept, for a PartitionScan; 0 if their hashes are */
 
-	/* Why a table that is asked got no PartitionScan: a list of one string, or empty if no reason was noted. */
+	/* Why no PartitionScan gets the keys in place of an Append: a list of one string, or empty if none was noted. */
 	JOIN_KEYS_NO_PARTITION_SCAN,
 
 	JOIN_KEYS_PRIVATE_LENGTH

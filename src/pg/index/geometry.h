@@ -1,5 +1,6 @@
 /*
- * geometry.h: the parameters of an index, and where its groups lie.
+ * geometry.h: the parameters of an index, and where its groups lie. layout.h explains levels, ranges, groups and runs.
+ * A *stretch* consists of groups of one level that follow each other, are alike, and lie at equal distances.
  */
 #ifndef STREAMBLOOM_PG_INDEX_GEOMETRY_H
 #define STREAMBLOOM_PG_INDEX_GEOMETRY_H

@@ -1,5 +1,6 @@
 /*
- * heap.h: reads the heap: which row versions belong in the index, and their items.
+ * heap.h: reads the heap: which row versions belong in the index, and their items. Some deleted versions are left out.
+ * The *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H
@@ -99,8 +100,8 @@ extern void bf_index_forget_horizons(BfHeapReader *reader);
 extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
- * Row versions that were deleted by a transaction older than this one are dead to every snapshot of this server.
- * Readers that work together use the same transaction id: the second function sets it.
+ * The first function returns the reader's oldest xmin: row versions that were deleted by an older transaction are dead
+ * to every snapshot of this server. Readers that work together use the same xmin: the second function sets it.
  */
 extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
 extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);

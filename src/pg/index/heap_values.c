@@ -140,8 +140,9 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	}
 	UnlockReleaseBuffer(buffer);
 	/*
-	 * The transaction that has deleted the version may not be known any more. But it has committed, so its id is less
-	 * than the next transaction id.
+	 * If the version was deleted, the id of the deleter may not be known any more. But the deleter has committed, so
+	 * its id is less than the next transaction id. (If the inserter was rolled back, the horizons need not be raised,
+	 * but may be.)
 	 */
 	if (gone)
 		bf_index_raise_horizons(reader, (BfHorizons) {.all = U64FromFullTransactionId(ReadNextFullTransactionId())});

@@ -51,8 +51,8 @@
 #define BF_INDEX_VERSION 2
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
 /*
- * Before a group is published, room in the directory is reserved for up to this many entries. Not all of them need be
- * written then. So the last directory page may be empty.
+ * Before a group is published, room in the directory is reserved for up to this many entries. The publication may write
+ * fewer, so the last directory page may be empty.
  */
 #define BF_MOST_ENTRIES_RESERVED 2
 
@@ -105,7 +105,10 @@ typedef struct BfMetaPage
 	float4		in_vain;
 	float4		least_in_vain;
 
-	/* The highest and the lowest such rate on level 0, as multiples of the rate that was asked for; 0: none. */
+	/*
+	 * The highest and the lowest rate of the ranges of level 0 that were still too full after they had been summarized
+	 * anew, as multiples of the rate that was asked for; 0: there was no such range.
+	 */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
 	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */

@@ -7,12 +7,14 @@
  * - It raises no error for an index that is damaged, being built, or gone.
  * - If the caller may not read the table of an index, the result is NULL.
  *
- * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have begun. Those that
- * have not begun are not summarized. Mostly ranges begin in their order, some at a time, and then are summarized. So
- * mostly all ranges that have begun are summarized. If a summarizer was interrupted, the ranges that began last are
- * not. So the second page is the first page of their group, which has the states of up to 125 ranges. The number is
- * too large only if a range of an earlier group is not summarized: bf_desummarize_range() was called, or a range
- * behind it was summarized alone (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that.
+ * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have *begun*, that is, were
+ * ever summarized or marked for it. The others are not summarized. Ranges mostly begin in their order, some at a time,
+ * and then are summarized. If a summarizer was interrupted, those that began last are not. So the second page is the
+ * first page of their group, which has the states of up to 125 ranges. The number is too large if a range of an
+ * earlier group is not summarized: bf_desummarize_range() was called, or a range behind it was summarized alone
+ * (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that. It may also be too large if
+ * the meta page has no room for the whole directory of groups: if the last group is not found there, its states are
+ * not read.
  */
 #include "base/compat.h"
 
@@ -40,7 +42,10 @@
 #include "index/measure.h"
 #include "index/sizes.h"
 
-/* A filter above level 0 that has nearly four times the items that it was made for has about this rate. */
+/*
+ * A range above level 0 has about this rate if it has nearly four times the items that its filters were made for. Such
+ * ranges are exceptions: because of them alone an index is not called too full (read_pages()).
+ */
 #define RATE_OF_EXCEPTIONS 0.5
 
 /* Filters are too full if their mean rate is more than this many times the one that was asked for. */
@@ -125,7 +130,7 @@ open_if_free(Oid oid, bool *gone)
 
 /* ---------------------------------------------------------------------- two pages */
 
-/* Sets *group to group `number` (from 0) of this entry. The numbers of lines are copied into lines[]. */
+/* Sets *group to group `number` (from 0) of a directory entry. The numbers of lines are copied into lines[]. */
 static void
 group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
 {
@@ -138,7 +143,7 @@ group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGr
 	group->lines = memcpy(lines, entry->lines, columns * sizeof(uint32));
 }
 
-/* The number of lines that an entry's groups have together, in all ranges and columns. */
+/* The number of lines that the groups of a directory entry have together, in all ranges and columns. */
 static double
 lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 {
@@ -150,8 +155,9 @@ lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 }
 
 /*
- * The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines.
- * Returns NULL if the meta page has none. The levels above are left out, since mostly they have fewer lines.
+ * The directory entry of level 0 that has this range; or if `range` is NULL, the one with the most lines. Looks only at
+ * entries on the meta page, and returns NULL if it finds none there. The levels above are left out, since mostly they
+ * have fewer lines.
  */
 static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
@@ -218,8 +224,8 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 }
 
 /*
- * Says why an index is larger than its table. `group` is the first group of the entry with the most lines, and `begun`
- * is how many ranges of level 0 have begun.
+ * Says why an index is larger than its table. `group` is the first group of the directory entry with the most lines,
+ * and `begun` is how many ranges of level 0 have begun.
  */
 static const char *
 why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, const BfGroup *group,

@@ -37,15 +37,16 @@ extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeomet
 extern uint32 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range);
 
 /*
- * Summarizes anew ranges of the levels above 0 that are too full, the fullest one first. It ends when none is left,
- * or when half of the heap's pages were read; but it does at least one range, however long.
+ * Summarizes anew ranges of the levels above 0 that are too full, the fullest one first. Leaves out those that would
+ * probably stay too full (BfMetaPage.in_vain). Ends when no other one is left, or when half of the heap's pages were
+ * read; but it does at least one range, however long.
  */
 extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 
 /*
- * Summarizes anew ranges of level 0 that are too full: in each group at most bf_index_ranges_at_once() ranges. It
- * begins with the groups that have the fullest ranges, and reads at most half of the heap's pages; but it does at
- * least one range.
+ * Summarizes anew ranges of level 0 that are too full: in each group at most bf_index_ranges_at_once() ranges, without
+ * those that would probably stay too full (BfMetaPage.in_vain_below). It begins with the groups that have the fullest
+ * ranges, and reads at most half of the heap's pages; but it does at least one range.
  */
 extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
 

@@ -132,7 +132,8 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 
 /*
  * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of
- * them. An item gets down to a range only if the ranges above say "maybe" too.
+ * them. A range is asked about an item only if the ranges above say "maybe" too. But with more than MOST_CARRIED items
+ * only level 0 is asked.
  */
 static double
 expected_in_vain(const BfGeometry *geometry, int column, double items)

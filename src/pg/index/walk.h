@@ -19,10 +19,10 @@ extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *
 						  BfEstimate *estimate);
 
 /*
- * Compares ranges of level 0 that lie far from each other: those of the group in the middle, on one page. Returns
- * which share of a range's items in this column the other range has, too. This is 0 if they have no item in common,
- * and 1 if all ranges have the same items. A negative result: the share is not known. May raise errors of pages that
- * cannot be read.
+ * Compares pairs of ranges of level 0 that lie far from each other: on one page of the group in the middle, each range
+ * of the first half with one of the second half. Returns which share of a range's items in this column the other range
+ * of the pair has, too: 0 if the two have no item in common, 1 if they have the same items. A negative result: the
+ * share is not known. May raise errors of pages that cannot be read.
  */
 extern double bf_index_common_items(Relation index, const BfGeometry *geometry, int column);
 

@@ -68,9 +68,9 @@ sub send
 	}
 }
 
-# Sends the waiting output, and returns the answers that come within some seconds, as pairs of type and body. Before
-# the end of a query only errors, warnings and rows are returned. When the server closes the session, is_open becomes
-# false.
+# Waits up to $seconds for the server, sends waiting output, and returns the messages that have come, as pairs of type
+# and body: rows (D), errors (E), warnings and notices (N), the end of a query (Z), and those of the login (R, K).
+# Others are left out. When the server closes the session, is_open becomes false.
 sub answers
 {
 	my ($self, $seconds) = @_;
