@@ -535,7 +535,7 @@ TEST(BfExact, IsWhatABuilderMakesUpToTheLimit)
 	}
 }
 
-/* A builder finds every item that it has: pending or not, its own items and those of filters with lines. */
+/* A builder finds every item that it has: its own, also the pending ones, and those of filters with lines. */
 TEST(BfExact, ABuilderIsAskedForItems)
 {
 	Memory memory;

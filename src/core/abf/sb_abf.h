@@ -153,8 +153,8 @@ SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generat
 /*
  * Plans the union of two filters by time. Both must have the same window, k, l and sizes. SB_DIFFERENT: *difference
  * says what differs. *out has the parameters of the result, with the newer generation, the sum of the items and the
- * larger fpr and expected items. The kinds are not compared: the caller does that first. If one of the kinds is none,
- * the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
+ * larger fpr and expected items. The kinds of items (sb_kind) are not compared: the caller does that first. If one of
+ * them is none, the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;

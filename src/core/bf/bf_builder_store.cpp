@@ -137,7 +137,7 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 	if (builder->form == SB_BF_OWNS_SET)
 		return plan_for(builder, builder->set.count, plan);
 
-	/* The result has the number of lines that the estimated number of items needs, if this is smaller (map_lines()). */
+	/* The lines are folded to the size that the estimated number of items needs, if this size is smaller. */
 	double items;
 	uint8_t hash_count;
 	status = sb_bf_items(&builder->plan, builder->lines, &items);

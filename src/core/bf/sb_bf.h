@@ -75,7 +75,7 @@ typedef struct sb_bf
  * Plans a filter that keeps the false-positive rate `fpr` up to `items` distinct items. sb_blocked_fpr() is the
  * formula. If `self_sized` is false, expected_items is `items`, and line_count is rounded up to nine significant
  * binary digits, so that a large filter can be folded. If `self_sized` is true, the filter is one that sizes itself:
- * expected_items is 0, and line_count is a power of two. The kind is none in either case.
+ * expected_items is 0, and line_count is a power of two. The kind of the items is SB_KIND_NONE in either case.
  *
  * SB_OUT_OF_RANGE: `items` is 0, or `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR. SB_TOO_LARGE: the
  * filter would need more than SB_BF_MAX_LINES lines. The first plan for a rate takes about 100 microseconds. Each
@@ -107,8 +107,9 @@ SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t
 
 /*
  * Checks the bytes that follow the header; `stored` points to them. Call it once for each value that comes from
- * outside. The other functions of the core are memory-safe without this check. SB_BAD_CELLS: bits are set although
- * there is no kind, or the items of an exact filter are not encoded as bf_exact.hpp says. May return SB_INTERRUPTED.
+ * outside. The other functions of the core are memory-safe without this check. SB_BAD_CELLS: bits are set although the
+ * header names no kind of items, or the items of an exact filter are not encoded as bf_exact.hpp says. May return
+ * SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
@@ -127,8 +128,8 @@ SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, 
  * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one
  * must have 2^j times as many lines as the smaller one. SB_DIFFERENT: *difference says what differs. *out has the
  * parameters of the result. The result has as many lines as the larger filter: the smaller one is *widened*, that is,
- * each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values. The kinds are not
- * compared: the caller does that first. If one of the kinds is none, the result has the other kind.
+ * each of its lines stands for 2^j lines. expected_items and fpr are the larger of the two values. The kinds of items
+ * (sb_kind) are not compared: the caller does that first. If one of them is none, the result has the other kind.
  *
  * If one filter is exact, the plan has as many lines as the other filter. That is right for a union; for an
  * intersection there is sb_bf_intersect_exact(). If both are exact, the plan is that of an exact filter without items,

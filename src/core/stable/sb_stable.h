@@ -217,7 +217,8 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
  * Plans the union of two filters. Both must have the same m, d, K, P, scheme and range of importances, and either both
  * rank importances or neither does. SB_DIFFERENT: *difference says what differs. *out has the parameters of the
  * result: fpr, seed and the state of the generator are the larger of the two values, items and steps are the sums. The
- * kinds are not compared: the caller does that first. If one of the kinds is none, the result has the other kind.
+ * kinds of items (sb_kind) are not compared: the caller does that first. If one of them is none, the result has the
+ * other kind.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;

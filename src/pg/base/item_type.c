@@ -287,11 +287,11 @@ owner_of_equality(Oid type)
 }
 
 /*
- * Appends the name that stands for a type in the kind. The name contains no schema, because an extension may be moved
- * to another schema, and no OIDs, because they differ after a dump was restored. A composite type is named by the types
- * of its columns, because = compares the columns. A range type over a composite type is named by its own name and the
- * types of the columns. ALTER TYPE changes the columns and with them the hashes. Then the kind changes as well, so
- * asking a filter that was built before is an error.
+ * Appends the name that stands for a type in the kind of a filter, which says what items it holds. The name contains no
+ * schema, because an extension may be moved to another schema, and no OIDs, because they differ after a dump was
+ * restored. A composite type is named by the types of its columns, because = compares the columns. A range type over a
+ * composite type is named by its own name and the types of the columns. ALTER TYPE changes the columns and with them
+ * the hashes. Then the kind changes as well, so asking a filter that was built before is an error.
  */
 static void
 append_type_name(StringInfo name, Oid type)

@@ -38,7 +38,7 @@ typedef struct BfStretch
  * The parameters of an index, and where its groups lie. It is kept in the relation cache. Since it was read
  *
  * - groups may have been added: so a reader reads all pages of the heap behind the last group that it knows, and a
- *   writer looks whether anything was published;
+ *   writer looks whether the meta page still counts as many changes (`publications`);
  * - groups may have been replaced: see bf_index_filter_page_in_use().
  */
 typedef struct BfGeometry

@@ -103,7 +103,7 @@ bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
 	}
 }
 
-/* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
+/* Is the geometry the current one, and are there no rows behind the ranges that a build or a summarizer has begun? */
 static bool
 is_current(BfProbe *probe)
 {

@@ -23,9 +23,9 @@ typedef struct BfSummarizer
 } BfSummarizer;
 
 /*
- * Summarizes the selected ranges: writes placeholders (except in a build), reads the ranges, and writes their bits.
- * Allocates the areas of `lines`, but does not free them. The reader may have been opened before the placeholders are
- * written.
+ * Summarizes the selected ranges: makes them placeholders, in which writers set bits from then on (except in a build),
+ * reads the ranges, and writes their bits. Allocates the areas of `lines`, but does not free them. The reader may have
+ * been opened before the placeholders are written.
  */
 extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
 

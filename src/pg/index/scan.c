@@ -61,9 +61,9 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 
 /*
  * How many pages of the heap are to be searched. As a rule this is the heap's length. But if the geometry is read
- * only now, after the snapshot was taken, the meta page may say that there are no rows behind the ranges that have
- * begun. If it does, the heap's file need not be opened. This saves work for a session that asks a thousand
- * partitions for the first time.
+ * only now, after the snapshot was taken, the meta page may say that there are no rows behind the ranges that were
+ * ever begun by a build or a summarizer. If it does, the heap's file need not be opened. This saves work for a session
+ * that asks a thousand partitions for the first time.
  */
 static BlockNumber
 pages_to_search(Relation index, Relation heap)

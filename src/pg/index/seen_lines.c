@@ -6,14 +6,14 @@
  * that writes several rows into the same ranges keeps copies of the ranges' lines, and looks only at pages that it has
  * not copied yet or that lack an item.
  *
- * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A summarizer
- * counts a publication before it writes placeholders and one after that, before it reads the heap. A writer uses the
- * copies only if the number of publications is still the one that it had read before it made them. It looks at that
- * number for each row, after the row was written into the heap. Let a summarizer clear a bit after it was seen. Then
- * the summarizer counts its second publication after that. If the writer sees this publication, it drops its copies.
- * If not, the row was in the heap before the summarizer began to read, so the summarizer finds it there. A range that
- * was seen unsummarized or full needs no bits until a summarizer makes it a placeholder; so it is treated as if all
- * of its bits were set.
+ * Why this is right: a bit that was seen under the page's lock stays until a summarizer clears it. A *summarizer* makes
+ * the filters of ranges from the heap. It counts a *publication* on the meta page, makes the ranges placeholders, which
+ * clears their bits, and counts another publication before it reads the heap. A writer uses the copies only if the
+ * number of publications is still the one that it had read before it made them. It looks at that number for each row,
+ * after the row was written into the heap. Let a summarizer clear a bit after it was seen. Then the summarizer counts
+ * its second publication after that. If the writer sees this publication, it drops its copies. If not, the row was in
+ * the heap before the summarizer began to read, so the summarizer finds it there. A range that was seen unsummarized or
+ * full needs no bits until a summarizer makes it a placeholder; so it is treated as if all of its bits were set.
  */
 #include "index/seen_lines.h"
 

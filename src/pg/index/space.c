@@ -121,8 +121,8 @@ bf_index_free_pages(Relation index)
 #define LEAST_SHARE (1.0 / 16)
 
 /*
- * Flushes the WAL up to the last publication. So a crash does not bring back groups at the end of the file that were
- * moved or replaced.
+ * Flushes the WAL up to the last change of the meta page. So a crash does not bring back groups at the end of the file
+ * that were moved or replaced.
  */
 static void
 flush_publications(Relation index)
