@@ -502,7 +502,7 @@ sub problems
 	$db->sql("DELETE FROM problems WHERE type = '$type'");
 }
 
-# One session asks what follows. state_of() returns the SQLSTATE of the first error, '00000' without an error.
+# All statements below run in one session. state_of() returns the SQLSTATE of the first error, '00000' without an error.
 my $session = PsqlSession->new($db->name);
 sub state_of { return ($session->ask($_[0]))[1]; }
 

@@ -1,5 +1,6 @@
 /*
- * hash_run_test.cpp: columns of words, and runs of hashes: packed, read, checked, and counted together.
+ * hash_run_test.cpp: columns of words and runs of hashes are packed, read and checked, and the different hashes of
+ * several runs are counted.
  */
 #include "support.h"
 

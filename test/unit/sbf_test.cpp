@@ -1,7 +1,7 @@
 /*
  * sbf_test.cpp: the promises of the Stable Bloom filter: the stable point of the formula, a false-positive rate below
- * its bound on an endless stream, and false negatives by gap as the recursion foretells. ibf_test.cpp tests the
- * promises of the ibf, stable_test.cpp what both filters share.
+ * its bound on an endless stream, and as many false negatives after a gap of other items as the recursion foretells.
+ * ibf_test.cpp tests the promises of the ibf, stable_test.cpp what both filters share.
  */
 #include "stable_support.h"
 

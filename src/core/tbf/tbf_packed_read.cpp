@@ -8,7 +8,7 @@ namespace streambloom {
 
 /* ---------------------------------------------------------------- bit strings */
 
-/* Returns code number `index` of a bit string that lies before `end`. width: up to 32. */
+/* Returns code number `index` of a string of codes that lies before `end`. A code has `width` bits, up to 32. */
 static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uint64_t index, int width)
 {
 	uint64_t first = index * static_cast<uint64_t>(width);

@@ -23,8 +23,8 @@
 
 /*
  * May a level above 0 have got a group since the geometry was read? With such a group this search would read fewer
- * pages. The result is true if the groups of some level cover at least two whole ranges of the next level that have no
- * group on that next level.
+ * pages. The result is true if the groups of some level cover at least two whole ranges of the level above that are in
+ * no group there.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)

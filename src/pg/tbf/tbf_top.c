@@ -34,7 +34,7 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* An item's block of a tbf is long: reading it takes as long as reading this many slices of filters of other types. */
+/* A look-up in a tbf reads a whole block. That takes as long as reading this many slices of filters of other types. */
 #define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
