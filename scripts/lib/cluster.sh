@@ -48,8 +48,8 @@ install_extension() {
 # start_cluster [SETTING...]: initializes and starts a cluster with these lines in its postgresql.conf.
 start_cluster() {
 	run_logged "$work/initdb.log" as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || return
-	# fsync is off because the cluster lives only for minutes. mmap, because the /dev/shm of a container is often too
-	# small for parallel queries.
+	# fsync is off because the cluster lives only for minutes. Dynamic shared memory is mmap, because the /dev/shm of a
+	# container is often too small for parallel queries.
 	as_server tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
 		listen_addresses = ''
 		unix_socket_directories = '$work'

@@ -57,7 +57,8 @@ CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) R
 CREATE FUNCTION some_items() RETURNS int LANGUAGE sql AS $$
 	SELECT CASE WHEN random() < 0.02 THEN pick('65534', '65535', '65536', '65537', '40000') ELSE pick('1', '2', '3', '31', '32', '33', '63', '64', '65', '127', '128', '200', '1000', '3000') END::int $$;
 
--- Whatever the seed is, two of the first rounds begin with as many items as the exact form takes, and with one more.
+-- Whatever the seed is, round 2 begins with as many items as the exact form takes, and round 3 with one more. (Rounds
+-- are counted from 0.)
 CREATE FUNCTION limit_of(seed int) RETURNS int LANGUAGE sql AS 'SELECT CASE seed % 100000 WHEN 2 THEN 65536 WHEN 3 THEN 65537 END';
 
 CREATE PROCEDURE keep_slot(of_slot int, filter tbf, error float8) LANGUAGE plpgsql AS $$
@@ -93,7 +94,7 @@ BEGIN
 		SELECT history, format('item %s counts otherwise in another storage', item) FROM slot, truth
 		WHERE s = of_slot AND item % CASE WHEN info.bytes < 30000 THEN 7 WHEN info.bytes < 1000000 THEN 499 ELSE 9973 END = 0 AND (tbf_count(f, item, at(asked)) <> tbf_count(compressed, item, at(asked)) OR tbf_count(f, item, at(asked)) <> tbf_count(inline, item, at(asked))) LIMIT 3;
 		CONTINUE WHEN info.layout <> 'exact' OR i > 1 OR NOT tight;
-		-- at the first of the times (i = 1) nothing is scaled up, so a count must not be too high either
+		-- at the time of the newest hit (i = 1) rounding is not scaled up, so a count must not be too high either
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s, which is more than %s and %s', asked, item, c, exact, t.slop + row.err) FROM slot, truth t, tbf_count(f, item, at(asked)) c
 		WHERE s = of_slot AND c > exact * (1 + 1e-9) + t.slop + row.err LIMIT 3;
@@ -440,8 +441,8 @@ BEGIN
 END $$;
 SQL
 
-# The steps that no history has made so far, and the forms of filters that no step has left. (How a step fails, which
-# `done` has too, is left to chance.)
+# The steps that no history has made so far, and the forms of filters that no step has left. (The table `done` also has
+# steps that failed. Those are not looked for: which step fails is left to chance.)
 sub missing
 {
 	return $db->sql(<<'SQL');

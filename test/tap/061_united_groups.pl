@@ -207,8 +207,8 @@ sub directory_of
 	return unpack 'x50 S L', pack 'H*', $page;
 }
 
-# With 32 columns the meta page has room for 34 entries. On level 0 each group gets an entry of its own, since its
-# filters have another size than those of the group before.
+# With 32 columns the meta page has room for 34 entries of the directory of groups. On level 0 each group gets an entry
+# of its own, since its filters have another size than those of the group before.
 subtest 'the last entries of the directory are moved' => sub {
 	my @columns = map { "c$_" } 1 .. 32;
 	my $chunk = 0;

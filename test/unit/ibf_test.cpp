@@ -210,8 +210,8 @@ static double missed_of_the_important(Stable filter, double skew, uint64_t reach
 
 /*
  * With its default evictions, value_weighted remembers the most important items at least as well as a multi_class
- * filter of the same size that has the evictions of an sbf. With the evictions for uniform importances multi_class is
- * better.
+ * filter of the same size that has the evictions of an sbf. (A multi_class filter with its own default evictions is
+ * better; these are chosen for uniform importances.)
  */
 TEST(IbfValueWeighted, RemembersTheImportantAtLeastAsWellAsMultiClassWithTheEvictionsOfAnSbf)
 {

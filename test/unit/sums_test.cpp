@@ -481,7 +481,7 @@ TEST_P(SumsIn, TotalIsThatOfAllHits)
 		}
 		long double total = static_cast<long double>(filter.parameters.total) / 4096;
 		EXPECT_GE(total, exact * (1 - oracle_error));
-		/* each hit is rounded up to at most 1/4096 of a hit at its own moment. For small weights this is much */
+		/* each hit is rounded up, by at most 1/4096 of a hit at its own moment, which is much for a small weight */
 		EXPECT_LE(total, exact * 1.001L + static_cast<long double>(all.size()) * 2 / 4096 + 2.0L / 4096);
 	}
 }

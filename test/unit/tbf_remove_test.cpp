@@ -118,7 +118,10 @@ TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 		}
 }
 
-/* The same holds with decay, if the hit is at the base. Otherwise removing it leaves at most a unit in a counter. */
+/*
+ * With decay, too, removing a whole hit that is at the base gives back the bytes of before it was added. Removing any
+ * other hit leaves at most a unit in a counter.
+ */
 TEST(Remove, LeavesAtMostAUnit)
 {
 	Random random(3);

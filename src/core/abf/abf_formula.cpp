@@ -120,7 +120,7 @@ double sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) noexcept
 {
 	const auto bits = static_cast<double>(sb_abf_bits(abf));
 	double items = 0;
-	/* The slice of age i has the items of the generations c - i .. c - i + k - 1, as far as these exist. */
+	/* A slice has the items of k generations. The slices of these ages have different ones, in all the newest l + 1. */
 	for (int age = abf->generations; age >= 0; age -= abf->hash_count)
 	{
 		const double zeros = std::max(bits - static_cast<double>(set[age]), 0.5);

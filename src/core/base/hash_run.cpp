@@ -199,8 +199,8 @@ static size_t different_of(some_hashes *lists, size_t number, uint64_t *room, ui
 }
 
 /*
- * Reads all runs side by side, up to the least of the last hashes that were read of each run. So each step uses up the
- * hashes that were read of at least one run, and the next step reads more of this run.
+ * Reads all runs side by side. Some hashes of each run are in memory. A step counts the hashes up to the least of the
+ * runs' last hashes in memory. So it uses up what is in memory of at least one run, and the next step reads more of it.
  */
 sb_status streambloom::count_different(const sb_memory *memory, const hash_run *runs, size_t number, uint64_t *out)
 {

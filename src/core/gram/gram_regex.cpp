@@ -165,9 +165,9 @@ private:
 	}
 
 	/*
-	 * Adds the characters at `from`, which follow an alternative, to its run: at most n - 1 of them, since a gram with
-	 * a character of the alternative has at most n - 1 others. Stops at the first character that has a special meaning
-	 * or a quantifier, but $ adds the mark of the end. at_ stays as it is, so these characters are read again later.
+	 * Adds the characters at `from`, which follow an alternative, to its run. A gram of n characters has at most n - 1
+	 * besides one of the alternative, so no more are added. Stops at the first character that has a special meaning or
+	 * a quantifier; but $ adds the mark of the end. at_ stays as it is, so these characters are read again later.
 	 */
 	void read_beside(const unsigned char *from)
 	{

@@ -41,7 +41,7 @@ static int64_t shift_to_units(const sb_tbf *tbf, const sb_moment *moment)
 
 /*
  * Subtracts the hit from the item's counters; `counters` are those of the item's block. Returns false if the counters
- * prove that the item has no such hit: then *most becomes an upper bound of its count, and nothing is changed.
+ * prove that the item has no such hit: then *most becomes an upper bound of the item's count, and nothing is changed.
  */
 static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, uint64_t value, uint64_t *counters,
 					 double *most)

@@ -1,8 +1,8 @@
 /*
- * tbf_runs.hpp: sums of items in runs. A run has the items of one process in ascending order of their hashes, with
- * their words, in packed columns (hash_run.hpp). The process that unites the builders of parallel workers keeps their
- * runs as they are, and reads them side by side. So memory is read in order, and mostly no item is inserted into a set
- * again (tbf_builder_runs.cpp says when this is necessary).
+ * tbf_runs.hpp: sums of items in runs. A run has the items of one process in packed columns (hash_run.hpp): the hashes
+ * in ascending order, and beside each hash its sums, one word for each plane. The process that unites the builders of
+ * parallel workers keeps their runs as they are, and reads them side by side. So memory is read in order, and mostly no
+ * item is inserted into a set again (tbf_builder_runs.cpp says when this is necessary).
  */
 #ifndef STREAMBLOOM_TBF_RUNS_HPP
 #define STREAMBLOOM_TBF_RUNS_HPP

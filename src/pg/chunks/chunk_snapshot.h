@@ -42,8 +42,8 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 /*
- * Raises the error that the columns of the relation with this name were changed after the query was parsed. Before
- * that, it has the session analyze all its prepared statements again when they are executed next.
+ * Raises the error that the columns of the relation with this name were changed after the query was parsed. Before the
+ * error, makes the session analyze all its kept queries again when they are executed next.
  */
 extern SB_NORETURN void chunk_report_changed(const char *parent);
 

@@ -35,7 +35,10 @@
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
 
-/* Summarizes anew the fullest range of the levels above 0, if it is too full. Returns the number of its pages, or 0. */
+/*
+ * Summarizes anew one range of the levels above 0: the fullest of those that are too full, unless this has been in vain
+ * before (see above). Returns the number of the range's pages; 0 if there is no such range.
+ */
 static BlockNumber
 refresh_fullest_range(const BfSummarizer *work)
 {
@@ -104,8 +107,9 @@ bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 /* -------------------------------------------------------------------- level 0 */
 
 /*
- * A column of a group is measured closely in two cases: if on its first page the mean of the ranges' rates is above
- * MEAN_TO_LOOK_AT times the rate asked for, or if one range has more than ONE_TO_LOOK_AT times that rate there.
+ * The first page of a column in a group says whether more pages are measured. They are if on the first page the mean of
+ * the ranges' rates is above MEAN_TO_LOOK_AT times the rate asked for, or the rate of one range is above ONE_TO_LOOK_AT
+ * times the rate asked for. (After ranges were summarized anew, more pages are measured in any case.)
  */
 #define MEAN_TO_LOOK_AT 2
 #define ONE_TO_LOOK_AT 16
@@ -169,8 +173,8 @@ measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 }
 
 /*
- * Is a range with this rate to be summarized anew? It is if it is too full, and if ranges with about this rate have not
- * stayed too full when they were summarized anew.
+ * Is a range with this rate to be summarized anew? It is if it is too full, and its rate is well above or below the
+ * rates of all ranges that have stayed too full when they were summarized anew.
  */
 static bool
 is_worth_it(const BfGeometry *geometry, double rate)
@@ -179,7 +183,7 @@ is_worth_it(const BfGeometry *geometry, double rate)
 							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
 }
 
-/* Summarizes anew the ranges of a group that are too full, at most `most` ranges. Returns how many. */
+/* Summarizes anew the ranges of a group for which is_worth_it() is true, at most `most` of them. Returns how many. */
 static uint32
 refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
 {

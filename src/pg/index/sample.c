@@ -1,5 +1,5 @@
 /*
- * sample.c: which alternatives of a long condition an estimate looks for.
+ * sample.c: which alternatives of a long condition an estimate looks for (sample.h explains both words).
  *
  * Most alternatives are alike: each of some thousand addresses is in few rows. So a sample of them tells of all. But
  * one may be in most rows of the table, and a sample leaves it out as a rule. So the most common alternatives by

@@ -147,10 +147,9 @@ typedef struct BfCounts
  * The number of lines of a filter in a group of `ranges` ranges, if the numbers of items of `count` ranges are given.
  * It is the smallest number with which the mean of the rates of these ranges is at most the one asked for, but
  * rounded up. The lines fill whole pages, and the number of pages is one of sixteen steps between a power of two and
- * the next one. Ranges that are far above the others (at most one in fifty; in a small group one) do not count: they
- * are to be full. If there are full ranges already, these do not count instead. If no number of items of a range that
- * is not full is known, the lines fill one page. REQUIRES: count is at most
- * BF_INDEX_MAX_RANGES.
+ * the next one. Full ranges do not count. Nor do ranges that are far above the others, which are to be full: with the
+ * full ones they may be one in fifty, in a small group one. If no number of items of the other ranges is known, the
+ * lines fill one page. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
  */
 extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges);
 
@@ -161,9 +160,9 @@ extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint3
 extern double bf_index_most_items(double *items, uint32_t count);
 
 /*
- * The number of items from which on a range of a group of these ranges is full: it is far above the others, and has far
- * more items than filters hold that are large enough for the others. Infinity if no range is. REQUIRES: count is at
- * most BF_INDEX_MAX_RANGES.
+ * Returns the number of items from which on a range is full, in a group of these `count` ranges. A full range has far
+ * more items than the others, and far more than the filters hold that the others need. Infinity: no range is full,
+ * except those that are full already. REQUIRES: count is at most BF_INDEX_MAX_RANGES.
  */
 extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
 
@@ -190,8 +189,8 @@ extern bool bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pag
 /*
  * Returns how many ranges of this length a build (on level 0) or a summarizer reads at most before it writes them to
  * the index: those of 256 MB, at least one. Meanwhile their hashes or lines are in memory. If a summarizer is
- * cancelled, only these ranges have to be read again. A summarizer changes all pages of a group twice for this. So if
- * the group that it works on has very many pages (`group_pages`; in a build 0), it reads more: as many as it writes.
+ * cancelled, only these ranges have to be read again. Before and after reading, a summarizer changes all `group_pages`
+ * pages of the group (in a build 0). If it changes more pages than 256 MB have, it reads as many as it changes.
  */
 extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group_pages);
 
@@ -241,8 +240,8 @@ extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t avail
  * is to take the place of all its groups, returns the number of ranges of that group, which is greater than `first`.
  * If not, returns 0: then bf_index_group_to_grow() says what group is added. A level that grows range by range has
  * one group: of 2 ranges at first, and later of 8, 25, 63 and 125. The `first` ranges are read once more for such a
- * group. So the result is 0 if there would be less than half as many new ranges as old ones, or if the old ones have
- * more than 2 GB.
+ * group. So the result is 0 if the group would have room for less than half as many new ranges as old ones, or if the
+ * old ones have more than 2 GB.
  */
 extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range);
 

@@ -5,8 +5,8 @@
  * A search reads a page of each group of the highest level. An index that was built mostly has one group there for up
  * to 125 ranges. If a level that grows range by range kept its groups of 2, 6, 17, 38 and 62 ranges, a search would
  * read up to five pages. So instead of the second group it gets one of 8 ranges, which has the first two ranges as
- * well; then one of 25 ranges, one of 63, and one of 125. So this happens at most four times. The groups behind these
- * have 125 ranges from the beginning.
+ * well; then one of 25 ranges, one of 63, and one of 125. So one group takes the place of others at most four times.
+ * Further groups have 125 ranges from the beginning. (All these numbers are for pages of 8 kB.)
  *
  * The steps are those of replace.c: all ranges become unsummarized on the pages of the old groups; the pages of the
  * new group are written, with all ranges unsummarized; the new group is published in the place of the old ones, in one

@@ -4,6 +4,9 @@
  * A search is carried out as the executor will do it: from the highest level down. But on each level only some groups
  * are looked at, spread evenly over the pages that the level above has left. The share that these groups leave is taken
  * to be left everywhere.
+ *
+ * A condition is *long* if it has very many *alternatives*: the values of an = ANY, or the queries of a LIKE ANY
+ * (sample.h).
  */
 #include "index/walk.h"
 

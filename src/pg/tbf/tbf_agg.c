@@ -153,7 +153,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	return state;
 }
 
-/* Makes state->moment that of a hit at this time, with all that the next hits of the same epoch need. */
+/* Sets state->moment, epoch_end and hit_of_one for a hit at this time. They serve all hits of the same epoch. */
 static void
 set_moment(TbfAggState *state, TimestampTz at)
 {
