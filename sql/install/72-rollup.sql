@@ -274,8 +274,8 @@ END;
 COMMENT ON FUNCTION tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
 
 -- If clocks are put back over midnight, they show midnight twice. Returns the first of the two times. midnight: the
--- second one, or the only one. If clocks were put back in the 24 hours before it, the first one is earlier by as much
--- as they were put back, provided that they showed midnight or later at that time.
+-- second one, or the only one. `earlier` is before it by as much as clocks were put back in the 24 hours before it. If
+-- clocks showed midnight or later at that time, it is the first midnight; otherwise there is only one.
 CREATE FUNCTION tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END
@@ -294,11 +294,11 @@ END;
 COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
 
 -- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If
--- clocks are put back over midnight, they begin at the first of the two midnights; if clocks are put forward over
--- midnight, at the first moment of the day. (date_trunc() takes the second midnight, so it can return a time that is
--- later than its argument.) The function is called for each row of a log, so it first looks whether clocks were put
--- back in the 24 hours before the time `at`, or before its midnight: if so, the local time has advanced by less than 24
--- hours in them.
+-- clocks are put back over midnight, the day begins at the first of the two midnights. (date_trunc() takes the second
+-- one, so it can return a time that is later than its argument.) If clocks are put forward over midnight, the day
+-- begins with its first moment. The function is called for each row of a log, so it first tests whether clocks were put
+-- back in the 24 hours before `at`, or in those before the midnight that date_trunc() takes. If they were, the local
+-- time has advanced by less than 24 hours in this time.
 CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit NOT IN ('minute', 'hour') AND (at AT TIME ZONE zone < (at - interval '24 hours') AT TIME ZONE zone + interval '24 hours'

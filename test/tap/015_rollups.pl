@@ -2,8 +2,8 @@
 # late, twice, or not at all for a time. Hits are committed out of order and up to two hours late. In the middle of
 # the log there is a gap of some weeks, so that old hours are deleted. After each run the last hours are compared with
 # the log, and after some runs the view over both tables: no hit is lost or doubled. Now and then each count is
-# compared with the exact answer of SQL. A made-up log is always used, and the blog's log if it is there: a third of
-# the lines of twelve days, or all lines if STREAMBLOOM_SECONDS is more than 60.
+# compared with the exact answer of SQL. A made-up log is always used. If the test data has the log of a blog, this is
+# used too: a third of the lines of twelve days, or all lines if STREAMBLOOM_SECONDS is more than 60.
 #
 # The clock follows the log: there is a function now() in a schema that is searched before pg_catalog. cron.schedule()
 # is a function of this test, too; it only notes jobs.
@@ -55,8 +55,8 @@ BEGIN
 END $$;
 
 -- Compares a query for the ten hottest items (url, hits, place) with a query that returns all items exactly; "place"
--- is the value by which items are ranked. The number of errors in the result is that of rows whose hits are wrong,
--- and of ranks whose place is not that of the exact answer.
+-- is the value by which items are ranked. Counts as errors the rows whose hits are wrong, and the ranks whose place is
+-- not that of the exact answer.
 CREATE PROCEDURE replay.compare_ten(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('INSERT INTO replay.result

@@ -36,7 +36,7 @@ sub words
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
 # Behind the page header the meta page has 120 bytes, 24 bytes for each column, the block numbers of 500 directory
-# pages, and then entries.
+# pages, and then entries of the directory.
 my $entries = 120 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),

@@ -86,8 +86,8 @@ is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::d
 is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,
 	'and goes into no parallel plan');
 
-# chunk_scan works on tables that do not belong to TimescaleDB, because it knows this version of TimescaleDB's
-# catalog.
+# chunk_scan works on tables that do not belong to TimescaleDB. If it did not know this version of TimescaleDB's
+# catalog, it would refuse all tables with inheritance.
 $db->sql("CREATE TABLE alone AS SELECT * FROM day; CREATE INDEX ON alone USING bf (uid); CREATE TABLE heir () INHERITS (alone); INSERT INTO heir SELECT * FROM day");
 is($db->sql("SELECT count(*) FROM chunk_scan(NULL::alone, 'uid', 42)"), 2, 'chunk_scan of a table with an inheritance child');
 is($db->sql("SELECT count(*) FROM chunk_scan(NULL::heir, 'uid', 42)"), 1, 'of the child');

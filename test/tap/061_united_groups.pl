@@ -128,7 +128,7 @@ subtest 'ranges with few items before ranges with many' => sub {
 	is($db->sql("SELECT bf_index_check('uneven_bf') > 0"), 't', 'no row is lost');
 };
 
-# Functions make single ranges of level 1 summarized, and so groups that are not united at once.
+# bf_summarize_range() adds groups to level 1 and does not unite them. VACUUM does, and then level 1 has one group.
 subtest 'several groups' => sub {
 	foreach my $columns (1, 3)
 	{

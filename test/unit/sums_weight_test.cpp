@@ -391,7 +391,7 @@ TEST(SumsWeight, TotalAndSlackGoByTheWeight)
 		auto total = [](const Tbf &filter) { return static_cast<long double>(filter.parameters.total); };
 		EXPECT_GE(total(sum) * (1 + oracle_error), exact(merge, sum, total));
 		/*
-		 * each part is rounded up to at most 1/4096 of a hit at its own base, and the sum once more when it is stored
+		 * each part is rounded up, by at most 1/4096 of a hit at its own base, and so is the sum when it is stored
 		 */
 		long double roundings = 2;
 		for (const Weighted &part : merge)

@@ -136,10 +136,10 @@ private:
 	}
 
 	/*
-	 * Reads alternatives up to a closing parenthesis or the end. Pushes one answer for all of them. If they are the
-	 * alternatives of a group that is joined (see the head of this file), `behind` is the byte after its closing
-	 * parenthesis. Then each alternative continues the run before the group, and the characters at `behind` follow each
-	 * alternative. If `behind` is NULL, the alternatives have runs of their own.
+	 * Reads alternatives up to a closing parenthesis or the end. Adds their grams to the program, and steps that push
+	 * one answer for all alternatives. If they are those of a group that is joined (see the head of this file),
+	 * `behind` is the byte after its closing parenthesis. Then each alternative continues the run before the group, and
+	 * the characters at `behind` follow each alternative. If `behind` is NULL, the alternatives have runs of their own.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{

@@ -107,7 +107,7 @@ add_alike(BfModel *model, int level, bool covered, const SampledRange *known, ui
 /*
  * Adds level 0 of a table that was sampled to the model. The beginning of the table was read, and ranges strewn over
  * the rest of it. The beginning may be unlike the rest, so it stands for itself alone. The strewn ranges, put one after
- * the other, stand for all others.
+ * the other, stand for all others. (If there are none, the beginning stands for all.)
  */
 static void
 add_level_0(BfModel *model, const Sample *sample, const SampleColumn *column, bool covered)

@@ -197,9 +197,9 @@ get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
 }
 
 /*
- * Does the snapshot see all that the newest one sees? That is: has each transaction that had ended for the newest
- * snapshot also ended for this one? `running` has the transactions that were running for this snapshot; `known` says
- * whether all of them are known.
+ * Does the snapshot certainly see all that the newest one sees? Then each transaction that had ended for the newest
+ * snapshot has also ended for this one, and this one's command number is not lower. `running` has the transactions that
+ * were running for this snapshot; `known` says whether all of them are known.
  */
 static bool
 sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool known)

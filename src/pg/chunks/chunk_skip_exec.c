@@ -121,7 +121,7 @@ read_limit(ChunkSkipState *state, const CustomScan *plan)
 /*
  * Tells the Sorts below how many rows of the scan that begins will be wanted, so that they keep only these. The
  * executor's node Limit does so, too, but does not reach Sorts below a custom scan (ExecSetTupleBound()). That node has
- * evaluated the two expressions just before. So an error in them was raised there already.
+ * evaluated the expressions of LIMIT and OFFSET just before. So an error in them was raised there already.
  */
 static void
 tell_limit(ChunkSkipState *state)

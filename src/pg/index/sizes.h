@@ -181,8 +181,8 @@ extern uint32_t bf_index_most_full(uint32_t ranges);
 extern void bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns);
 
 /*
- * Is a group of `pages` pages to be replaced by one of `needed` pages? Only if it is many times too large, because all
- * its ranges have to be read to replace it. On level 0 few pages are enough if the group has few ranges.
+ * Is a group of `pages` pages to be replaced by one of `needed` pages? All its ranges have to be read for this. So it
+ * must be many times too large, and enough pages must be saved: on level 0 fewer of them if the group has few ranges.
  */
 extern bool bf_index_is_worth_replacing(int level, uint32_t ranges, uint64_t pages, uint64_t needed);
 
@@ -214,10 +214,10 @@ typedef struct BfGroupsToBuild
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
  * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
- *   together, of `count` ranges, and noted in *groups. They are at most BF_MOST_GROUPS; two if a search reads a page of
- *   each of them: if no level above covers them, or if they have fewer than BF_INDEX_MAX_RANGES ranges. Above level 0
- *   that many ranges are not divided. If only the last of them is left, and there are more ranges now than it was to
- *   get, it is decided anew, but only if that takes no more space.
+ *   together, and noted in *groups. They are at most two, because a search reads a page of each. But if there are
+ *   BF_INDEX_MAX_RANGES ranges, they may be BF_MOST_GROUPS on level 0 if a level above covers it, and above level 0
+ *   there is only one. If only the last noted group is left, and there are more ranges now than it was to get, these
+ *   ranges are divided anew, but only if that takes no more space.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
  * not 0, they have at least all ranges of the groups that are noted.
  */
@@ -248,7 +248,7 @@ extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint
 /*
  * Do the groups of a level, which have `first` ranges and `pages` pages, become one group of `united` ranges with
  * filters of lines[] lines? Not if these groups, and further ones for the new ranges, take at least an eighth less
- * space than the one group. That is so if the old ranges have fewer items than the new ones.
+ * space than the one group. That may be so if the old ranges have far fewer items than the new ones.
  */
 extern bool bf_index_is_worth_uniting(int level, uint32_t first, uint64_t pages, uint32_t united,
 									  const uint32_t *lines, int columns);

@@ -1,6 +1,6 @@
 /*
- * tape.c: keeps the items of the ranges of level 0 while an index is built. The levels above are made from them, so
- * the heap need not be read again. Workers hand the items that they have read to the leader in the same way. The
+ * tape.c: a tape keeps the items of the ranges of level 0 while an index is built. The levels above are made from them,
+ * so the heap need not be read again. Workers hand the items that they have read to the leader in the same way. The
  * items lie in temporary files, range after range: for each range a header, the number of its items in each column,
  * and then their hashes.
  *

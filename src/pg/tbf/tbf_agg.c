@@ -18,8 +18,9 @@
  *
  * The state is a builder of the core (core/tbf/sb_tbf_builder.h) in the memory context of the aggregate, with some
  * numbers that make the next row cheap. The builder keeps exact sums, and rounds only when the filter is stored. So
- * the result has the same bytes in whatever order the rows come, and however they are split over parallel workers. (A
- * list of hot items is an exception, if the filter keeps one.) PostgreSQL calls, for a group:
+ * the result has the same bytes in whatever order the rows come, and however they are split over parallel workers.
+ * (There are two exceptions: the filters of tbf_agg_in_order, and the list of hot items that a filter may keep.)
+ * PostgreSQL calls, for a group:
  *
  *   tbf_agg_add()         for each row: the time becomes a *moment* (the start of its epoch), the item a hash; the
  *                         other two aggregates have tbf_agg_like_add() and tbf_agg_in_order_add()

@@ -1,6 +1,6 @@
 # Calls::Mutations: makes filters out of the bytes of valid ones, with changed bits, odd numbers in their headers, and
-# pieces of other filters. The server tells which of them it accepts as values. The functions are called with these, and
-# those that make filters of bytes or texts also with some that it refuses.
+# pieces of other filters. The server tells which of them it accepts as values, and all functions are called with these.
+# Functions that make filters of bytes or texts are also called with some that the server refuses.
 package Calls::Mutations;
 
 use strict;
