@@ -427,7 +427,7 @@ TEST_P(SumsIn, OvercountsAtMostAThousandthAndAUnit)
 		double unit = std::ldexp(1, -filter.parameters.unit_bits);
 		for (int64_t at : times(static_cast<uint64_t>(round)))
 		{
-			/* the overcount is at most a unit at the base, seen from `at`, plus all that planes have dropped */
+			/* the overcount is at most a thousandth, a unit at the base seen from `at`, and what planes have dropped */
 			long double scale = static_cast<long double>(sb_tbf_count(&filter.parameters, 1, at));
 			long double exact = truth(tbf, all, item, at);
 			auto count = static_cast<long double>(filter.count(item, at));

@@ -172,8 +172,8 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * bf_index_make_probe() asks as bf_index_ask() does, and sets *few. It also returns a probe in the current memory
  * context; NULL if the search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in
  * which a row that the search's snapshot sees and that satisfies its keys may be. It returns false if the probe
- * cannot tell that. REQUIRES: the search has hashed its items for an index before; the caller holds AccessShareLock
- * on the index, whose file (locator) is still the same.
+ * cannot tell that, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
+ * AccessShareLock on the index, whose file (locator) is still the same.
  */
 typedef struct BfProbe BfProbe;
 

@@ -293,7 +293,7 @@ read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
 	tape->next = (uint64) range + 1;
 }
 
-/* Reads the items of a range. REQUIRES: all ranges before it in its batch have been read. */
+/* Reads the items of a range. REQUIRES: all ranges before it in its batch have been read or passed. */
 static void
 read_range(BfTape *tape, uint32 range)
 {
