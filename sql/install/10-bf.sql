@@ -88,8 +88,8 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored
 -- as text. When a function with such an argument runs, it reads the text as the type of the filter's items; so it is
--- STABLE, as the input function of that type may be. No other type is converted to bf_untyped_item. The type is in the category of
--- strings, because if an argument has no type the parser prefers the function that takes a string.
+-- STABLE, as the input function of that type may be. No other type is converted to bf_untyped_item. The type is in the
+-- category of strings, because if an argument has no type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_untyped_item_in(cstring) IS 'I/O';

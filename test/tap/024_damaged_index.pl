@@ -1,6 +1,6 @@
 # Damages the meta page, the directory and the filter pages of indexes, word by word. Every call must answer with the
-# right rows or with XX002 (index_corrupted). Nothing may crash, and the file must not grow with the calls. REINDEX
-# must mend the index.
+# right rows or with XX002 (index_corrupted); with XX001 only where PostgreSQL itself checks the damaged word. Nothing
+# may crash, and the file must not grow with the calls. REINDEX must mend the index.
 #
 # The words are written while the server is stopped, each into the index of a table of its own. A value that a word has
 # already is left out. Two further subtests make calls of one damaged index again and again, and damage an index that is

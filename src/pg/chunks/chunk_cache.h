@@ -63,8 +63,8 @@ extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 /*
  * Asks an index of a chunk, as bf_index_ask() does, and remembers under the OID `oid` how the index is asked. Does not
  * remember it if the index is partial, has indcheckxmin set or is no longer valid, or if what is remembered already
- * serves newer snapshots.
- * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
+ * serves newer snapshots. REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one
+ * that the snapshot sees.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);

@@ -36,8 +36,8 @@
 #define LESS_THAN_IN_VAIN 0.9
 
 /*
- * Summarizes anew one range of the levels above 0: the fullest of those that are too full, unless this has been in vain
- * before (see above). Returns the number of the range's pages; 0 if there is no such range.
+ * Summarizes anew one range of the levels above 0: the fullest of those that are too full and that are not expected to
+ * stay so (see above). Returns the number of the range's pages; 0 if there is no such range.
  */
 static BlockNumber
 refresh_fullest_range(const BfSummarizer *work)
