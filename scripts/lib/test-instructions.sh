@@ -13,7 +13,7 @@ compile_operations() {
 	mapfile -t objects < <(cd "$work/src" && printf '%s\n' src/core/*/*.cpp | sed 's/cpp$/o/')
 	make_extension -s "${objects[@]}" || return
 	as_server env -C "$work/src" "${compiler[@]}" -std=c++20 -O2 -Wall -Wextra -Wshadow -Wconversion -Werror -Isrc/core \
-		test/instructions/operations.cpp "${objects[@]}" -s -o "$work/instructions/operations"
+		"$work"/src/test/instructions/*.cpp "${objects[@]}" -s -o "$work/instructions/operations"
 }
 
 instructions() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env perl
-# compare.pl: counts the instructions of the operations of operations.cpp, and compares them with their bounds. Called
-# by the suite `instructions` of scripts/test, which reads its output: a line for each operation, which begins with ok,
-# FAIL or skip. Other lines explain the last one.
+# compare.pl: counts the instructions of operations, and compares them with their bounds. Called by the suite
+# `instructions` of scripts/test, which reads its output: a line for each operation, which begins with ok, FAIL or skip.
+# Other lines explain the last one.
 #
 #   compare.pl PROGRAM BOUNDS FOLDER [base]
 #
-# PROGRAM is operations.cpp, compiled; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. "base" says that the
-# compiler is the one whose numbers stand in the file. Then an operation also fails if it takes less than three quarters
-# of its number: its line has to be written anew.
+# PROGRAM is what operations*.cpp are compiled to; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. "base"
+# says that the compiler is the one whose numbers stand in the file. Then an operation also fails if it takes less than
+# three quarters of its number: its line has to be written anew.
 use strict;
 use warnings;
 
