@@ -48,19 +48,18 @@ uint64_t streambloom::hash_set_next_capacity(uint64_t capacity)
 uint64_t streambloom::hash_set_insert(sb_hash_set *set, uint64_t hash)
 {
 	uint64_t farthest = 0;
-	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
-	uint64_t *word = &set->slots[place_of_slot(slot, set->beside)];
+	const found_slot found = slot_for<SB_SIMD_PORTABLE>(slot_order(set), hash, &farthest);
 	set->crowded |= farthest > hash_set_far;
-	set->count += *word == 0;
-	*word = hash != 0 ? hash : 1;
-	return slot;
+	set->count += *found.word == 0;
+	*found.word = hash != 0 ? hash : 1;
+	return found.slot;
 }
 
 uint64_t streambloom::hash_set_find(const sb_hash_set *set, uint64_t hash)
 {
 	uint64_t farthest = 0;
-	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
-	return set->slots[place_of_slot(slot, set->beside)] != 0 ? slot : UINT64_MAX;
+	const found_slot found = slot_for<SB_SIMD_PORTABLE>(slot_order(set), hash, &farthest);
+	return *found.word != 0 ? found.slot : UINT64_MAX;
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -163,22 +162,21 @@ sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
-SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, uint64_t mask, const uint64_t *hashes, size_t count)
+SB_KERNEL size_t hash_set_insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
 {
 	const slot_order order(set);
-	const uint64_t room = largest_count(order.capacity) - set->count;
-	uint64_t *slots = set->slots;
+	const uint64_t room = largest_count(set->capacity) - set->count;
 	uint64_t added = 0;
 	uint64_t farthest = 0;
 	size_t i = 0;
 	for (size_t j = 0; j < std::min(count, ahead); j++)
-		__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[j]), beside)], 1);
+		__builtin_prefetch(order.words_of(order.own_group(hashes[j])), 1);
 	while (i < count && added < room)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[i + ahead]), beside)], 1);
+			__builtin_prefetch(order.words_of(order.own_group(hashes[i + ahead])), 1);
 		const uint64_t hash = hashes[i++] & mask;
-		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
+		uint64_t *word = slot_for<variant>(order, hash, &farthest).word;
 		added += *word == 0;
 		*word = hash != 0 ? hash : 1;
 	}
@@ -188,19 +186,35 @@ SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, uint64_t mask, c
 }
 
 template <sb_simd variant>
-SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
+SB_KERNEL uint64_t hash_set_missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
-	return set->beside == 0 ? insert_loop<variant>(set, 0, mask, hashes, count) :
-							  insert_loop<variant>(set, set->beside, mask, hashes, count);
+	const slot_order order(set);
+	uint64_t missing = 0;
+	uint64_t farthest = 0;
+	for (size_t i = 0; i < count; i++)
+		missing += *slot_for<variant>(order, hashes[i], &farthest).word == 0;
+	return missing;
 }
-static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask);
-SB_VARIANTS(size_t, insert_many, (sb_hash_set * set, const uint64_t *hashes, size_t count, uint64_t mask),
-			(set, hashes, count, mask))
 
-size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
+template <sb_simd variant>
+SB_KERNEL void hash_set_find_many_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots)
 {
-	return insert_many(set, hashes, count, mask);
+	const slot_order order(set);
+	uint64_t farthest = 0;
+	for (size_t i = 0; i < count; i++)
+		slots[i] = slot_for<variant>(order, hashes[i], &farthest).slot;
 }
+
+namespace streambloom {
+
+SB_VARIANTS(size_t, hash_set_insert_many, (sb_hash_set * set, const uint64_t *hashes, size_t count, uint64_t mask),
+			(set, hashes, count, mask))
+SB_VARIANTS(uint64_t, hash_set_missing, (const sb_hash_set *set, const uint64_t *hashes, size_t count),
+			(set, hashes, count))
+SB_VARIANTS(void, hash_set_find_many, (const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots),
+			(set, hashes, count, slots))
+
+} // namespace streambloom
 
 sb_status sb_hash_set_reserve(sb_hash_set *set, const sb_memory *memory, uint64_t more) noexcept
 {
@@ -227,61 +241,23 @@ sb_status sb_hash_set_add_many(sb_hash_set *set, const sb_memory *memory, const 
 	return status;
 }
 
-template <sb_simd variant>
-SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
-{
-	const slot_order order(set);
-	uint64_t missing = 0;
-	uint64_t farthest = 0;
-	for (size_t i = 0; i < count; i++)
-	{
-		const uint64_t slot = slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest);
-		missing += set->slots[place_of_slot(slot, set->beside)] == 0;
-	}
-	return missing;
-}
-static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
-SB_VARIANTS(uint64_t, missing, (const sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
-
-uint64_t streambloom::hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count)
-{
-	return missing(set, hashes, count);
-}
-
-template <sb_simd variant>
-SB_KERNEL void find_many_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots)
-{
-	const slot_order order(set);
-	uint64_t farthest = 0;
-	for (size_t i = 0; i < count; i++)
-		slots[i] = slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest);
-}
-static void find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
-SB_VARIANTS(void, find_many, (const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots),
-			(set, hashes, count, slots))
-
-void streambloom::hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots)
-{
-	find_many(set, hashes, count, slots);
-}
-
 /*
  * Returns the first empty slot for a hash that is not 0 and not in the set. It reads the four slots of a group one by
  * one, because they have often just been written one by one. A load of all four at once would wait for these stores.
  */
 static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint64_t hash)
 {
-	uint64_t slot = own_slot(order, hash);
+	uint64_t group = order.own_group(hash);
 	for (uint64_t passed = 0;; passed++)
 	{
-		uint64_t *four = &set->slots[place_of_slot(slot, set->beside)];
+		uint64_t *four = order.words_of(group);
 		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);
 		if (taken < 4)
 		{
 			set->crowded |= passed > hash_set_far;
 			return four + taken;
 		}
-		slot = following(set->capacity, slot, 4);
+		group = following(order.groups, group);
 	}
 }
 
@@ -294,9 +270,9 @@ sb_status streambloom::move_set(sb_hash_set *to, const sb_hash_set *from)
 		stopped = stopped || stop_wanted();
 		for (size_t i = 0; i < count && !stopped; i++)
 		{
-			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
+			const uint64_t *old = &from->slots[hash_set_place(slots[i], from->beside)];
 			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) :
-											 &to->slots[place_of_slot(to->capacity, to->beside)];
+											 &to->slots[hash_set_place(to->capacity, to->beside)];
 			*now = *old;
 			for (uint64_t word = 1; word <= words; word++)
 				now[4 * word] = old[4 * word];
@@ -312,7 +288,7 @@ uint64_t streambloom::farthest_search(const sb_hash_set *set)
 	uint64_t farthest = 0;
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
 		for (size_t i = 0; i < count; i++)
-			(void) slot_for<SB_SIMD_PORTABLE>(set->slots, order, set->beside, hashes[i], &farthest);
+			(void) slot_for<SB_SIMD_PORTABLE>(order, hashes[i], &farthest);
 	});
 	return farthest;
 }
@@ -388,7 +364,7 @@ sb_status streambloom::hash_set_sort(const sb_hash_set *set, uint64_t *out)
 uint64_t streambloom::hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
 {
 	for (; slot <= set->capacity; slot++)
-		if (uint64_t word = set->slots[place_of_slot(slot, set->beside)]; word != 0)
+		if (uint64_t word = set->slots[hash_set_place(slot, set->beside)]; word != 0)
 		{
 			*hash = slot < set->capacity ? word : 0;
 			return slot;

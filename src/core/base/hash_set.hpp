@@ -136,35 +136,40 @@ constexpr uint64_t largest_count(uint64_t capacity)
 /* The largest number of groups of four slots that the search for one of the hashes passes. For tests. */
 uint64_t farthest_search(const sb_hash_set *set);
 
-/* What a kernel has to know of a set to find the slot at which a search begins. */
+/* Where the slots of a set lie, and where the search for a hash begins. Four slots are a group. */
 struct slot_order
 {
-	uint64_t capacity;
+	uint64_t *slots;
+	uint64_t groups;
+	uint64_t stride; /* how many words a group takes */
 	uint64_t secret[2];
 
-	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
+	explicit slot_order(const sb_hash_set *set)
+		: slots(set->slots), groups(set->capacity / 4),
+		  stride(4 * (1 + uint64_t{set->beside})), secret{set->secret[0], set->secret[1]}
+	{
+	}
 
 	/* Returns the number whose high bits choose the slot of a hash. */
 	uint64_t key(uint64_t hash) const { return secret[0] == 0 ? hash : secret_key(hash, secret); }
+
+	/* The group at which the search for a hash begins. */
+	uint64_t own_group(uint64_t hash) const { return multiply_high(key(hash), groups); }
+
+	/* Where a group begins: four hashes, then the words beside them. */
+	uint64_t *words_of(uint64_t group) const { return slots + group * stride; }
 };
 
-/* The slot at which the search for a hash begins: the first of a group of four. */
+/* The slot at which the search for a hash begins: the first of its group. */
 inline uint64_t own_slot(const slot_order &order, uint64_t hash)
 {
-	return multiply_high(order.key(hash), order.capacity / 4) * 4;
+	return order.own_group(hash) * 4;
 }
 
-/* The slot that is `places` (1 or 4) after this one. After the last slot comes the first one. */
-constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
+/* The number after this one, of the numbers 0 .. all - 1 of slots or groups. After the last one comes the first one. */
+constexpr uint64_t following(uint64_t all, uint64_t number)
 {
-	slot += places;
-	return slot < capacity ? slot : 0;
-}
-
-/* hash_set_place() for kernels, some of which are compiled for a constant `beside`. */
-inline size_t place_of_slot(uint64_t slot, uint64_t beside)
-{
-	return hash_set_place(slot, static_cast<uint32_t>(beside));
+	return number + 1 < all ? number + 1 : 0;
 }
 
 #if SB_HAS_AVX2_CODE
@@ -183,46 +188,58 @@ SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 }
 #endif
 
+struct found_slot
+{
+	uint64_t *word; /* where the hash stands; 0 if the slot is empty */
+	uint64_t slot;	/* the number of the slot */
+};
+
 /*
  * Returns the slot of a hash; if the set does not have the hash, the empty slot where it would be added. (The hash 0
- * has the extra slot.) If the search passes more than *farthest groups of four slots, *farthest becomes their number.
+ * has the extra slot.) If the search passes more than *farthest groups, *farthest becomes their number.
  *
  * Nearly all searches end among the four slots at which they begin. With AVX2 these four are compared at once, so that
  * the processor has no branch to predict. In a loop over single slots it would often predict wrongly whether the loop
  * ends after one or two.
  */
 template <sb_simd variant>
-SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint64_t beside, uint64_t hash,
-							uint64_t *farthest)
+SB_KERNEL found_slot slot_for(const slot_order &order, uint64_t hash, uint64_t *farthest)
 {
-	const uint64_t capacity = order.capacity;
-	uint64_t slot = own_slot(order, hash);
-	uint64_t passed = 0;
+	uint64_t group = order.own_group(hash);
 	if (hash == 0)
-		return capacity;
+		return {order.words_of(order.groups), order.groups * 4};
+	uint64_t *words = order.words_of(group);
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
 	{
-		uint32_t found = find_in_four(slots + place_of_slot(slot, beside), hash);
+		uint32_t found = find_in_four(words, hash);
 		if (found == 0) [[unlikely]]
 		{
+			uint64_t passed = 0;
 			do
 			{
-				slot = following(capacity, slot, 4);
-				found = find_in_four(slots + place_of_slot(slot, beside), hash);
+				group = following(order.groups, group);
+				words = order.words_of(group);
+				found = find_in_four(words, hash);
 				passed++;
 			} while (found == 0);
 			if (passed > *farthest)
 				*farthest = passed;
 		}
-		return slot + (static_cast<uint32_t>(std::countr_zero(found)) & 3);
+		const uint64_t number = static_cast<uint32_t>(std::countr_zero(found)) & 3;
+		return {words + number, group * 4 + number};
 	}
 #endif
-	for (; slots[place_of_slot(slot, beside)] != 0 && slots[place_of_slot(slot, beside)] != hash; passed++)
-		slot = following(capacity, slot, 1);
-	if (passed / 4 > *farthest)
-		*farthest = passed / 4;
-	return slot;
+	uint64_t looked_at = 0; /* slots */
+	while (words[looked_at % 4] != 0 && words[looked_at % 4] != hash)
+		if (++looked_at % 4 == 0)
+		{
+			group = following(order.groups, group);
+			words = order.words_of(group);
+		}
+	if (looked_at / 4 > *farthest)
+		*farthest = looked_at / 4;
+	return {words + looked_at % 4, group * 4 + looked_at % 4};
 }
 
 /*
@@ -267,10 +284,10 @@ inline void in_batches(const sb_hash_set *set, Take take)
 	batch found(take);
 	for (uint64_t slot = 0; slot < set->capacity; slot++)
 	{
-		const uint64_t hash = set->slots[place_of_slot(slot, set->beside)];
+		const uint64_t hash = set->slots[hash_set_place(slot, set->beside)];
 		found.add(hash, slot, hash != 0);
 	}
-	found.add(0, set->capacity, set->slots[place_of_slot(set->capacity, set->beside)] != 0);
+	found.add(0, set->capacity, set->slots[hash_set_place(set->capacity, set->beside)] != 0);
 	found.flush();
 }
 
@@ -329,7 +346,7 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 	const slot_order order(set);
 	const uint64_t first = own_slot(order, least);
 	const uint64_t end = own_slot(order, most) + 4;
-	auto hash_at = [&](uint64_t slot) { return set->slots[place_of_slot(slot, set->beside)]; };
+	auto hash_at = [&](uint64_t slot) { return set->slots[hash_set_place(slot, set->beside)]; };
 	auto add = [&](uint64_t slot) {
 		const uint64_t hash = hash_at(slot);
 		found.add(hash, slot, static_cast<int>(hash != 0) & static_cast<int>(hash - least <= most - least));
@@ -340,7 +357,7 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 	for (uint64_t left = capacity - (end - first); left > 0 && hash_at(slot) != 0; left--)
 	{
 		add(slot);
-		slot = following(capacity, slot, 1);
+		slot = following(capacity, slot);
 	}
 	if (part == 0)
 		found.add(0, capacity, hash_at(capacity) != 0);

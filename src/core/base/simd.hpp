@@ -96,6 +96,8 @@ SB_KERNEL uint32_t ones_of(uint64_t word)
  *
  *   template <sb_simd variant> SB_KERNEL void add_up_kernel(uint64_t *to, const uint64_t *from) { ... }
  *   SB_VARIANTS(void, add_up, (uint64_t *to, const uint64_t *from), (to, from))
+ *
+ * The portable variant is not inlined, so that the call of a variant is a jump, without a stack frame.
  */
 #if SB_HAS_AVX2_CODE
 #define SB_VARIANTS(result, name, parameters, arguments) \
@@ -103,7 +105,7 @@ SB_KERNEL uint32_t ones_of(uint64_t word)
 	{ \
 		return name##_kernel<SB_SIMD_AVX2> arguments; \
 	} \
-	static result name##_portable parameters \
+	[[gnu::noinline]] static result name##_portable parameters \
 	{ \
 		return name##_kernel<SB_SIMD_PORTABLE> arguments; \
 	} \

@@ -151,7 +151,7 @@ sb_status run_of_items::begin_with_set()
 	sb_status status = walk_to_sort(set, sorted_, [&](const uint64_t *slots, size_t count) {
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			for (size_t j = 0; j < count && has_plane_[i]; j++)
-				any[i] |= of->sums.plane[i][place_of_slot(slots[j], set->beside)];
+				any[i] |= of->sums.plane[i][hash_set_place(slots[j], set->beside)];
 	});
 	if (status == SB_OK)
 		status = sort_walked(set, sorted_);
@@ -219,7 +219,7 @@ sb_status run_of_items::write_from_set(unsigned char *out) const
 			if (!has_plane_[i])
 				continue;
 			for (size_t j = 0; j < count; j++)
-				words[j] = builder_->sums.plane[i][place_of_slot(slots[j], set->beside)];
+				words[j] = builder_->sums.plane[i][hash_set_place(slots[j], set->beside)];
 			pack_words(run_.words[i], words, count, column + first * run_.words[i].width);
 			column += set->count * run_.words[i].width;
 		}

@@ -119,37 +119,36 @@ constexpr uint64_t prefetch_from_slots = 32000;
  * Prefetches the slot of a hash, and its word in the plane. This is a function, not a lambda: if a compiler does not
  * inline a lambda that only prefetches, it believes that the lambda does nothing, and drops the call.
  */
-SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
-							 uint64_t hash)
+SB_KERNEL void prefetch_item(const slot_order &order, size_t plane, uint64_t hash)
 {
-	const uint64_t *own = &slots[place_of_slot(own_slot(order, hash), beside)];
+	const uint64_t *own = order.words_of(order.own_group(hash));
 	__builtin_prefetch(own, 1);
-	if (beside > 1)
+	if (order.stride > 8) /* if not, the group is one line of the cache */
 		__builtin_prefetch(own + plane, 1);
 }
 
-/* add_hits_kernel() inlines this twice: if there is only one plane, the compiler then knows that `beside` is 1. */
 template <sb_simd variant>
-SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
-							   const uint64_t *values, size_t count, sb_status *status)
+SB_KERNEL size_t sums_add_hits_kernel(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives,
+									  const uint64_t *hashes, const uint64_t *values, size_t count, sb_status *status)
 {
 	const slot_order order(set);
-	const uint64_t room = largest_count(order.capacity) - set->count;
-	const size_t ask = order.capacity >= prefetch_from_slots ? ahead : count;
-	uint64_t *slots = set->slots;
+	const uint64_t room = largest_count(set->capacity) - set->count;
+	const size_t ask = set->capacity >= prefetch_from_slots ? ahead : count;
+	const int place = place_in_plane(half_lives);
+	const auto plane = static_cast<size_t>(sums->plane[index] - set->slots);
 	uint64_t added = 0;
 	uint64_t farthest = 0;
 	size_t i = 0;
 	*status = SB_OK;
 	for (size_t j = 0; ask < count && j < ask; j++)
-		prefetch_item(slots, order, beside, plane, hashes[j]);
+		prefetch_item(order, plane, hashes[j]);
 	while (i < count && added < room && *status == SB_OK)
 	{
 		uint64_t hash = hashes[i];
 		if (i + ask < count)
-			prefetch_item(slots, order, beside, plane, hashes[i + ask]);
+			prefetch_item(order, plane, hashes[i + ask]);
 		uint64_t amount;
-		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
+		uint64_t *word = slot_for<variant>(order, hash, &farthest).word;
 		added += *word == 0;
 		*word = hash != 0 ? hash : 1;
 		*status = shifted(values[i], place, &amount);
@@ -162,26 +161,14 @@ SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, 
 	return i;
 }
 
-template <sb_simd variant>
-SB_KERNEL size_t add_hits_kernel(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes,
-								 const uint64_t *values, size_t count, sb_status *status)
-{
-	return set->beside == 1 ? add_hits_loop<variant>(set, 1, 4, place, hashes, values, count, status) :
-							  add_hits_loop<variant>(set, set->beside, plane, place, hashes, values, count, status);
-}
-static size_t add_hits(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
-					   size_t count, sb_status *status);
-SB_VARIANTS(size_t, add_hits,
-			(sb_hash_set * set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values, size_t count,
-			 sb_status *status),
-			(set, plane, place, hashes, values, count, status))
+namespace streambloom {
 
-size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives,
-								  const uint64_t *hashes, const uint64_t *values, size_t count, sb_status *status)
-{
-	return add_hits(set, static_cast<size_t>(sums->plane[index] - set->slots), place_in_plane(half_lives), hashes,
-					values, count, status);
-}
+SB_VARIANTS(size_t, sums_add_hits,
+			(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+			 const uint64_t *values, size_t count, sb_status *status),
+			(sums, set, index, half_lives, hashes, values, count, status))
+
+} // namespace streambloom
 
 /* Adds `amount` to all cells of an item. REQUIRES: hold_cells() has made room for them. */
 static sb_status add_to_item(cell_plane *plane, const sb_tbf *tbf, uint32_t block, uint64_t hash, uint64_t amount)

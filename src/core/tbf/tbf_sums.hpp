@@ -84,7 +84,7 @@ void sums_make_room(tbf_sums *sums, int64_t wanted);
  * word, until the set has no room. Returns how many hits it has taken. *status is SB_OVERFLOW if the last of these
  * did not fit into its word. REQUIRES: hash_set_has_room(); index >= 0; the plane lies beside the set's hashes.
  */
-size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+size_t sums_add_hits(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
 					 const uint64_t *values, size_t count, sb_status *status);
 
 /*

@@ -132,7 +132,7 @@ sb_status block_words::add_up(uint32_t block)
 			if (const uint64_t *words = sums_->plane[i]; words != nullptr)
 			{
 				for (size_t j = 0; j < count; j++)
-					values[j] = words[place_of_slot(slots[j], set_->beside)];
+					values[j] = words[hash_set_place(slots[j], set_->beside)];
 				status = add_to_block(added_[i], tbf_, hashes, values, count);
 			}
 	});
@@ -169,7 +169,7 @@ void block_words::raise(uint32_t block)
 		{
 			uint64_t words[SB_TBF_PLANES];
 			for (int i = 0; i < SB_TBF_PLANES; i++)
-				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][place_of_slot(slots[j], set_->beside)] : 0;
+				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][hash_set_place(slots[j], set_->beside)] : 0;
 			raise_within_block(added, tbf_, hashes[j], words);
 		}
 	});
