@@ -33,7 +33,7 @@ static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
  */
 static constexpr size_t pending_from_bytes = 4096;
 
-/* How many items are added before the caller is asked again whether to stop. */
+/* How many hashes are added before the caller is asked again whether to stop. */
 static constexpr size_t items_at_once = 16384;
 
 /* ------------------------------------------------------------------ beginning */
@@ -168,28 +168,20 @@ static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size
 
 /* --------------------------------------------------------------------- adding */
 
+/* Adds items to the set or the lines. Between two pieces of them it asks whether to stop. */
 static sb_status add_items(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
 {
-	if (!integers)
-		return add_hashes(builder, items, count);
-	uint64_t hashes[SB_BF_PENDING];
+	const size_t at_once = integers ? SB_BF_PENDING : items_at_once;
+	uint64_t hashes[SB_BF_PENDING]; /* of integers */
 	sb_status status = SB_OK;
-	for (size_t now; count > 0 && status == SB_OK; items += now, count -= now)
+	for (size_t first = 0; first < count && status == SB_OK; first += at_once)
 	{
-		now = std::min<size_t>(count, SB_BF_PENDING);
-		hash_int64s(items, now, hashes);
-		status = add_hashes(builder, hashes, now);
-	}
-	return status;
-}
-
-static sb_status add_in_pieces(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
-{
-	sb_status status = add_items(builder, items, std::min(count, items_at_once), integers);
-	for (size_t first = items_at_once; first < count && status == SB_OK; first += items_at_once)
-	{
-		const size_t now = std::min(count - first, items_at_once);
-		status = stop_wanted() ? SB_INTERRUPTED : add_items(builder, items + first, now, integers);
+		const size_t now = std::min(count - first, at_once);
+		if (first > 0 && stop_wanted())
+			return SB_INTERRUPTED;
+		if (integers)
+			hash_int64s(items + first, now, hashes);
+		status = add_hashes(builder, integers ? hashes : items + first, now);
 	}
 	return status;
 }
@@ -214,12 +206,8 @@ static void open_pending(sb_bf_builder *builder, bool integers)
 	builder->integer_room = integers ? SB_BF_PENDING : 0;
 }
 
-/* Adds `count` items to the set or the lines. REQUIRES: nothing is pending. */
-static sb_status add_at_once(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
+static sb_status make_pending(sb_bf_builder *builder, bool integers)
 {
-	const sb_status status = add_in_pieces(builder, items, count, integers);
-	if (status != SB_OK || builder->pending != nullptr || is_small(builder))
-		return status;
 	const size_t size = SB_BF_PENDING * sizeof *builder->pending;
 	builder->pending = static_cast<uint64_t *>(builder->memory.allocate(builder->memory.context, size));
 	if (builder->pending == nullptr)
@@ -233,21 +221,23 @@ sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, 
 	sb_status status = own(builder);
 	if (status != SB_OK)
 		return status;
-	if (builder->pending == nullptr)
-		return add_at_once(builder, items, count, integers);
+	const bool may_pend = builder->pending != nullptr;
 	const bool other_kind = integers != (builder->integer_room != 0);
-	if (other_kind || count > SB_BF_PENDING - builder->pending_count)
+	if (may_pend && (other_kind || count > SB_BF_PENDING - builder->pending_count))
 	{
 		status = settle(builder);
 		if (status != SB_OK)
 			return status;
 		open_pending(builder, integers);
 	}
-	if (count > SB_BF_PENDING - builder->pending_count)
-		return add_at_once(builder, items, count, integers);
-	std::copy_n(items, count, builder->pending + builder->pending_count);
-	builder->pending_count += static_cast<uint32_t>(count);
-	return SB_OK;
+	if (may_pend && count <= SB_BF_PENDING - builder->pending_count)
+	{
+		std::copy_n(items, count, builder->pending + builder->pending_count);
+		builder->pending_count += static_cast<uint32_t>(count);
+		return SB_OK;
+	}
+	status = add_items(builder, items, count, integers);
+	return status == SB_OK && !may_pend && !is_small(builder) ? make_pending(builder, integers) : status;
 }
 
 /* ------------------------------------------------------------- stored filters */
