@@ -38,7 +38,9 @@ static constexpr uint32_t golden = 0x9e3779b9u;
 
 /* ------------------------------------------------------------------- an item */
 
-static bool line_contains_portable(const unsigned char *line, int hash_count, uint32_t probe)
+/* line_contains() and line_add() are portable code here. For AVX2 they are specialized below. */
+template <sb_simd variant>
+static inline bool line_contains(const unsigned char *line, int hash_count, uint32_t probe)
 {
 	for (int i = 0; i < hash_count; i++, probe *= golden)
 		if ((line[probe >> 26] >> (probe >> 23 & 7) & 1) == 0)
@@ -46,9 +48,10 @@ static bool line_contains_portable(const unsigned char *line, int hash_count, ui
 	return true;
 }
 
-static void line_add_portable(unsigned char *line, int hash_count, uint32_t probe)
+template <sb_simd variant>
+static inline void line_add(unsigned char *line, int hash_count, uint32_t probe)
 {
-	if (line_contains_portable(line, hash_count, probe))
+	if (line_contains<variant>(line, hash_count, probe))
 		return;
 	for (int i = 0; i < hash_count; i++, probe *= golden)
 		line[probe >> 26] |= static_cast<unsigned char>(1u << (probe >> 23 & 7));
@@ -127,14 +130,16 @@ SB_AVX2 static inline void set_all(unsigned char *line, const probes &p, int cou
 	}
 }
 
-SB_AVX2 static inline bool line_contains_inline(const unsigned char *line, int hash_count, uint32_t probe)
+template <>
+SB_AVX2 inline bool line_contains<SB_SIMD_AVX2>(const unsigned char *line, int hash_count, uint32_t probe)
 {
 	if (!all_set(line, probes_of(probe, 0, hash_count < 8 ? hash_count : 8)))
 		return false;
 	return hash_count <= 8 || all_set(line, probes_of(probe, 8, hash_count - 8));
 }
 
-SB_AVX2 static inline void line_add_inline(unsigned char *line, int hash_count, uint32_t probe)
+template <>
+SB_AVX2 inline void line_add<SB_SIMD_AVX2>(unsigned char *line, int hash_count, uint32_t probe)
 {
 	int count = hash_count < 8 ? hash_count : 8;
 	probes p = probes_of(probe, 0, count);
@@ -148,22 +153,16 @@ SB_AVX2 static inline void line_add_inline(unsigned char *line, int hash_count, 
 	}
 }
 
-SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hash_count, uint32_t probe)
-{
-	return line_contains_inline(line, hash_count, probe);
-}
-
 #endif
 
-bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) noexcept
+template <sb_simd variant>
+SB_KERNEL bool sb_bf_line_contains_kernel(const void *line, uint8_t hash_count, uint64_t hash)
 {
-	const auto *bytes = static_cast<const unsigned char *>(line);
-#if SB_HAS_AVX2_CODE
-	if (use_avx2())
-		return line_contains_avx2(bytes, hash_count, probe_of(hash));
-#endif
-	return line_contains_portable(bytes, hash_count, probe_of(hash));
+	return line_contains<variant>(static_cast<const unsigned char *>(line), hash_count, probe_of(hash));
 }
+
+SB_VARIANTS(bool, sb_bf_line_contains, (const void *line, uint8_t hash_count, uint64_t hash) noexcept,
+			(line, hash_count, hash))
 
 /* ----------------------------------------------------------------- many items */
 
@@ -181,26 +180,6 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
  */
 static constexpr size_t ahead = 32;
 
-template <sb_simd variant>
-SB_KERNEL void line_add(unsigned char *line, int hash_count, uint32_t probe)
-{
-#if SB_HAS_AVX2_CODE
-	if constexpr (variant == SB_SIMD_AVX2)
-		return line_add_inline(line, hash_count, probe);
-#endif
-	line_add_portable(line, hash_count, probe);
-}
-
-template <sb_simd variant>
-SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t probe)
-{
-#if SB_HAS_AVX2_CODE
-	if constexpr (variant == SB_SIMD_AVX2)
-		return line_contains_inline(line, hash_count, probe);
-#endif
-	return line_contains_portable(line, hash_count, probe);
-}
-
 /*
  * Returns the offset of the line to prefetch for a hash. Only the upper 48 bits of a hash decide which line it has.
  * Here all 64 bits are used: that saves an instruction, and nearly always gives the same line.
@@ -211,8 +190,10 @@ SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
 }
 
 template <sb_simd variant>
-SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
+SB_KERNEL void sb_bf_add_many_kernel(const sb_bf *bf, void *bytes, const uint64_t *hashes, size_t count)
 {
+	auto *lines = static_cast<unsigned char *>(bytes);
+
 	/* local copies, because a store to `lines` might change *bf as far as the compiler knows */
 	const uint64_t n = bf->line_count;
 	const int k = bf->hash_count;
@@ -242,19 +223,13 @@ SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines,
 	}
 }
 
-static void add_many(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count);
 static void contains_many(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count,
 						  bool *found);
-SB_VARIANTS(void, add_many, (const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count),
+SB_VARIANTS(void, sb_bf_add_many, (const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) noexcept,
 			(bf, lines, hashes, count))
 SB_VARIANTS(void, contains_many,
 			(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found),
 			(bf, lines, hashes, count, found))
-
-void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) noexcept
-{
-	add_many(bf, static_cast<unsigned char *>(lines), hashes, count);
-}
 
 sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
 							  bool *found) noexcept
