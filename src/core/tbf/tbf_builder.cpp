@@ -3,9 +3,9 @@
  *
  * In a builder that is not small (pending_from_words) the newest hits stay pending as long as they are of one
  * half-life. They are added a batch at a time, so that the memory of the next hits can be prefetched. This does not
- * change a sum. With minimum increase the order of hits matters. Therefore hits are always added in the order in which
- * they came, and with minimum increase the pending ones are added before an old plane falls out. (A plane has the sums
- * of 16 half-lives. Only the newest four planes are kept.)
+ * change a sum. With minimum increase the order of hits matters, and what a hit raises depends on the words of all
+ * planes. Therefore hits are always added in the order in which they came, and the pending ones are added before an old
+ * plane falls out. (A plane has the sums of 16 half-lives. Only the newest four planes are kept.)
  */
 #include "tbf/tbf_builder.hpp"
 
@@ -169,13 +169,6 @@ static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int
 	return sums_add_item(sums, &builder->plan, index, hash, half_lives, value);
 }
 
-/* Calls grow_if_needed(), which may be due after an earlier failure, and then add_item(). */
-static sb_status add_one(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
-{
-	const sb_status status = grow_if_needed(builder);
-	return status == SB_OK ? add_item(builder, index, hash, half_lives, value) : status;
-}
-
 /*
  * Returns the index that the plane with this number has now (0: the newest), or -1 if the plane has fallen out.
  * REQUIRES: the plane is not newer than the newest one.
@@ -186,44 +179,29 @@ static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 	return index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-/* Adds pending hits from number *done on, as long as the sums are of items. */
-static sb_status add_pending_to_items(sb_tbf_builder *builder, int index, uint32_t *done)
+/* Adds one or more of the pending hits from number *done on, and counts them there. REQUIRES: there is such a hit. */
+static sb_status add_some_pending(sb_tbf_builder *builder, int index, uint32_t *done)
 {
 	const pending_hits *pending = builder->pending;
-	sb_status status = grow_if_needed(builder);
-	while (status == SB_OK && *done < pending->count && builder->form == sums_form::items)
-	{
-		const size_t added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives,
-										   pending->hashes + *done, pending->values + *done, pending->count - *done,
-										   &status);
-		*done += static_cast<uint32_t>(added);
-		if (status == SB_OK)
-			status = grow_if_needed(builder);
-	}
-	return status;
-}
-
-static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
-{
-	const pending_hits *pending = builder->pending;
-	sb_status status = SB_OK;
-
-	/* the plane may have fallen out since; then its share of the totals has fallen out, too */
-	const int index = index_of_plane(builder, pending->plane);
-	if (index >= 0)
-		status = add_pending_to_items(builder, index, done);
+	const uint64_t *hashes = pending->hashes + *done;
+	const uint64_t *values = pending->values + *done;
+	const uint32_t left = pending->count - *done;
+	size_t added = 1;
+	sb_status status = grow_if_needed(builder); /* may be due after an earlier failure */
 	if (status != SB_OK)
 		return status;
-	if (index >= 0 && builder->form == sums_form::cells && !raises(builder) && !counts_apart(builder))
-		return sums_add_items(&builder->sums, &builder->plan, index, pending->half_lives, pending->hashes + *done,
-							  pending->values + *done, pending->count - *done);
-	for (; *done < pending->count; ++*done)
+	if (index >= 0 && builder->form == sums_form::items)
+		added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives, hashes, values, left, &status);
+	else if (index >= 0 && !raises(builder) && !counts_apart(builder))
 	{
-		status = add_one(builder, index, pending->hashes[*done], pending->half_lives, pending->values[*done]);
-		if (status != SB_OK)
-			return status;
+		added = left;
+		status = sums_add_items(&builder->sums, &builder->plan, index, pending->half_lives, hashes, values, left);
 	}
-	return grow_if_needed(builder);
+	else
+		status = add_item(builder, index, *hashes, pending->half_lives, *values);
+	if (status == SB_OK)
+		*done += static_cast<uint32_t>(added);
+	return status;
 }
 
 /*
@@ -237,7 +215,14 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 {
 	pending_hits *pending = builder->pending;
 	uint32_t done = 0;
-	const sb_status status = add_pending(builder, &done);
+	sb_status status = SB_OK;
+
+	/* -1 if the hits were older than the oldest plane when they came; then only their items are added */
+	const int index = index_of_plane(builder, pending->plane);
+	while (done < pending->count && status == SB_OK)
+		status = add_some_pending(builder, index, &done);
+	if (status == SB_OK)
+		status = grow_if_needed(builder);
 	if (status == SB_OK || status == SB_OVERFLOW)
 		done = pending->count;
 	pending->count -= done;
@@ -276,22 +261,13 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	return builder->pending != nullptr && builder->pending->count != 0 ? add_pending(builder) : SB_OK;
 }
 
+/* REQUIRES: the pending hits, if there are any, are of the moment's half-life. */
 [[gnu::noinline]] static sb_status begin_run(sb_tbf_builder *builder, const sb_moment *moment)
 {
-	sb_status status = own_items(builder);
+	const sb_status status = own_items(builder);
 	if (status != SB_OK)
 		return status;
 	end_run(builder);
-
-	/*
-	 * The hit may make an old plane fall out. Sums are the same whether that happens before or after the pending hits
-	 * are added. With minimum increase they differ, because what a hit raises depends on the words of all planes. So
-	 * with minimum increase the pending hits are added before.
-	 */
-	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
-		status = sb_tbf_builder_settle(builder);
-	if (status != SB_OK)
-		return status;
 	const int index = sums_turn(&builder->sums, moment->half_lives);
 	builder->run.moment = *moment;
 	builder->run.digits = 0;
@@ -305,7 +281,9 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 [[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 											   uint64_t value)
 {
-	sb_status status = add_one(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
+	sb_status status = grow_if_needed(builder); /* may be due after an earlier failure */
+	if (status == SB_OK)
+		status = add_item(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
 	if (status == SB_OK)
 		status = grow_if_needed(builder);
 	if (status == SB_OK && builder->sums.width >= pending_from_words)
@@ -328,13 +306,20 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 		return SB_OK; /* a hit of weight 0 leaves no trace */
 	if (run->total == 0 || run->total >= SB_TBF_MAX_CELL || moment->half_lives != run->moment.half_lives ||
 		moment->epoch_start != run->moment.epoch_start)
-		if (status = begin_run(builder, moment); status != SB_OK)
+	{
+		/* hits of another half-life are added before begin_run() may make an old plane fall out */
+		if (pending != nullptr && pending->count > 0 && pending->half_lives != moment->half_lives)
+			status = add_pending(builder);
+		if (status == SB_OK)
+			status = begin_run(builder, moment);
+		if (status != SB_OK)
 			return status;
+	}
 	run->total += value;
 	run->digits |= value;
 	if (pending == nullptr)
 		return add_at_once(builder, hash, moment, value);
-	if (pending->count == tbf_batch || (pending->count > 0 && pending->half_lives != moment->half_lives))
+	if (pending->count == tbf_batch)
 		if (status = add_pending(builder); status != SB_OK)
 			return status;
 	pending->half_lives = moment->half_lives;
