@@ -300,6 +300,36 @@ TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 	expect_no_undercount(stored_by(second.get()), hits);
 }
 
+/*
+ * What a hit raises depends on the words of all planes. So hits that are pending are added before a newer hit makes the
+ * oldest plane fall out: the sums are those of a builder in which no hit stays pending.
+ */
+TEST(TbfBuilder, MinimumIncreaseAddsPendingHitsBeforeAPlaneFallsOut)
+{
+	Random random(6);
+	Memory memory;
+	sb_tbf plan = planned(1000, hour);
+	plan.flags |= SB_TBF_MINIMUM_INCREASE;
+	Owned pending = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+	Owned settled = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+
+	/* an hour after the plane begins: a seventh of an hour is rounded down, so epochs begin a little early */
+	auto add_hits = [&](int count, int64_t plane, double weight) {
+		for (int i = 0; i < count; i++)
+		{
+			const Hit hit = {random(), (plane * SB_TBF_PLANE + 1) * hour, weight};
+			ASSERT_EQ(add(pending.get(), hit), SB_OK);
+			ASSERT_EQ(add(settled.get(), hit), SB_OK);
+			ASSERT_EQ(sb_tbf_builder_settle(settled.get()), SB_OK);
+		}
+	};
+	add_hits(3000, 0, 0x1p30);
+	add_hits(100, 1, 1);
+	EXPECT_EQ(pending.get()->pending->count, 100u);
+	add_hits(1, SB_TBF_PLANES, 1);
+	EXPECT_TRUE(same_bytes(sent(pending.get()), sent(settled.get())));
+}
+
 TEST(TbfBuilder, AddsStoredFiltersAsTheirHits)
 {
 	Random random(4);
