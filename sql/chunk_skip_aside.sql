@@ -17,7 +17,7 @@ DECLARE
 	line text;
 	result text := 'no node';
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+	FOR line IN SELECT plan_lines(query) LOOP
 		IF line ~ 'Gather' THEN result := 'workers'; END IF;
 		IF line ~ 'ChunkSkip' THEN result := concat_ws(', ', nullif(result, 'no node'), 'node'); END IF;
 		result := result || coalesce(', ' || lower(substring(line FROM 'Partitions (Skipped: \d+)')), '');
@@ -224,7 +224,7 @@ DECLARE
 	rows bigint;
 	nodes text := '';
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+	FOR line IN SELECT plan_lines(query) LOOP
 		nodes := nodes || coalesce(substring(line FROM '(ChunkSkip|PartitionScan|JoinSkip)') || ', ', '');
 	END LOOP;
 	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO rows;

@@ -66,21 +66,11 @@ BEGIN
 		CASE WHEN nodes = 0 THEN 'no node' ELSE sources || ' JoinKeys, ' || nodes || ' JoinSkip, ' || CASE WHEN skipped > 0 THEN 'some' ELSE 'no' END || ' pages skipped' END);
 END
 $$;
-CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		CONTINUE WHEN line ~ 'Memory Usage|Index Searches|Planning';
-		RETURN NEXT regexp_replace(line, 'actual rows=(\d+)\.00', 'actual rows=\1');
-	END LOOP;
-END
-$$;
 
 -- the plan
-SELECT plan_of('SELECT l.* FROM big l JOIN suspects s USING (host)');
-SELECT plan_of('SELECT l.* FROM big l JOIN suspects s USING (host)', true);
-SELECT plan_of('SELECT l.id FROM log l JOIN suspects s USING (host)', true);
+SELECT plan_lines('SELECT l.* FROM big l JOIN suspects s USING (host)');
+SELECT plan_lines('SELECT l.* FROM big l JOIN suspects s USING (host)', true);
+SELECT plan_lines('SELECT l.id FROM log l JOIN suspects s USING (host)', true);
 
 -- joins that drop rows without a partner
 SELECT skips('SELECT l.* FROM big l JOIN suspects s USING (host)');
@@ -130,7 +120,7 @@ DECLARE
 	got bigint;
 	expected bigint;
 BEGIN
-	SELECT count(*) INTO nodes FROM plan_of(query) AS line WHERE line ~ 'JoinSkip';
+	SELECT count(*) INTO nodes FROM plan_lines(query) AS line WHERE line ~ 'JoinSkip';
 	PERFORM setval('calls', 1);
 	PERFORM rows_of(query);
 	got := nextval('calls') - 2;
@@ -161,7 +151,7 @@ SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects FOR UPDATE)
 SELECT calls('SELECT l.id FROM big l RIGHT JOIN (SELECT host, nextval(''calls'') AS c FROM suspects OFFSET 0) s USING (host)');
 SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects s WHERE n > (SELECT min(n) FROM suspects) OR n = (SELECT b + s.n FROM pairs LIMIT 1) OFFSET 0) s USING (host)');
 SELECT skips('SELECT l.id FROM big l JOIN (SELECT host FROM suspects TABLESAMPLE SYSTEM (100) WHERE ctid >= ''(0,0)'') s USING (host)');
-SELECT plan_of('WITH u AS (UPDATE suspects SET n = n + 1 RETURNING host) SELECT l.id FROM big l JOIN u USING (host)');
+SELECT plan_lines('WITH u AS (UPDATE suspects SET n = n + 1 RETURNING host) SELECT l.id FROM big l JOIN u USING (host)');
 -- a subquery with side effects that is evaluated once, for the first row
 SELECT calls('SELECT l.id FROM big l JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host WHERE l.id > (SELECT nextval(''calls'')) - 1000000');
 SELECT calls('SELECT l.id FROM big l JOIN pairs p ON l.n = p.b AND l.id > (SELECT nextval(''calls'')) - 1000000 + p.b JOIN (SELECT upper(host) AS host FROM suspects OFFSET 0) s ON l.host = s.host');
@@ -170,7 +160,7 @@ RESET join_collapse_limit;
 -- a star: the scan is asked about the keys of several joins, unless an outer join in between adds rows
 SELECT skips('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b');
 SET join_collapse_limit = 1;
-SELECT plan_of('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b', true);
+SELECT plan_lines('SELECT l.id FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b', true);
 SELECT skips('SELECT l.id, s.n FROM (big l LEFT JOIN suspects s USING (host)) JOIN pairs p ON l.n = p.b');
 SELECT skips('SELECT l.id, p.b FROM (big l FULL JOIN suspects s USING (host)) JOIN pairs p ON l.n = p.b');
 SELECT skips('SELECT l.id, s.n FROM (big l JOIN suspects s USING (host)) LEFT JOIN pairs p ON l.n = p.b');
@@ -198,7 +188,7 @@ SET work_mem = '64kB';
 SELECT skips('SELECT l.id, m.filler FROM log l JOIN many m USING (host)');
 SELECT skips('SELECT o.n, (SELECT count(m.filler) FROM log l JOIN many m USING (host) WHERE l.id > o.n) FROM suspects o');
 SET work_mem = '4MB';
-SELECT plan_of('SELECT l.id FROM big l JOIN more m USING (host)', true);
+SELECT plan_lines('SELECT l.id FROM big l JOIN more m USING (host)', true);
 
 -- an inner side that costs more than the node can save: PostgreSQL would not run it if the outer side were empty
 CREATE INDEX big_id ON big (id);
@@ -256,10 +246,10 @@ DROP INDEX log_host_idx;
 EXECUTE those(0);
 CREATE INDEX ON log USING bf (host) WITH (pages_per_range = 4);
 EXECUTE those(0);
-SELECT plan_of('EXECUTE those(400)', true);
+SELECT plan_lines('EXECUTE those(400)', true);
 SET streambloom.enable_join_skip = off;
 EXECUTE those(400);
-SELECT plan_of('EXECUTE those(400)');
+SELECT plan_lines('EXECUTE those(400)');
 SET streambloom.enable_join_skip = on;
 RESET plan_cache_mode;
 
@@ -286,7 +276,7 @@ SELECT skips(format('SELECT l.id FROM big l JOIN (%s) s USING (host)', query)) F
 CREATE TABLE nothing_yet (host text);
 CREATE INDEX ON nothing_yet USING bf (host);
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT plan_of('SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host)');
+SELECT plan_lines('SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host)');
 SELECT count(*) FROM nothing_yet l JOIN suspects s USING (host);
 SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'nothing_yet'::regclass AND pid = pg_backend_pid();
 COMMIT;
@@ -308,7 +298,7 @@ CREATE INDEX ON ahead USING bf (k) WITH (pages_per_range = 1, false_positive_rat
 CREATE TABLE first_keys AS SELECT i AS k FROM generate_series(0, 999) i;
 ANALYZE ahead, first_keys;
 SELECT skips('SELECT l.id FROM ahead l JOIN first_keys s USING (k)');
-SELECT line FROM plan_of('SELECT l.id FROM ahead l JOIN first_keys s USING (k)', true) line WHERE line ~ 'Pages|Scans|Asked|Index Asked';
+SELECT line FROM plan_lines('SELECT l.id FROM ahead l JOIN first_keys s USING (k)', true) line WHERE line ~ 'Pages|Scans|Asked|Index Asked';
 
 DROP SCHEMA join_skip CASCADE;
 DROP ROLE join_skip_reader;

@@ -34,10 +34,6 @@ CREATE TABLE nobody (uid bigint);
 CREATE TABLE many AS SELECT i AS uid, i % 100 AS n, repeat('x', 500) AS filler FROM generate_series(0, 4999) i;
 VACUUM ANALYZE suspects, pairs, nobody, many;
 
--- The plan in EXPLAIN, or in EXPLAIN ANALYZE, without the size of the hash table.
-CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE sql AS
-$$ SELECT line FROM plan_lines(query, run) line WHERE line !~ 'Memory Usage' $$;
-
 -- Runs a query with the node and without any. Says how many rows there are, whether they are the same, and how many partitions were skipped.
 CREATE FUNCTION compare(query text, use text DEFAULT 'on') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -60,8 +56,8 @@ END
 $$;
 
 SET streambloom.enable_partition_scan = on;
-SELECT * FROM plan('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid)');
-SELECT * FROM plan('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid) WHERE v < 45', true);
+SELECT * FROM plan_lines('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid)');
+SELECT * FROM plan_lines('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid) WHERE v < 45', true);
 SELECT l.day, l.uid, l.v, s.n FROM log l JOIN suspects s USING (uid) ORDER BY l.uid;
 
 -- joins that drop rows without a partner, and those that keep them
@@ -133,7 +129,7 @@ SELECT query, compare(query) FROM unnest(ARRAY[
 
 -- between the join and the table: other joins, subqueries; a set of keys from each join
 SET join_collapse_limit = 1;
-SELECT * FROM plan('SELECT l.v FROM log l JOIN suspects s USING (uid) JOIN pairs p ON l.uid = p.a', true);
+SELECT * FROM plan_lines('SELECT l.v FROM log l JOIN suspects s USING (uid) JOIN pairs p ON l.uid = p.a', true);
 SELECT query, compare(query) FROM unnest(ARRAY[
 	'SELECT * FROM log l JOIN suspects s USING (uid) JOIN pairs p ON l.uid = p.a',
 	'SELECT * FROM log l JOIN suspects s USING (uid) JOIN nobody p ON l.uid = p.uid',
@@ -165,20 +161,20 @@ SELECT query, compare(query, 'always') FROM unnest(ARRAY[
 	]) query;
 RESET work_mem;
 SET streambloom.enable_partition_scan = always;
-SELECT * FROM plan('SELECT count(*) FROM log l JOIN many m USING (uid)', true);
+SELECT * FROM plan_lines('SELECT count(*) FROM log l JOIN many m USING (uid)', true);
 SET streambloom.enable_partition_scan = on;
 SELECT compare('SELECT count(*) FROM log l JOIN many m USING (uid)');
 -- keys that take too much memory: two together, and one alone
 CREATE TABLE long_hosts AS SELECT n, repeat('h', 600000 * n) || n AS host FROM generate_series(1, 2) n UNION ALL SELECT 1, 'h7';
 VACUUM ANALYZE long_hosts;
 SET streambloom.enable_partition_scan = always;
-SELECT line FROM plan('SELECT count(*) FROM log l JOIN long_hosts h USING (host)', true) line WHERE line ~ 'PartitionScan|Collected';
-SELECT line FROM plan('SELECT count(*) FROM log l JOIN long_hosts h USING (host) WHERE n = 2', true) line WHERE line ~ 'PartitionScan|Collected';
+SELECT line FROM plan_lines('SELECT count(*) FROM log l JOIN long_hosts h USING (host)', true) line WHERE line ~ 'PartitionScan|Collected';
+SELECT line FROM plan_lines('SELECT count(*) FROM log l JOIN long_hosts h USING (host) WHERE n = 2', true) line WHERE line ~ 'PartitionScan|Collected';
 SET streambloom.enable_partition_scan = on;
 SELECT compare('SELECT l.* FROM log l JOIN long_hosts h USING (host)', 'always');
 
 -- rescans: the table of the join is kept, made again, or depends on a parameter
-SELECT * FROM plan('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT l.v FROM log l JOIN suspects s USING (uid) WHERE s.n = o.n OFFSET 0) c', true);
+SELECT * FROM plan_lines('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT l.v FROM log l JOIN suspects s USING (uid) WHERE s.n = o.n OFFSET 0) c', true);
 SELECT query, compare(query) FROM unnest(ARRAY[
 	'SELECT o.n, c.* FROM suspects o, LATERAL (SELECT l.v FROM log l JOIN suspects s USING (uid) WHERE s.n = o.n OFFSET 0) c',
 	'SELECT o.n, c.* FROM suspects o, LATERAL (SELECT l.v FROM log l JOIN suspects s USING (uid) WHERE l.v > o.n * 10 OFFSET 0) c',
@@ -240,7 +236,7 @@ EXECUTE of_some (1);
 DROP INDEX log_24_uid_host_ids_idx;
 EXECUTE of_some (3);
 SET streambloom.enable_join_skip = off;
-SELECT * FROM plan('EXECUTE of_some (3)', true);
+SELECT * FROM plan_lines('EXECUTE of_some (3)', true);
 EXECUTE of_some (3);
 RESET streambloom.enable_join_skip;
 DEALLOCATE of_some;
@@ -268,7 +264,7 @@ SELECT count(*) FROM suspects;
 -- A statement of a function that runs in a parallel worker: the keys are collected there, too.
 CREATE FUNCTION asked() RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$
 BEGIN
-	RETURN (SELECT string_agg(line, ' ') FROM plan('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid)', true) line WHERE line ~ 'Partitions (Skipped|Read):');
+	RETURN (SELECT string_agg(line, ' ') FROM plan_lines('SELECT l.*, s.n FROM log l JOIN suspects s USING (uid)', true) line WHERE line ~ 'Partitions (Skipped|Read):');
 END
 $$;
 SET max_parallel_workers_per_gather = 1;

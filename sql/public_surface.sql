@@ -33,12 +33,15 @@ SELECT format('%s AS %s: %s, %s', castsource::regtype, casttarget::regtype,
 FROM pg_cast c JOIN member m ON m.classid = 'pg_cast'::regclass AND m.objid = c.oid
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
 
--- functions: strict unless it says "called on null"
-SELECT format('%s(%s) -> %s: %s%s, parallel %s%s', p.proname, pg_get_function_arguments(p.oid),
+-- functions: strict unless it says "called on null"; the cost is 1 (of SQL functions 100), and there is no support function, unless it says so
+SELECT format('%s(%s) -> %s: %s%s, parallel %s%s%s%s%s%s%s%s', p.proname, pg_get_function_arguments(p.oid),
 	pg_get_function_result(p.oid), CASE WHEN prokind = 'w' THEN 'window, ' WHEN prokind = 'p' THEN 'procedure, ' END,
 	CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END, CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END,
-	CASE WHEN NOT proisstrict AND prokind = 'f' THEN ', called on null' END)
-FROM functions p WHERE prokind <> 'a' ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
+	CASE WHEN NOT proisstrict AND prokind = 'f' THEN ', called on null' END,
+	CASE WHEN procost <> CASE WHEN lanname IN ('c', 'internal') THEN 1 ELSE 100 END THEN ', cost ' || procost END, CASE WHEN proretset THEN ', rows ' || prorows END,
+	CASE WHEN prosupport <> 0 THEN ', support ' || prosupport::regproc END, CASE WHEN prosecdef THEN ', security definer' END,
+	', set ' || array_to_string(proconfig, '; '), CASE WHEN NOT has_function_privilege('public', p.oid, 'EXECUTE') THEN ', not for PUBLIC' END)
+FROM functions p JOIN pg_language l ON l.oid = prolang WHERE prokind <> 'a' ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
 
 -- aggregates: those with a combine function can be parallel
 SELECT format('%s(%s) -> %s: parallel %s%s%s', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
@@ -61,8 +64,12 @@ FROM pg_opfamily f JOIN pg_am a ON a.oid = opfmethod JOIN member m ON m.classid 
 SELECT format('support function %s of %s using %s: %s', amprocnum, opfname, amname, amproc::regproc) FROM pg_amproc p JOIN pg_opfamily f ON f.oid = amprocfamily JOIN pg_am a ON a.oid = opfmethod JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid
 ORDER BY opfname COLLATE "C", amname COLLATE "C", amprocnum, amproclefttype::regtype::text COLLATE "C";
 
--- views and tables
-SELECT c.oid::regclass, relkind FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' ORDER BY relname COLLATE "C";
+-- views and tables, what PUBLIC may do with them, and their columns
+SELECT format('%s: %s, PUBLIC: %s%s', c.oid::regclass, CASE relkind WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' ELSE relkind::text END,
+	coalesce((SELECT string_agg(privilege_type, ', ' ORDER BY privilege_type COLLATE "C") FROM aclexplode(relacl) WHERE grantee = 0), 'nothing'),
+	(SELECT string_agg(format(E'\n  %s %s%s%s', attname, format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' not null' END, ' default ' || pg_get_expr(adbin, adrelid)),
+		'' ORDER BY attnum) FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped))
+FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' ORDER BY relname COLLATE "C";
 
 -- settings
 SELECT format('%s %s = %s%s%s%s: %s', name, vartype, boot_val, ' ' || unit, ' (' || min_val || ' to ' || max_val || ')', ' ' || enumvals::text, context)
@@ -78,3 +85,28 @@ CREATE INDEX ON option USING bf (v gram_ops (none = 1));
 CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, fpr = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1, autosummarize = on);
 CREATE INDEX ON option USING bf (v) WITH (fpr = 0.1, false_positive_rate = 0.1);
 CREATE INDEX ON option USING bf (v text_ops (fpr = 0.1, false_positive_rate = 0.1));
+
+-- defaults of these options: an index without options, and one that has them written down, have the same filters
+CREATE TEMP TABLE without (i int, t text, n text, fold text, e int[], j jsonb, d jsonb, w tsvector, b bytea);
+INSERT INTO without
+	SELECT i, 'item ' || i, 'a Line ' || i, 'a Line ' || i, ARRAY[i], jsonb_build_object('k', i), jsonb_build_object('k', i), to_tsvector('simple', 'word ' || i), convert_to('a line ' || i, 'UTF8')
+	FROM generate_series(1, 2000) i;
+CREATE TEMP TABLE written AS SELECT * FROM without;
+CREATE TEMP TABLE other AS SELECT * FROM without;
+CREATE INDEX without_bf ON without USING bf (i, t, n gram_ops, fold gram_ops, e, j, d jsonb_path_ops, w, b bytea_gram_ops);
+CREATE INDEX other_bf ON other USING bf (i, t, n gram_ops (n = 3), fold gram_ops (fold = off), e, j, d jsonb_path_ops, w, b bytea_gram_ops (n = 3));
+-- the lengths of ranges and the rates
+SELECT DISTINCT pages_per_range FROM bf_index_stats('without_bf');
+SELECT "column", opcname, false_positive_rate FROM bf_index_stats('without_bf'), pg_attribute a, pg_index x, pg_opclass c
+WHERE level = 0 AND attrelid = 'without_bf'::regclass AND attname = "column" AND indexrelid = attrelid AND c.oid = indclass[attnum - 1] ORDER BY attnum;
+CREATE INDEX written_bf ON written USING bf (i, t, n gram_ops (n = 4), fold gram_ops (fold = on), e, j, d jsonb_path_ops, w, b bytea_gram_ops (n = 4)) WITH (levels = auto, autosummarize = off);
+SELECT string_agg(c::text, ' ') FILTER (WHERE bf_of('without_bf', NULL, c) = bf_of('written_bf', NULL, c)) AS as_written,
+	string_agg(c::text, ' ') FILTER (WHERE bf_of('without_bf', NULL, c) = bf_of('other_bf', NULL, c)) AS as_other FROM generate_series(1, 9) c;
+-- new rows in a hundred ranges, without autosummarize and with it
+CREATE TEMP TABLE summarized (v int, filler text);
+CREATE INDEX summarized_bf ON summarized USING bf (v) WITH (pages_per_range = 1, autosummarize = on);
+CREATE TEMP TABLE unsummarized (LIKE summarized);
+CREATE INDEX unsummarized_bf ON unsummarized USING bf (v) WITH (pages_per_range = 1);
+INSERT INTO summarized SELECT i, repeat('x', 1000) FROM generate_series(1, 700) i;
+INSERT INTO unsummarized SELECT i, repeat('x', 1000) FROM generate_series(1, 700) i;
+SELECT unsummarized > 90 AS off_unless_on, (SELECT summarized > 90 FROM bf_index_stats('summarized_bf') WHERE level = 0) AS "on" FROM bf_index_stats('unsummarized_bf') WHERE level = 0;

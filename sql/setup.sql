@@ -62,13 +62,13 @@ BEGIN
 END
 $$;
 
--- The lines of a query's plan, run or not, without what only some versions of PostgreSQL write.
+-- The lines of a query's plan, run or not, without those that have memory, and without what only some versions of PostgreSQL write.
 CREATE FUNCTION plan_lines(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		CONTINUE WHEN line ~ '^ *(Storage|Memory|Buffers|Index Searches|Disabled)\y';
+		CONTINUE WHEN line ~ '^ *(Storage|Buffers|Index Searches|Disabled)\y|\yMemory\y';
 		RETURN NEXT regexp_replace(line, '(rows=\d+)\.00', '\1');
 	END LOOP;
 END
