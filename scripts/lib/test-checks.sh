@@ -38,14 +38,15 @@ meta_agrees() {
 			-e "$ARGV[2]/$name.control" or die "it provides $name, which has no control file\n";
 			-e "$ARGV[2]/$_" or die "it names $_, which is not there\n" for $provided->{file}, $provided->{docfile};
 		}
-	' "$work/src/META.json" "$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work/src/streambloom.control")" "$work/src" || return
+	' "$work/src/META.json" "$(current_version)" "$work/src" || return
 	# Extensions that are installed together must have the same version.
 	local versions
 	versions=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work"/src/*.control | sort -u)
 	[[ $versions != *$'\n'* ]] || { printf 'the control files are of different versions: %s\n' "${versions//$'\n'/ }" && return 1; }
 }
 
-# Each version that sql/updates can install must have a way to the current version.
+# upgrades_lead_here FILE...: each version that these files of sql/updates can install must have a way to the current
+# version.
 upgrades_lead_here() {
 	perl -e '
 		my ($current, %next, %from) = shift;
@@ -59,14 +60,20 @@ upgrades_lead_here() {
 			while (defined(my $at = shift @reached)) { push @reached, @{$next{$at} || []} if !$seen{$at}++ }
 			die "version $version cannot be upgraded to $current\n" if !$seen{$current};
 		}
-	' "$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work/src/streambloom.control")" "$work/src"/sql/updates/*.sql
+	' "$(current_version)" "$@"
+}
+
+# The check before finds a way of two steps, and says so where the second one is missing.
+upgrades_are_judged() {
+	local first=(streambloom--0.0.8.sql streambloom--0.0.8--0.0.9.sql)
+	upgrades_lead_here "${first[@]}" "streambloom--0.0.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
 }
 
 # debian/changelog must have the version of streambloom.control. What debian/control says before the first package must
 # be the same as in debian/control.in.
 package_agrees() {
 	local version
-	version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$work/src/streambloom.control")
+	version=$(current_version)
 	[[ $(sed -n '1s/^streambloom (\(.*\)-[0-9]*) .*/\1/p' "$work/src/debian/changelog") == "$version" ]] || { printf 'debian/changelog is not of version %s\n' "$version" && return 1; }
 	diff <(sed -n '/^Package:/q; p' "$work/src/debian/control.in") <(sed -n '/^Package:/q; p' "$work/src/debian/control")
 }
@@ -133,7 +140,12 @@ checks() {
 	else
 		skip 'there is no META.json'
 	fi
-	verdict 'each version in sql/updates can be upgraded to the current one' upgrades_lead_here
+	if [[ -n $(stems "$work/src/sql/updates" sql) ]]; then
+		verdict 'each version in sql/updates can be upgraded to the current one' upgrades_lead_here "$work/src"/sql/updates/*.sql
+	else
+		skip 'sql/updates has no earlier version to upgrade from'
+	fi
+	verdict 'a version without a way to the current one is found' upgrades_are_judged
 	verdict 'debian/ is of the version of the control file' package_agrees
 	verdict 'no link of the pages leads nowhere' "$here/lib/links.pl" "$repository"
 	verdict 'the navigation of the site has every page' pages_are_listed
