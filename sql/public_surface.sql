@@ -91,8 +91,10 @@ CREATE TEMP TABLE without (i int, t text, n text, fold text, e int[], j jsonb, d
 INSERT INTO without
 	SELECT i, 'item ' || i, 'a Line ' || i, 'a Line ' || i, ARRAY[i], jsonb_build_object('k', i), jsonb_build_object('k', i), to_tsvector('simple', 'word ' || i), convert_to('a line ' || i, 'UTF8')
 	FROM generate_series(1, 2000) i;
-CREATE TEMP TABLE written AS SELECT * FROM without;
-CREATE TEMP TABLE other AS SELECT * FROM without;
+CREATE TEMP TABLE written (LIKE without);
+INSERT INTO written SELECT * FROM without;
+CREATE TEMP TABLE other (LIKE without);
+INSERT INTO other SELECT * FROM without;
 CREATE INDEX without_bf ON without USING bf (i, t, n gram_ops, fold gram_ops, e, j, d jsonb_path_ops, w, b bytea_gram_ops);
 CREATE INDEX other_bf ON other USING bf (i, t, n gram_ops (n = 3), fold gram_ops (fold = off), e, j, d jsonb_path_ops, w, b bytea_gram_ops (n = 3));
 -- the lengths of ranges and the rates

@@ -173,19 +173,19 @@ static void expect_golden(const std::string &name, const Tbf &made)
 static constexpr int64_t hour = INT64_C(3600000000);
 static constexpr int64_t day = 24 * hour;
 
-static sb_tbf golden_shape(bool decays)
+static sb_tbf golden_shape(bool decays, uint32_t decaying_cells = 128)
 {
-	sb_tbf tbf = decays ? shape(128, 4, day, hour) : shape(64, 3, 0, 0);
+	sb_tbf tbf = decays ? shape(decaying_cells, 4, day, hour) : shape(64, 3, 0, 0);
 	tbf.expected_items = 20;
 	return tbf;
 }
 
-static Tbf golden_decaying()
+static Tbf golden_decaying(uint32_t cells = 128)
 {
 	std::vector<Hit> hits;
 	for (int64_t i = 0; i < 20; i++)
 		hits.push_back({sb_hash_int64(i), 1000 * day + 37 * i * hour + 12345, 1});
-	return stored(golden_shape(true), hits);
+	return stored(golden_shape(true, cells), hits);
 }
 
 TEST(Golden, TbfEmpty)
@@ -212,6 +212,11 @@ TEST(Golden, TbfOfWideCounters)
 TEST(Golden, TbfDecaying)
 {
 	expect_golden("tbf_decaying", golden_decaying());
+}
+
+TEST(Golden, TbfOfSeveralBlocks)
+{
+	expect_golden("tbf_blocks", golden_decaying(2 * SB_TBF_BLOCK));
 }
 
 TEST(Golden, TbfBeforeTheYear2000)

@@ -277,6 +277,9 @@ def filters():
 	yield "tbf_empty", tbf_value(DECAYING, [0] * 128)
 	yield "tbf_undecayed", tbf_value(*tbf_of_hits(UNDECAYED, [(i, 0, i) for i in range(1, 21)]))
 	yield "tbf_wide", tbf_value(*tbf_of_hits(UNDECAYED, [(1, 0, 5000000000), (2, 0, 70000), (3, 0, 1)]))
+	blocks = tbf_of_hits(dict(DECAYING, blocks=2, block_cells=4096), [(i, 1000 * DAY + 37 * i * HOUR + 12345, 1) for i in range(20)])
+	assert all(any(blocks[1][block * 4096:(block + 1) * 4096]) for block in range(2))
+	yield "tbf_blocks", tbf_value(*blocks)
 	# item i is hit at hour 37 i from the thousandth day on, and also ten days before the year 2000
 	decaying = tbf_of_hits(DECAYING, [(i, 1000 * DAY + 37 * i * HOUR + 12345, 1) for i in range(20)])
 	yield "tbf_decaying", tbf_value(*decaying)
