@@ -122,7 +122,7 @@ manual_is_made() {
 style_holds() { perl "$work/src/scripts/lib/style.pl" "$work/src"; }
 has_clang_format() { [[ $(clang-format --version 2>/dev/null) == *' 14.'* ]]; }
 layout_holds() {
-	(cd "$work/src" && find src/core test/unit test/fuzz test/instructions \( -name '*.cpp' -o -name '*.hpp' \) | sort \
+	(cd "$work/src" && find src/core test/unit test/fuzz test/instructions test/attack \( -name '*.cpp' -o -name '*.hpp' \) | sort \
 		| xargs clang-format --dry-run -Werror)
 }
 

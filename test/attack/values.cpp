@@ -25,7 +25,7 @@ namespace {
 /* A simulation written from the papers: an array of small numbers and a generator, but no packed bits. */
 class Simulator
 {
-  public:
+public:
 	Simulator(uint32_t m, unsigned k, unsigned p, int scheme, uint64_t seed)
 		: cells_(m), k_(k), p_(p), scheme_(scheme), state_(seed)
 	{
@@ -82,7 +82,7 @@ class Simulator
 		return std::all_of(cells_.begin(), cells_.end(), [](unsigned cell) { return cell == 0; });
 	}
 
-  private:
+private:
 	static constexpr uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
 	static uint64_t finalized(uint64_t x)
 	{
@@ -95,10 +95,7 @@ class Simulator
 		state_ += golden;
 		return finalized(state_);
 	}
-	uint32_t scaled(uint64_t r) const
-	{
-		return static_cast<uint32_t>(static_cast<sb_u128>(r) * cells_.size() >> 64);
-	}
+	uint32_t scaled(uint64_t r) const { return static_cast<uint32_t>(static_cast<sb_u128>(r) * cells_.size() >> 64); }
 	void lose(uint32_t cell)
 	{
 		if (cells_[cell] > 0)
@@ -172,8 +169,7 @@ void stable_history(Random &random, uint64_t *compared)
 	uint64_t bytes = 64 + below(random, below(random, 2) == 0 ? 60 : 3000);
 	uint64_t cells = bytes * 8 / static_cast<uint64_t>(bits);
 	int64_t evictions = static_cast<int64_t>(below(random, 4) == 0 ? below(random, cells + 1) : below(random, 40));
-	auto like = [&]
-	{
+	auto like = [&] {
 		sb_stable filter{};
 		EXPECT_EQ(sb_stable_plan(bytes, 0.01, scheme, low, high, static_cast<int>(1 + below(random, 16)), bits,
 								 evictions, random(), &filter),
@@ -181,8 +177,7 @@ void stable_history(Random &random, uint64_t *compared)
 		return filter;
 	};
 	const sb_stable plan = like();
-	auto make = [&](uint64_t seed)
-	{
+	auto make = [&](uint64_t seed) {
 		Simulated made{plan, Bytes(sb_stable_cell_bytes(&plan)),
 					   Simulator(plan.cell_count, plan.hash_count, plan.evictions, scheme, seed)};
 		made.filter.seed = made.filter.random = seed;
@@ -217,7 +212,7 @@ void stable_history(Random &random, uint64_t *compared)
 				/* stops when all cells are zero: from then on the core need not draw numbers */
 				for (uint64_t steps = below(random, 30); steps > 0 && !one.simulator.nothing_left(); steps--)
 				{
-					(void)sb_stable_decay(&one.filter, one.cells.data(), 1);
+					(void) sb_stable_decay(&one.filter, one.cells.data(), 1);
 					one.simulator.evict();
 					one.steps++;
 				}
@@ -273,8 +268,7 @@ void bf_history(Random &random, uint64_t *compared)
 {
 	const auto hashes = static_cast<uint8_t>(1 + below(random, 16));
 	const uint32_t smallest = static_cast<uint32_t>(1 + below(random, 9));
-	auto make = [&](int doublings)
-	{
+	auto make = [&](int doublings) {
 		Set set;
 		set.bf.kind = kind_of(SB_KIND_INTEGER);
 		set.bf.line_count = smallest << doublings;

@@ -29,7 +29,7 @@ long double unit_of(const Tbf &filter)
 
 class TbfHistory
 {
-  public:
+public:
 	TbfHistory(Random &random, uint64_t *compared) : random_(random), compared_(compared) {}
 
 	void run()
@@ -58,7 +58,7 @@ class TbfHistory
 			check(one, step(one));
 	}
 
-  private:
+private:
 	Hit hit()
 	{
 		double weight = whole_ ? static_cast<double>(1 + below(random_, 9)) : uniform(random_) * 20;
@@ -220,8 +220,7 @@ class TbfHistory
 		 * there. If two of an item's cells were one, this cell counted its hits twice.
 		 */
 		const uint64_t smallest = sb_tbf_cells(&tbf) >> tbf.widened;
-		auto cells_of_item = [&](uint64_t hash)
-		{
+		auto cells_of_item = [&](uint64_t hash) {
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			tbf_positions(&tbf, hash, positions);
 			std::vector<uint64_t> cells;
@@ -251,7 +250,8 @@ class TbfHistory
 			{
 				double count = one.filter.count(hash, at);
 				ASSERT_TRUE(std::isfinite(count)) << how;
-				ASSERT_GE(static_cast<long double>(count), sum * (1 - 1e-15L)) << how << ": undercounts " << hash << " at " << at;
+				ASSERT_GE(static_cast<long double>(count), sum * (1 - 1e-15L))
+					<< how << ": undercounts " << hash << " at " << at;
 				++*compared_;
 				bool alone = false;
 				for (uint64_t cell : cells_of_item(hash))
@@ -266,7 +266,8 @@ class TbfHistory
 				long double slack = exp2l(static_cast<long double>(tbf.base)) *
 									static_cast<long double>(sb_tbf_slack(&tbf)) / 4096;
 				ASSERT_LE(static_cast<long double>(count), sum * 1.001L + (one.rounded + slack) * then * 1.001L)
-					<< how << ": overcounts " << hash << " at " << at << ", which has a cell of its own: " << static_cast<double>(sum);
+					<< how << ": overcounts " << hash << " at " << at
+					<< ", which has a cell of its own: " << static_cast<double>(sum);
 				if (half_life_ == 0 && whole_ && tbf.unit_bits == 0)
 				{
 					ASSERT_EQ(static_cast<long double>(count), sum) << how << ": whole hits without decay are exact";
@@ -276,7 +277,8 @@ class TbfHistory
 			long double all = 0;
 			for (auto [hash, sum] : exact)
 				all += sum;
-			ASSERT_GE(static_cast<long double>(sb_tbf_total(&tbf, at)), all * (1 - 1e-15L)) << how << ": the total is too small";
+			ASSERT_GE(static_cast<long double>(sb_tbf_total(&tbf, at)), all * (1 - 1e-15L))
+				<< how << ": the total is too small";
 			++*compared_;
 		}
 	}

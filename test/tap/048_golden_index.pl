@@ -1,9 +1,9 @@
 # The pages of bf indexes, byte by byte. A patch version must write them as the patches before it do, and must be able
 # to read the pages that those have written (docs/compatibility.md).
 #
-# golden/index*.txt have the pieces of 32 bytes that are not all zeros. Bytes that differ each time an index is made count
-# as zeros: LSN, checksum, and the transaction ids of the horizons on filter pages. With STREAMBLOOM_GOLDEN=FOLDER the test
-# writes files that differ into this folder, which the user who runs the server has to be able to write to.
+# golden/index*.txt have the pieces of 32 bytes that are not all zeros. Bytes that differ each time an index is made
+# count as zeros: LSN, checksum, and the transaction ids of the horizons on filter pages. With STREAMBLOOM_GOLDEN=FOLDER
+# the test writes files that differ into this folder, which the user who runs the server has to be able to write to.
 use strict;
 use warnings;
 
@@ -25,8 +25,8 @@ my $page = 8192;
 #
 # t_bf: NULLs and keys are among the items; rows that come later make a second stretch in the directory.
 #
-# levels_bf: 450 ranges, most of which are empty. Three groups of 125 of them are one stretch, and level 1 has a group with
-# three ranges. One range of the column with grams is full.
+# levels_bf: 450 ranges, most of which are empty. Three groups of 125 of them are one stretch, and level 1 has a group
+# with three ranges. One range of the column with grams is full.
 #
 # directory_bf: of 125 ranges the 40 in the middle have 100 times as many items as the others, so they are three groups,
 # and each begins a stretch. The directory goes on on a page of its own. Its filter pages are known by a digest of all.

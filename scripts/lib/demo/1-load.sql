@@ -55,7 +55,7 @@ FROM access_log \gset
 \set ECHO queries
 CREATE TABLE chunk_summary AS
 SELECT tableoid::regclass AS chunk, min(at) AS lo, max(at) AS hi, count(*) AS hits,
-       bf_agg(host) AS hosts, bf_agg(url) AS pages
+	bf_agg(host) AS hosts, bf_agg(url) AS pages
 FROM access_log GROUP BY 1 ORDER BY 2;
 \set ECHO none
 \echo

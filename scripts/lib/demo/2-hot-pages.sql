@@ -21,9 +21,9 @@ FROM hits, epoch GROUP BY url;
 
 \set ECHO queries
 SELECT CASE WHEN length(url) > 56 THEN left(url, 55) || '…' ELSE url END AS page,
-       hits, rank() OVER (ORDER BY hits DESC) AS "rank by hits",
-       round(exact::numeric, 2) AS "exact, decayed",
-       round(tbf_count(heat, url, :'now')::numeric, 2) AS tbf_count
+	hits, rank() OVER (ORDER BY hits DESC) AS "rank by hits",
+	round(exact::numeric, 2) AS "exact, decayed",
+	round(tbf_count(heat, url, :'now')::numeric, 2) AS tbf_count
 FROM demo.page, page_hits ORDER BY exact DESC, url LIMIT 10;
 \set ECHO none
 

@@ -33,7 +33,7 @@ SET max_parallel_workers_per_gather = 0;
 PREPARE days_of_host(text) AS
 SELECT l.at::date AS day, count(*) AS hits
 FROM chunk_summary c,
-     LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.host = $1 OFFSET 0) l
+	LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.tableoid = c.chunk AND l.host = $1 OFFSET 0) l
 WHERE (c.hosts @> $1) IS NOT FALSE
 GROUP BY 1 ORDER BY 1 LIMIT 12;
 \echo

@@ -21,7 +21,8 @@ my %definition = (
 	pg_attrdef => 'pg_get_expr(adbin, adrelid)',
 );
 
-# Objects of the extension, and what belongs to them: rules, constraints, triggers, defaults, members of operator families.
+# Objects of the extension, and what belongs to them: rules, constraints, triggers, defaults, members of operator
+# families.
 my $members = <<'SQL';
 WITH RECURSIVE extension AS (
 	SELECT e.*, quote_ident(n.nspname) || '.' AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'streambloom'
