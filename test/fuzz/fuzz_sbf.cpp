@@ -1,7 +1,7 @@
 /*
  * fuzz_sbf.cpp: takes any bytes as a stored sbf or ibf. Either they are refused, or every reader works on them and
  * these promises hold: an item is found right after its step; each value that the core writes can be read again; a
- * union loses no cell; decay in two parts gives the same as decay at once.
+ * union loses no cell; decay in two parts gives the same as decay at once, also when nothing is left.
  *
  * Input: a hash, a number that makes choices, then the value.
  */
@@ -182,5 +182,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void) sb_stable_decay(&joined, both.data(), 27);
 	FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
 	FUZZ_CHECK(readable(joined, both));
+
+	/* Until nothing is left, and two steps more: step by step, where the end is seen at once, and in one call. */
+	if (hash % 64 == 0 && joined.cell_count <= 4096)
+	{
+		const uint64_t most = 20000;
+		uint64_t steps = 0;
+		bool gone = false;
+		for (; steps < most && !gone; steps++)
+			gone = sb_stable_decay(&at_once, cells_at_once.data(), 1);
+		(void) sb_stable_decay(&at_once, cells_at_once.data(), 1);
+		(void) sb_stable_decay(&at_once, cells_at_once.data(), 1);
+		(void) sb_stable_decay(&joined, both.data(), steps + 2);
+		FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
+		FUZZ_CHECK(readable(joined, both));
+		if (gone && joined.evictions != 0)
+		{
+			FUZZ_CHECK(
+				std::all_of(both.data(), both.data() + both.size(), [](unsigned char byte) { return byte == 0; }));
+			FUZZ_CHECK(!contains(joined, both, hash));
+		}
+	}
 	return 0;
 }
