@@ -58,8 +58,8 @@ is($first_calls, 0, 'the first calls of everything were made: ordinary arguments
 report(@failures);
 done_testing();
 
-# The seconds that are left for calls. On a busy machine the short mode gets more time, until it has made enough calls,
-# all those that come first, and one with success of everything.
+# The seconds that are left for calls. On a busy machine the short mode gets up to $patience seconds, until it has made
+# $at_least calls and all first calls, and everything has succeeded once.
 sub time_left
 {
 	my ($calls) = @_;
@@ -120,8 +120,8 @@ sub attack
 		my $tries = @batch ? 0 : 10 * $batch;
 		while ($tries-- > 0 && @batch < $batch && @targets)
 		{
-			# Formulas are called more often. They are quick, and only certain combinations of extremes make their
-			# loops long. So is what has not succeeded yet, since only some forms of a call may do so.
+			# Two sorts are called more often. Formulas are quick, and only certain combinations of extremes make their
+			# loops long. And of what has not succeeded yet, perhaps only some forms of a call can succeed.
 			if (!@queue)
 			{
 				my %wanted = map { $_ => 1 } never_succeeded();
@@ -181,8 +181,8 @@ sub attack
 	return ($calls, @failures);
 }
 
-# Calls that take seconds if their loops do not look for interrupts. In a short run, there are few random calls with
-# large values.
+# Calls that take seconds if their loops do not look for interrupts. They are made in every run, because a short run has
+# only few random calls with large values.
 sub long_calls
 {
 	my (@targets) = @_;
@@ -308,9 +308,9 @@ sub any_value
 	return $maker->{kind} eq 'aggregate' ? "(SELECT $call)" : $call;
 }
 
-# Returns whether the large arguments of a call fail in the same way without the call. Some functions of the server
-# that make them are slow. So is the server's cast of the rows of a column to one type: while it casts the elements of
-# an array it does not look for a cancel.
+# Returns whether the large arguments of a call fail by themselves, without the call. Some functions of the server that
+# make large arguments are slow. So is the server's cast of the rows of a column to one type: while it casts the
+# elements of an array it does not look for a cancel.
 sub is_due_to_arguments
 {
 	my ($caller, $arguments, $sql) = @_;

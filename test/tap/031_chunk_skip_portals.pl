@@ -95,8 +95,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 		$session->ask('ROLLBACK; DEALLOCATE ALL');
 		return $after - $before;
 	};
-	# With the node: four questions, and one bitmap scan of a partition that is read. Without it: four bitmap scans.
-	# The tables are so small that the planner could prefer a sequential scan of the one that was changed.
+	# With the node: four indexes are asked, and one partition is read by a bitmap scan. Without it: four bitmap scans.
+	# The partitions are so small that the planner could prefer a sequential scan of one that was changed.
 	$session->ask('SET enable_seqscan = off');
 	is($scans->('', 'SELECT id FROM log WHERE uid = 5000'), 5, 'a portal without a name has the node')
 		or diag($db->sql('EXPLAIN SELECT id FROM log WHERE uid = 5000'));

@@ -45,7 +45,8 @@ BEGIN
 	RETURN coalesce(said, '');
 END $$;
 
--- Returns '' if the bounds of decayed hits hold the exact sums, else in words how many items they are wrong for.
+-- Returns '' if the bounds and the counts of decayed hits agree with the exact sums. Otherwise says in words which of
+-- them are wrong, and for how many items.
 CREATE FUNCTION wrong_bounds(rollup regclass, source text, asked timestamptz, weight text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	said text;
@@ -159,8 +160,8 @@ SQL
 	}
 }
 
-# The days are kept long enough for some of them to be folded into months. Unless the test is long, of each five
-# days only the first 30 hours have hits; New York's clocks change in such hours (2024-03-10, day 55).
+# The log has more days than the tier of days keeps, so some days are folded into months. Unless the test is long, of
+# each five days only the first 30 hours have hits; New York's clocks change in such hours (2024-03-10, day 55).
 subtest 'a made-up log' => sub
 {
 	my ($rows, $days) = $long ? (30000, 100) : (4000, 60);
@@ -248,7 +249,7 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
--- One snapshot sees each hit once: no fewer hits than an earlier reader has seen, and no more than the source has.
+-- One snapshot sees each hit once: no fewer hits than the snapshot before, and no more than the source has.
 CREATE FUNCTION read_busy() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	seen float8 := 0;
@@ -327,7 +328,8 @@ subtest 'a roll-up that is dropped while a refresh writes it' => sub
 	$db->sql("INSERT INTO brief SELECT max(at) + interval '1 minute', '/new' FROM brief");
 	my ($holder, $refresh, $drop) = map { PsqlSession->new($db->name) } 1 .. 3;
 	my ($refreshing, $dropping) = map { $_->sql('SELECT pg_backend_pid()') } $refresh, $drop;
-	# the condition waits, so the refresh stops after it has locked the table and before it changes the definition
+	# the condition of the roll-up waits for a lock, so the refresh stops after it has locked the table and before it
+	# changes the definition
 	$holder->ask('SELECT pg_advisory_lock(39)');
 	$refresh->send("CALL tbf_rollup_refresh('brief_heat')");
 	until_waiting($refreshing);
@@ -416,7 +418,7 @@ SQL
 
 # ------------------------------------------------------------- other questions
 
-# The = of such a type is in the schema of its extension, which is not in the search_path of questions and refreshes.
+# The = of hstore is in the schema of that extension. Questions and refreshes do not have it in their search_path.
 subtest 'items of a type of another extension' => sub
 {
 	plan skip_all => 'this PostgreSQL has no hstore' if $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'hstore'") == 0;

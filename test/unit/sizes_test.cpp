@@ -186,8 +186,10 @@ TEST(Sizes, GroupsOfALevelThatGrows)
 			}
 }
 
-/* The sizes of a level's groups in the end, if `at_once` ranges are added at a time and groups are united; and how many
- * ranges were read once more for that. */
+/*
+ * The sizes of the groups of a level that has grown by a few ranges at a time, and how many ranges were read once more
+ * to unite groups.
+ */
 struct United
 {
 	std::vector<uint32_t> groups;
@@ -245,8 +247,8 @@ TEST(Sizes, GroupsOfALevelThatGrowsAreUnited)
 	EXPECT_EQ(bf_index_group_to_unite(250, 300, 500), 0u);
 	EXPECT_EQ(bf_index_group_to_unite(UINT32_MAX - 1, 1, 1), 0u);
 	/*
-	 * with ranges as long as the index chooses them at most, level 1 always has one group. Much longer ranges are not
-	 * united once the old ones have more than 2 GB
+	 * with ranges of 32 pages, the longest that the index chooses itself, level 1 has one group. Much longer ranges
+	 * are not united once the old ones have more than 2 GB
 	 */
 	EXPECT_EQ(united(0, 64, 1, 125 * 32).groups, Groups{125});
 	EXPECT_EQ(united(0, 125, 1, 62500).groups, (Groups{8, 17, 38, 62}));
@@ -279,7 +281,7 @@ TEST(Sizes, GroupsStayApartIfTheyTakeLessSpace)
 			const uint32_t one = bf_index_group_to_unite(first, 1, 125);
 			const uint64_t pages = (lines + BF_POSITIONS(first) - 1) / BF_POSITIONS(first);
 			EXPECT_TRUE(bf_index_is_worth_uniting(1, first, pages, one, &lines, 1)) << first << ' ' << lines;
-			/* the ranges that are there have a tenth of the items of the new ones, or filters of one page in all */
+			/* the old ranges have a tenth of the items of the new ones; or all their filters take one page */
 			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, pages / 10, one, &lines, 1)) << first << ' ' << lines;
 			EXPECT_FALSE(bf_index_is_worth_uniting(1, first, 1, one, &lines, 1)) << first << ' ' << lines;
 		}
@@ -394,8 +396,8 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 }
 
 /*
- * If a group ends earlier, more of its ranges may be full. That saves space, but full ranges are always read. So a
- * group does not end where more of its ranges would be full than in one group of all ranges.
+ * In a group of fewer ranges, more of them may be full. The group's filters are smaller then, but full ranges are
+ * always read. So a group does not end where more of its ranges would be full than in one group of all ranges.
  */
 TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 {
@@ -425,7 +427,7 @@ TEST(Sizes, ADivisionIsMadeAsPlanned)
 	int divided = 0;
 	for (int round = 0; round < 1500; round++)
 	{
-		/* two or three parts with different numbers of items, and up to three ranges with very many */
+		/* up to three parts with different numbers of items, and up to three single ranges with 1 to 2^21 items */
 		std::vector<double> items(round % 4 == 0 ? 1 + below(124) : 125);
 		const uint32_t ends[] = {below(items.size() + 1), below(items.size() + 1)};
 		const double levels[] = {double(1 + below(10)), double(100 + below(8000)), double(1 + below(3000))};

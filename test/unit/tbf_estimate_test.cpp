@@ -1,5 +1,6 @@
 /*
- * tbf_estimate_test.cpp: estimates, compared with exact values that the tests know.
+ * tbf_estimate_test.cpp: what is estimated from the counters of a tbf: counts, their error, inner products and totals.
+ * The tests compare the estimates with exact values.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_place.hpp"

@@ -338,8 +338,8 @@ TEST(TbfRuns, LoseNothingWhenMemoryEndsOrSomebodyStops)
 }
 
 /*
- * A stop that is wanted at one question only, whichever it is: the result is that status, or the whole value if fewer
- * questions are asked.
+ * The core asks its caller again and again whether to stop. Here the answer to one of these questions is yes, to each
+ * in its turn: the result is SB_INTERRUPTED, or the whole value if fewer questions are asked.
  */
 TEST(TbfRuns, AStopGivesNoWrongCounters)
 {

@@ -486,7 +486,7 @@ inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64
 	return sum;
 }
 
-/* The error that the oracle may have: the rounding of long double, far below the last bit of a double. */
+/* The relative error that the oracle may have by the rounding of long double: a tenth of the last bit of a double. */
 inline constexpr long double oracle_error = 2e-17L;
 
 } // namespace test

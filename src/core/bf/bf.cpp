@@ -436,10 +436,10 @@ static double whole_power(double base, int exponent)
 }
 
 /*
- * True if the mean fill of the lines of for_each_run() shows that the filter's rate is clearly below `rate`. For most
- * filters the result is true, and then the caller is done. Otherwise the caller looks at the fill of each of these
- * lines, which takes five times as long. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is the relative
- * variance of the lines' fill. The v taken here is a little too large.
+ * True if the mean fill of up to 32 lines, which for_each_run() chooses, shows that the filter's rate is clearly below
+ * `rate`. For most filters the result is true, and then the caller is done. Otherwise the caller looks at the fill of
+ * each of these lines, which takes five times as long. The rate is about fill^k * exp(k (k - 1) / 2 * v), where v is
+ * the relative variance of the lines' fill. The v taken here is a little too large.
  */
 static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {

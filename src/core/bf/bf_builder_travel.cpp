@@ -42,7 +42,7 @@ static constexpr size_t spare = 8;
 
 /*
  * Chooses the form in which the items of a builder travel. *size becomes the number of bytes that they take.
- * REQUIRES: nothing is pending.
+ * REQUIRES: no item is pending, that is, handed to the builder but not yet added.
  */
 static sb_status choose_form(const sb_bf_builder *builder, travel_form *form, size_t *size)
 {

@@ -59,7 +59,10 @@ private:
 	const unsigned char *last_;
 };
 
-/* Returns the character that begins at `from`. *bytes becomes the number of its bytes. REQUIRES: from < end. */
+/*
+ * Returns the character that begins at `from`, or stray_byte + the byte if no valid character begins there. *bytes
+ * becomes the number of its bytes. REQUIRES: from < end.
+ */
 inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end, size_t *bytes)
 {
 	const uint32_t first = *from;
@@ -170,7 +173,7 @@ public:
 			coefficient = 0;
 	}
 
-	/* The only gram of a text that has fewer than n characters, marks included. All of them have been pushed. */
+	/* The only gram of a text that has fewer than n characters, marks included. REQUIRES: all of them were pushed. */
 	uint64_t gram_of_short_text() const { return mix(value_ * factor + mark_of_short_text); }
 
 private:

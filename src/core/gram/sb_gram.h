@@ -90,10 +90,9 @@ typedef struct sb_gram_query
 /*
  * Takes a pattern apart into a query. The query requires nothing (gram_count is 0) in three cases: this function does
  * not understand the pattern, a text without any gram of the pattern can match, or the comparison ignores case and the
- * form does not fold. Of the patterns that PostgreSQL's comparison would refuse with an error, the function does not
- * understand most. If it understands one of them nevertheless, an index may find no row; then PostgreSQL compares
- * nothing, and raises no error. sb_gram_release() frees the query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is
- * empty.
+ * form does not fold. Some patterns are refused with an error by PostgreSQL's comparison. This function understands few
+ * of them. For such a pattern an index may find no row; then PostgreSQL compares nothing, and raises no error.
+ * sb_gram_release() frees the query's memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
 SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
 										  size_t size,

@@ -1,6 +1,6 @@
 /*
  * tbf_sums_minimum.cpp: minimum increase and recurring minimum, the two ways of counting that look at an item's
- * smallest cell.
+ * smallest cell. A cell has a word in each plane; a plane has the sums of 16 half-lives (tbf_sums.hpp).
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
@@ -90,8 +90,9 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 }
 
 /*
- * Raises the item's cells to `words`. For each cell below this value it calls set(plane, cell, word) for each plane in
- * which the block holds something. The new word of a plane may be smaller than the old one.
+ * Raises the item's cells to a value; `words` has the value's word in each plane. Each cell below this value gets all
+ * of these words: set(plane, cell, word) is called for each plane in which the block has cells. In one plane the new
+ * word may be smaller than the old one.
  */
 template <typename Block, typename Set>
 static void raise_cells(const Block *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words, const Set &set)

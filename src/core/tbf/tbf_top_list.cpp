@@ -86,8 +86,8 @@ static sb_status enlarge_bytes(top_list *list, const sb_memory *memory)
 }
 
 /*
- * Makes room for one more entry whose text has `length` bytes. A list of 2c entries is purged; a smaller one gets
- * larger tables if they are full.
+ * Makes room for one more entry whose text has `length` bytes. A list of 2 * limit entries is purged; a smaller one
+ * gets larger tables if they are full.
  */
 static sb_status make_room(top_list *list, const sb_memory *memory, uint32_t length)
 {

@@ -16,7 +16,8 @@
 
 /*
  * How a function gets the times of its items. ONE_TIME: argument 2 is the time of all items; it is given if and only
- * if the filter is by time. EACH_TIME: argument 2 is an array with a time for each item. Argument 3 is not_after.
+ * if the filter is by time. EACH_TIME: argument 2 is an array with a time for each item. Argument 3 is not_after: an
+ * item with a later time is an error.
  */
 typedef enum Times
 {

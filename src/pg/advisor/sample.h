@@ -228,7 +228,10 @@ extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute a
 /* Begins to count the keys of a table or partition. At most `most` of its pages will be read. */
 extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, BlockNumber most);
 
-/* Returns whether the keys of this column are to be looked at in the unit that is being read. */
+/*
+ * Returns whether the keys of this column are to be looked at in the unit (SAMPLE_UNIT pages) that is being read. Of a
+ * large table, trigrams are looked at only in some units.
+ */
 extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
 
 /*

@@ -173,8 +173,8 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 
 /*
  * Chooses the number of pages of a range for each column whose items are keys. Half as many pages may have far more
- * than half as many distinct keys. So ranges of each length are read, beginning with SAMPLE_UNIT / 2 pages and
- * halving the length, until they are too short.
+ * than half as many distinct keys. So ranges of SAMPLE_UNIT / 2 pages are read, then of half as many, and so on, until
+ * a length is too short for each column. A column gets the length before the one that is too short for it.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

@@ -28,7 +28,7 @@ extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext 
 
 /*
  * The hasher for the elements of the array argument `argno`. It is kept in fcinfo->flinfo->fn_extra, too. If the
- * argument is an untyped literal, item_is_untyped() is true, and item_read_array() reads it as an array.
+ * argument is untyped, item_is_untyped() is true, and item_read_array() reads it as an array.
  */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 extern bool item_is_untyped(const ItemHasher *hasher);
@@ -58,8 +58,9 @@ extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter
 
 /*
  * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
- * False for all named kinds, because the items may be rows, and the next row may have another kind. False for untyped
- * items too, unless the filter's kind is text. REQUIRES: item_hash_for() was called for an item of this hasher.
+ * False for all kinds that have the name of a type, because the items may be rows, and the next row may have another
+ * kind. False for untyped items too, unless the filter's kind is text. REQUIRES: item_hash_for() was called for an item
+ * of this hasher.
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 

@@ -37,9 +37,10 @@ extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo 
 										  BfEstimate *estimate);
 
 /*
- * Compares ranges of level 0 that lie far from each other. Returns which share of a range's items in this column the
- * other range has, too. This is 0 if they have no item in common, and 1 if all ranges have the same items. A negative
- * result: the share is not known or must not be said. `index` is NULL if the index does not exist or is damaged.
+ * Compares pairs of ranges of level 0 that lie far from each other. Returns which share of one range's items in this
+ * column the other range has, too: 0 if they have no item in common, 1 if all ranges have the same items. A negative
+ * result: the share is not known, or the user may not learn it. `index` is NULL if the index does not exist or is
+ * damaged.
  * REQUIRES: a lock on the index. (estimate_common.c)
  */
 extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);

@@ -357,8 +357,9 @@ summarize_range_before(Relation index, Relation heap, BlockNumber block)
 	const BfTask task = {.block = block - 1};
 
 	/*
-	 * Nothing is summarized here in three cases: an index expression of a summarizer has written the row; the user
-	 * lacks the right; or the lock is not free, as another session may be summarizing.
+	 * Nothing is summarized here in three cases: this session is summarizing already, and an expression of that index
+	 * has written the row; the user may not run the index's code as the table's owner; or the lock is not free, as
+	 * another session may be summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))

@@ -6,8 +6,8 @@
  * 17 does not call it after an error. So a pin ends with the memory of its statement. That alone does not do, for two
  * reasons. When a resource owner ends before the memory, it warns of a pin that is still there. So these pins belong to
  * a resource owner of their own, which never ends. And after an error PostgreSQL may delete the files of a new table
- * before it frees the memory of the statement, and finds their pages pinned. So all pins are given back when a
- * transaction begins to end, and those of a subtransaction when it begins to fail.
+ * before it frees the memory of the statement, and raises an error if one of their pages is pinned. So all pins are
+ * given back when a transaction begins to end, and those of a subtransaction when it begins to fail.
  *
  * In PostgreSQL 15 and 16 a pin stays for a moment after the statement has unlocked the index. ALTER INDEX SET
  * TABLESPACE in another session waits for it then, in a loop.

@@ -43,9 +43,9 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/*
-		 * PostgreSQL evaluates the expressions for the rows that it adds as the owner, but only from 17 on with a
-		 * restricted search_path. The setting made here ends with the GUC nest level that PostgreSQL has begun for
-		 * the validation.
+		 * For the rows that a validation adds, PostgreSQL evaluates the index's expressions as the table's owner. But
+		 * only from 17 on does it restrict search_path for that. The setting made here ends with the GUC nest level
+		 * that PostgreSQL has begun for the validation.
 		 */
 		sb_restrict_search_path();
 	}

@@ -1,7 +1,7 @@
 /*
  * stable_window.c: the window functions sbf_duplicate and ibf_duplicate. Each partition has one filter, in the
- * partition's memory. Each row is one step of this filter, in the order of the window, and takes constant time. Like
- * row_number(), the functions ignore the frame.
+ * partition's memory. Each row whose item is not NULL is one step of this filter, in the order of the window. A step
+ * takes constant time. Like row_number(), the functions ignore the frame.
  */
 #include "stable/stable.h"
 

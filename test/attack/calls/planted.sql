@@ -1,5 +1,5 @@
--- planted.sql: functions that each have a fault, as members of the extension. calls.pl has to find all of them. One
--- more, planted_harmless(), has no fault, and calls.pl must not find any.
+-- planted.sql: functions that each have a fault, as members of the extension. calls.pl has to report each of them.
+-- Only planted_harmless() has no fault, and must not be reported.
 CREATE FUNCTION planted_harmless(number bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1 / nullif(number, 0)';
 
 -- An error of class XX for one of the extremes.

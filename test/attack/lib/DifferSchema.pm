@@ -127,8 +127,8 @@ sub thing_literal
 	return $sql;
 }
 
-# An operator for keys inside the values of a thing, and its right side, made from the number of a row. Returns nothing
-# if there is no such operator.
+# A thing is a column or an expression over it (see things()). Returns an operator for keys inside its values, and the
+# operator's right side, made from the number of a row. Returns nothing if there is no such operator.
 sub key_condition
 {
 	my ($relation, $thing, $i) = @_;

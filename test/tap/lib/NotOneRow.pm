@@ -115,8 +115,8 @@ BEGIN
 	RETURN v;
 END
 \$\$;
--- Counts a value in the middle of any statement that calls it, with an index and without. If the counts differ, they
--- are put into "peeks".
+-- peek() counts the rows with a value in the middle of the statement that calls it, with an index and without. If the
+-- counts differ, they are put into the table peeks.
 CREATE TABLE peeks (relation regclass, value bigint, with_index bigint, without bigint);
 CREATE FUNCTION peek(relation regclass, value bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS \$\$
 DECLARE
