@@ -435,14 +435,15 @@ SQL
 	}
 	is($db->sql("SELECT item, hits_to, before_to FROM tbf_rollup_risers('marks_heat', 1, '2024-01-01 00:59 UTC', at_least => 1, recent => '1 hour')"), '"n"=>"4"|9|0', 'what rises');
 	is($db->sql("SELECT * FROM tbf_rollup_count('marks_heat', hstore('n', '2'))"), '5|5', 'the hits of one');
-	# The source has lost a hit, so the rows of the hour are folded into one when it is closed.
+	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are folded
+	# into one.
 	$db->sql("INSERT INTO marks VALUES ('2024-01-01 00:25 UTC', hstore('n', '2')); CALL tbf_rollup_refresh('marks_heat'); DELETE FROM marks WHERE at = '2024-01-01 00:01 UTC'");
 	$db->sql("INSERT INTO marks VALUES ('2024-01-01 05:00 UTC', hstore('n', '2')); CALL tbf_rollup_refresh('marks_heat')");
 	is($db->sql("SELECT closed, hits, cardinality(hot) FROM marks_heat WHERE starts = '2024-01-01 00:00 UTC'"), 't|25|4', 'its bucket is closed');
 	is($db->sql("SELECT * FROM tbf_rollup_count('marks_heat', hstore('n', '2'))"), '7|7', 'the hits of one then');
 };
 
-# Equal items of this type may be written in different ways. Their hits belong together, in filters and in lists.
+# Equal items of the type citext may be written in different ways. Their hits belong together, in filters and in lists.
 subtest 'texts without case, in rows with counters' => sub
 {
 	plan skip_all => 'this PostgreSQL has no citext' if $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'citext'") == 0;
@@ -457,7 +458,8 @@ SQL
 	my $wrong = "SELECT count(*) FROM (SELECT name, count(*) AS n FROM names WHERE right(name::text, 2) IN ('7', ' 7', '77') GROUP BY name) e, tbf_rollup_count('names_heat', e.name) c WHERE (e.n BETWEEN c.hits_from AND c.hits_to) IS NOT TRUE";
 	is($db->sql($wrong), '0', 'no count is wrong');
 	is($db->sql("SELECT hits_to >= 4 FROM tbf_rollup_count('names_heat', 'nAME 7'::citext)"), 't', 'hits of both ways to write it');
-	# The source has lost a hit, so the rows of the hour are folded into one when it is closed.
+	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are folded
+	# into one.
 	$db->sql("DELETE FROM names WHERE name = 'name 70000'");
 	$db->sql("INSERT INTO names VALUES ('2024-01-01 05:00 UTC', 'name 7'); CALL tbf_rollup_refresh('names_heat')");
 	is($db->sql("SELECT count(*), bool_and(closed), sum(hits) FROM names_heat WHERE starts = '2024-01-01 00:00 UTC'"), '1|t|70060', 'its bucket is closed');

@@ -1,5 +1,6 @@
-# The recipes of docs/logs.md, each with the lines in test/logs that its formats have. The hits are the same in all
-# formats, and broken lines stop nothing. scripts/demo recognizes the format of each file, and of no other file.
+# The recipes of docs/logs.md, each with the files in test/logs that are in its formats. The hits are the same in all
+# files, and broken lines stop nothing. scripts/demo recognizes the format of each file, and refuses files that are no
+# logs.
 use strict;
 use warnings;
 

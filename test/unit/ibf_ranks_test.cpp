@@ -87,7 +87,7 @@ TEST(IbfRanks, AHigherImportanceNeverGetsALowerValue)
 		}
 }
 
-/* P, the evictions of a step, is planned for uniform ranks. The promise: the rate holds for any importances. */
+/* P, the evictions of a step, is planned for uniform ranks. The rate must hold for all importances but rising ones. */
 TEST(IbfRanks, TheRateHoldsWhateverTheImportancesAre)
 {
 	for (const sb_scheme scheme : {SB_TWO_CLASS, SB_MULTI_CLASS})

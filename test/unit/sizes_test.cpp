@@ -490,7 +490,10 @@ TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
 	EXPECT_LT(made, 6300u);
 }
 
-/* A range that is full already needs no filter, and no other range becomes full in its place. */
+/*
+ * A range that is full already needs no filter. It counts as one of the few ranges of a group that may be full, so no
+ * other range becomes full.
+ */
 TEST(Sizes, FullRangesCountAsTheExceptions)
 {
 	std::vector<double> items(60, 1000);
@@ -530,7 +533,10 @@ TEST(Sizes, ARangeThatItsFilterHoldsIsNotFull)
 	EXPECT_EQ(bf_index_far_above(&counts, 63), 1000);
 }
 
-/* A search reads a page of each group of the highest level. So above level 0 only fewer than 125 ranges are divided. */
+/*
+ * A search reads a page of each group of the highest level. So above level 0 125 ranges always make one group, and only
+ * fewer ranges, at the end of the level, may be divided into several groups.
+ */
 TEST(Sizes, ALevelAboveIsDividedOnlyAtItsEnd)
 {
 	std::vector<double> items(125, 30000);

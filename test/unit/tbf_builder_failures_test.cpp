@@ -279,7 +279,7 @@ TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 	}
 }
 
-/* A hit that overflows is dropped with all that is pending. What was added before stays. */
+/* A hit that overflows is dropped, and so are all hits that were not added yet (pending). What was added stays. */
 TEST(TbfBuilderFailures, OverflowComesWithALaterCallAndTheRestStays)
 {
 	Memory memory;

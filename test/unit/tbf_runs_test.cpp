@@ -1,6 +1,7 @@
 /*
  * tbf_runs_test.cpp: builders that keep the items of other builders in runs (tbf_runs.hpp). However the hits were split
- * over builders, and in whatever order these were sent and united, the stored bytes are those of one builder.
+ * over builders, and in whatever order these were sent and united, the stored bytes are those of one builder with all
+ * hits. Only a list of hot items depends on how the hits were split.
  */
 #include "tbf_builder_support.h"
 
@@ -420,7 +421,10 @@ TEST(TbfRuns, ASetWithASecretIsSortedAsWell)
 	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), stored_by(whole.get()).value()));
 }
 
-/* Large states and small ones, in any order: as soon as there is a large one, all are kept as runs. */
+/*
+ * Builders of workers with many items (here at least 1,000) and with few, in any order: as soon as one with many items
+ * comes, all are kept as runs.
+ */
 TEST(TbfRuns, ASmallStateEndsNothing)
 {
 	Random random(9);

@@ -162,7 +162,7 @@ inline ::testing::AssertionResult readable_as_it_is(const Tbf &filter)
 /*
  * Compares an exact filter with the same filter with cells. No item may have a lower count, slack included, in the
  * filter with cells. Base, newest hit and total must be the same in both headers, and the second must be a header of a
- * filter with cells. A look-up in the exact filter must find the units that its list of items has.
+ * filter with cells. A look-up in the exact filter must find the count that is stored for each item, in the same units.
  */
 inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &cells)
 {

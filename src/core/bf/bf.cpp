@@ -107,6 +107,8 @@ size_t sb_bf_size(const sb_bf *bf) noexcept
 /* -------------------------------------------------------------------- header */
 
 /*
+ * The header after its first 40 bytes, which are the same for all types (base/header.hpp):
+ *
  *   offset size
  *   40      4   lines; exact: items
  *   44      1   hashes

@@ -17,8 +17,8 @@
 #include "index/sizes.h"
 
 /*
- * Pages are read in units of this many pages. Each unit begins at a multiple of this number. No range is longer if its
- * length is chosen by CREATE INDEX. So a unit has whole ranges.
+ * Pages are read in units of this many pages. Each unit begins at a multiple of this number. The lengths of ranges that
+ * CREATE INDEX chooses are divisors of this number. So a unit has whole ranges.
  */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
 

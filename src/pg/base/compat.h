@@ -1,6 +1,6 @@
 /*
- * compat.h: differences between PostgreSQL's versions that several files have to know. It also includes postgres.h.
- * So every file of src/pg includes it first.
+ * compat.h: differences between PostgreSQL's versions that several files have to know. It also includes postgres.h, for
+ * the files and headers of src/pg that include it first.
  */
 #ifndef STREAMBLOOM_PG_COMPAT_H
 #define STREAMBLOOM_PG_COMPAT_H

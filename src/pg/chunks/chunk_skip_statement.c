@@ -277,8 +277,9 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *statement;
 
 	/*
-	 * CURSOR_OPT_FAST_PLAN is set for cursors of SQL and PL/pgSQL, because WHERE CURRENT OF may refer to them
-	 * (chunk_skip_portal.c). It does not look below joins, so JoinSkip is not in its way.
+	 * CURSOR_OPT_FAST_PLAN is set for cursors of SQL and PL/pgSQL. Their plans get no ChunkSkip, because WHERE CURRENT
+	 * OF may refer to them (chunk_skip_portal.c). WHERE CURRENT OF does not look below joins, so JoinSkip is no
+	 * obstacle to it.
 	 */
 	mine.no_chunk_skip = !chunk_skip_enabled || (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/*

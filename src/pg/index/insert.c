@@ -7,7 +7,8 @@
  * the bits. If the range is unsummarized or full there, nobody relies on its bits, and every later summarizer finds
  * the row in the heap. Otherwise the bits are set now. So the state must be looked at for each row. The lines and
  * states that a statement remembers (seen_lines.h) are used only if nothing was published since they were seen; that
- * is looked at for each row, too.
+ * is looked at for each row, too. (To publish is to say on the meta page that a group was added or replaced, or that
+ * ranges have begun. The meta page counts how often that was done.)
  *
  * A range that has not begun was never summarized, and no summarizer is at work on it (else it would be a placeholder).
  * So its page need not be looked at. This makes rows in new pages cheap. The geometry says whether a range has begun,

@@ -77,7 +77,8 @@ sub open_session
 			$session->{checkpointer} = $row->[0] // 0 if $row;
 			$session->{base} = peak($session->{backend});
 		}
-		# After a crash the server starts again with another checkpointer. A session that comes before that is ended.
+		# After a crash the server starts again with another checkpointer. A session that was opened before would be
+		# ended then, so it is not used.
 		if ($session && $session->{base} && ($session->{checkpointer} || time() > $patience - 40) && (($self->{crashed} // 0) != $session->{checkpointer} || time() > $self->{crash} + 20))
 		{
 			delete $self->{crashed};
