@@ -1,7 +1,7 @@
 /*
  * values_abf.cpp: random histories of abf, compared with a model that shares no code with the core: a list of all
- * items with their positions. The promise tells from it which items must be found, and docs/format.md tells each bit
- * of each slice.
+ * items with their positions (times or numbers). By this list the test knows which items must be found, as they are in
+ * the window, and by docs/format.md each bit of each slice.
  */
 #include "abf_support.h"
 #include "histories.h"
@@ -134,7 +134,10 @@ void abf_history(Random &random, uint64_t *compared)
 			one.filter.add_all(hashes.data(), times.data(), count, flags.get());
 			for (uint64_t i = 0; i < count; i++)
 			{
-				/* the clock is where it was moved or at the newest item, this one included; by items, at this item */
+				/*
+				 * by time, the clock is at the newest item, this one included, or where it was moved if that is later;
+				 * by items, it is at this item
+				 */
 				const int64_t clock = by_time ?
 										  std::max({newest, times[i],
 													one.moved_to == INT64_MIN ? INT64_MIN :

@@ -187,7 +187,7 @@ inline void mutate(Input *input, Random &random)
 			case 1:
 				(*input)[random() % input->size()] = static_cast<unsigned char>(random());
 				break;
-			case 2: /* a number of one, two, four or eight bytes, at an offset where headers have such numbers */
+			case 2: /* a number of one, two, four or eight bytes, at a multiple of its size, as in headers */
 			case 3:
 			{
 				size_t width = size_t{1} << (random() % 4);

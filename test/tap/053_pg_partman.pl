@@ -1,6 +1,6 @@
-# pg_partman makes and drops the partitions. New partitions have the bf indexes of the table. Rows that it moves out of
-# the default partition are found before and after. The hits that a roll-up has counted stay when the retention drops a
-# partition.
+# pg_partman makes and drops the partitions. New partitions have the bf indexes of the table. Rows that pg_partman moves
+# out of the default partition are found before and after. The hits that a roll-up has counted stay when the retention
+# drops a partition.
 use strict;
 use warnings;
 

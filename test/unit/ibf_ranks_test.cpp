@@ -1,7 +1,7 @@
 /*
  * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks each importance among those of the latest
- * items. Whatever the importances are, values are spread evenly, the false-positive rate is kept, and important items
- * are remembered longer.
+ * items. Values are spread evenly, the false-positive rate is kept (unless the importances keep rising), and important
+ * items are remembered longer.
  */
 #include "stable_support.h"
 

@@ -1,6 +1,6 @@
 /*
  * sinner.cpp: things that the core must not do. Each build of this file does one of them, so that ctest sees whether
- * no_runtime.cmake finds it (for DEFINES_TWICE one_definition.cmake).
+ * no_runtime.cmake finds it. (What DEFINES_TWICE does must be found by one_definition.cmake.)
  */
 #include <typeinfo>
 

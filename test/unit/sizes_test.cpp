@@ -412,14 +412,17 @@ TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 	items[80] = 5000;
 	EXPECT_EQ(bf_index_far_above(&counts, 125), 5000);
 	EXPECT_EQ(built(items).sizes[0], 62u);
-	/* of the ranges behind the first group none is full if it were not in one group of all */
+	/* behind the first group, no range is full that would not be full in one group of all ranges */
 	std::fill(items.begin(), items.begin() + 62, 5000);
 	std::fill(items.begin() + 62, items.end(), 10);
 	items[124] = 7232;
 	EXPECT_EQ(built(items).full, 0u);
 }
 
-/* A division is made as it was planned: behind its first group nothing is decided anew, with other exceptions. */
+/*
+ * Ranges are divided into groups as it was planned. Unless more ranges are read, the other groups are not planned anew
+ * when the first one was made, because other ranges might become full then.
+ */
 TEST(Sizes, ADivisionIsMadeAsPlanned)
 {
 	std::mt19937_64 random(57);
@@ -452,9 +455,9 @@ TEST(Sizes, ADivisionIsMadeAsPlanned)
 }
 
 /*
- * If the memory has room for a few ranges only, more are read behind a group that was written. The last group of a
- * division is then decided anew, together with these. Otherwise each of a division's groups would end where the memory
- * ended before: the random ranges below would make 7,009 groups, not 6,296.
+ * If the memory has room for a few ranges only, these are divided into groups. When groups were written, more ranges
+ * are read. Then the last group of the division is decided anew, together with the new ranges. Otherwise it would end
+ * where the memory ended before: the random ranges below would make 7,009 groups, not 6,296.
  */
 TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
 {

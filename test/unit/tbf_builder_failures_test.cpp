@@ -240,8 +240,8 @@ TEST(TbfBuilderFailures, LosesNothingAndLeaksNothingWhenItIsStopped)
 }
 
 /*
- * The columns of the largest possible set have 256 MB. To clear a column without a question would delay a cancel.
- * (Planes of cells are released instead.)
+ * A plane of the largest possible set of items has 256 MB. To clear it without asking whether to stop would delay a
+ * cancel. (Planes of cells are released instead.)
  */
 TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 {

@@ -401,7 +401,10 @@ TEST(TbfRuns, OutgrowASetLikeItems)
 	streambloom::outgrown = {};
 }
 
-/* Hashes that somebody has chosen: the sets use the secret, and their slots are in no order. */
+/*
+ * Hashes that somebody has chosen so that they collide. In such sets a secret of the process decides where a hash lies,
+ * so the slots are in no order.
+ */
 TEST(TbfRuns, ASetWithASecretIsSortedAsWell)
 {
 	Random random(7);
@@ -469,7 +472,7 @@ TEST(TbfRuns, AfterTheLastRunComesASet)
 	}
 }
 
-/* Runs may together have more items than a set may have if common items are counted again. They are counted once. */
+/* If common items were counted again, these runs would have more items than a set may have. They are counted once. */
 TEST(TbfRuns, CommonItemsCountOnce)
 {
 	Memory memory;

@@ -1,4 +1,4 @@
-/* tbf_layout.cpp: stores the same counters in the other layout, and an exact filter with cells. */
+/* tbf_layout.cpp: stores the same counters in the other layout, or an exact filter as a filter with cells. */
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"

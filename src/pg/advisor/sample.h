@@ -3,9 +3,10 @@
  * whose names begin with sample_).
  *
  * The *beginning* of a table is its first pages, all of which the sample has. The other pages of the sample are chosen
- * at random. An *item* is what a bf index would hash: a value of the column, or a key inside a value, such as an
- * element of an array. A *range* is consecutive pages whose items would share a filter (index/layout.h). A value or
- * key is *kept* if it is counted for itself; if there are many, only some are kept, and stand for the others.
+ * at random. A *unit* is SAMPLE_UNIT consecutive pages that are sampled together. An *item* is what a bf index would
+ * hash: a value of the column, or a key inside a value, such as an element of an array. A *range* is consecutive pages
+ * whose items would share a filter (index/layout.h). A value or key is *kept* if it is counted for itself; if there are
+ * many, only some are kept, and stand for the others.
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_SAMPLE_H
 #define STREAMBLOOM_PG_ADVISOR_SAMPLE_H
@@ -229,8 +230,8 @@ extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute a
 extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, BlockNumber most);
 
 /*
- * Returns whether the keys of this column are to be looked at in the unit (SAMPLE_UNIT pages) that is being read. Of a
- * large table, trigrams are looked at only in some units.
+ * Returns whether the keys of this column are to be looked at in the unit that is being read. In a large sample,
+ * trigrams are looked at only in some units.
  */
 extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
 

@@ -174,7 +174,7 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 /*
  * Chooses the number of pages of a range for each column whose items are keys. Half as many pages may have far more
  * than half as many distinct keys. So ranges of SAMPLE_UNIT / 2 pages are read, then of half as many, and so on, until
- * a length is too short for each column. A column gets the length before the one that is too short for it.
+ * each column has its length: the shortest one that is not too short for it.
  */
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)

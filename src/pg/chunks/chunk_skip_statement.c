@@ -245,7 +245,7 @@ add_nodes_to_statement(PlannedStmt *statement)
 	statement->planTree = add_all_nodes(statement->planTree, &finished);
 	/*
 	 * While chunk_skip_add_nodes() puts nodes into a sub-plan, it finds initPlans there. The leader alone runs these,
-	 * too.
+	 * too. So they get nodes in the next round, even if they stand before that sub-plan in the list.
 	 */
 	do
 	{

@@ -12,8 +12,8 @@
 
 /*
  * Is this the execution of a plan that a parallel worker got from its leader? A worker also executes statements of
- * functions, which it has planned itself. The plan from the leader differs from these: its relationOids are empty
- * (ExecSerializePlan()).
+ * functions, which it has planned itself. Their relationOids are not empty, unless a statement has no tables. The
+ * relationOids of the leader's plan are always empty (ExecSerializePlan()).
  */
 static bool
 is_sent_by_leader(const EState *estate)

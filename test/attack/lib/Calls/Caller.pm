@@ -262,7 +262,8 @@ sub find_hungry
 	close_session($session);
 }
 
-# Makes one call in a session of its own. Returns how it ended, with the text of its error and the memory it took.
+# Makes a call in a session of its own, once or $times times. Returns how it ended (if verdict() finds fault with one of
+# these times, how that one ended), with the text of its error and the memory that was taken.
 sub alone
 {
 	my ($self, $sql, $times) = @_;
