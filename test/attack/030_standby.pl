@@ -155,8 +155,8 @@ sub one_schema
 	return;
 }
 
-# Counted from the beginning of the test ($^T), so that the short mode ends within 60 s. The promotion comes after the
-# deadline.
+# The deadline counts from the beginning of the test ($^T), so that the short mode ends within 60 s. The promotion comes
+# after the deadline.
 my $deadline = $^T + $seconds;
 my $length = $seconds > 100 ? 15 : 8;
 my $number = 0;

@@ -157,8 +157,8 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 	}
 
 	/*
-	 * `least` counts at the first half-life of the oldest plane. Without decay no plane older than that of half-life 0
-	 * holds anything: the digits of older planes, all 0, are cut off.
+	 * `least` is in 2^-12 hits at the first half-life of the oldest plane. There is no decay here, so all hits are in
+	 * the plane of half-life 0: the digits of older planes, all 0, are cut off.
 	 */
 	least >>= half_lives_above_oldest(sums, 0);
 	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));

@@ -92,10 +92,10 @@ typedef struct ChunkSkipState
 extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
 
 /*
- * Finds out what is asked about the children that were kept: sets `wanted` of arguments and sets, and `late` and
- * `parameters` of the state. Arguments that are not wanted are not evaluated. They may belong to parts of a UNION ALL
- * that are left out. Such parts have no row to compare with them, and the evaluation could fail. REQUIRES: place[] is
- * set.
+ * Finds out what is asked about the children that were kept. Fills in `wanted` of all arguments and key sets, and
+ * `late` and `parameters` of the state. Arguments that are not wanted are not evaluated. They may belong to parts of a
+ * UNION ALL that are left out. Such parts have no row to compare with them, and the evaluation could fail. REQUIRES:
+ * place[] is set.
  */
 extern void chunk_skip_find_wanted(ChunkSkipState *state);
 
@@ -110,8 +110,8 @@ extern void chunk_skip_ask_at_start(ChunkSkipState *state);
 extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
 
 /*
- * Counts the reasons why children are read. If `valid` is NULL, these are all children that are kept, otherwise those
- * whose places are in `valid`.
+ * Counts for each reason how many children are read for it. If `valid` is NULL, all children that are kept are read,
+ * otherwise those whose places are in `valid`.
  */
 extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
 

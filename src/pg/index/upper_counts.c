@@ -68,7 +68,10 @@ bf_index_count_upper(BfUpperCounts *counts, const BfRangeItems *items)
 	if (is_counted(lowest, items->range))
 		for (int column = 0; column < counts->columns; column++)
 			bf_index_count_hashes(lowest->count, column, items->hashes[column], items->counts[column]);
-	/* A range that ends with this one passes its sample on to the range of the next level that contains it. */
+	/*
+	 * A range of level 1 or above that ends with this range of level 0 passes its sample on to the range of the next
+	 * level that contains it.
+	 */
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS && is_counted(&counts->level[level], items->range); level++)
 	{
 		LevelCounts *of = &counts->level[level];
