@@ -38,7 +38,7 @@ INSERT INTO calculators VALUES ('bloom_false_positive_rate', '{float8,float8,flo
 	('decay_linear', '{age,age}'), ('decay_polygonal', '{age,ages,weights}');
 -- all of them are here: functions of the extension that return a number and take no filter, or foretell what a filter forgets
 SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid AND extname = 'streambloom'
-WHERE prorettype = 'float8'::regtype AND NOT (proname LIKE '%\_rate' AND proname <> 'tbf_rate' OR '{bf,tbf,sbf,ibf,abf}'::regtype[] && proargtypes::regtype[]) AND proname NOT LIKE 'tbf\_rollup\_%' AND proname NOT IN (SELECT name FROM calculators);
+WHERE prorettype = 'float8'::regtype AND NOT (proname LIKE '%\_rate' AND proname <> 'tbf_rate' OR '{bf,tbf,sbf,ibf,abf}'::regtype[] && proargtypes::regtype[]) AND proname NOT LIKE '%tbf\_rollup\_%' AND proname NOT IN (SELECT name FROM calculators);
 CREATE FUNCTION calls_of(name text, types text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	calls text[] := ARRAY[name || '('];

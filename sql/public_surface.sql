@@ -1,5 +1,6 @@
 -- public_surface: everything that users of the extension can name. A change of this list is a change for them: release notes, and an
--- upgrade script, have to say it. Not here: the functions that only the server calls, for input, output, planning and aggregates.
+-- upgrade script, have to say it. Not here: the functions that only the server calls, for input, output, planning and aggregates, and what
+-- has a name that begins with an underscore, which is the extension's own.
 
 LOAD 'streambloom';
 SET search_path = public;
@@ -15,7 +16,7 @@ CREATE TEMP VIEW member AS
 			(typcategory = 'A' OR EXISTS (SELECT FROM pg_class WHERE oid = typrelid AND relkind <> 'c')));
 CREATE TEMP VIEW functions AS
 	SELECT p.* FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
-	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
+	WHERE proname NOT LIKE '\_%' AND NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
 		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn));
 
 -- the extension (that it is trusted is shown by test/tap/007: the view that tells it does not know extensions that are tested before they are installed)
@@ -69,7 +70,7 @@ SELECT format('%s: %s, PUBLIC: %s%s', c.oid::regclass, CASE relkind WHEN 'v' THE
 	coalesce((SELECT string_agg(privilege_type, ', ' ORDER BY privilege_type COLLATE "C") FROM aclexplode(relacl) WHERE grantee = 0), 'nothing'),
 	(SELECT string_agg(format(E'\n  %s %s%s%s', attname, format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN ' not null' END, ' default ' || pg_get_expr(adbin, adrelid)),
 		'' ORDER BY attnum) FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped))
-FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' ORDER BY relname COLLATE "C";
+FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' AND relname NOT LIKE '\_%' ORDER BY relname COLLATE "C";
 
 -- settings
 SELECT format('%s %s = %s%s%s%s: %s', name, vartype, boot_val, ' ' || unit, ' (' || min_val || ' to ' || max_val || ')', ' ' || enumvals::text, context)

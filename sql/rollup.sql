@@ -193,9 +193,9 @@ BEGIN
 	END LOOP;
 END $$;
 CALL pg_temp.many_items(1, 8);
-SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+SELECT count(*) AS pieces, max(number) AS number FROM _tbf_rollup_pieces('busy_heat', '-infinity');
 CALL pg_temp.many_items(9, 9);
-SELECT count(*) AS pieces, max(number) AS number FROM tbf_rollup_pieces('busy_heat', '-infinity');
+SELECT count(*) AS pieces, max(number) AS number FROM _tbf_rollup_pieces('busy_heat', '-infinity');
 SELECT tbf_rollup_drop('busy_heat');
 DROP TABLE busy CASCADE;
 

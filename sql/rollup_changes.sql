@@ -88,9 +88,9 @@ SELECT tbf_rollup_drop('r'), tbf_rollup_drop('m');
 -- Buckets follow each other without gaps, and each time is within its bucket.
 CREATE FUNCTION pg_temp.wrong_buckets(zone text, first timestamptz, last timestamptz) RETURNS TABLE (unit text, n bigint) LANGUAGE sql AS $$
 	SELECT unit, count(*) FROM unnest('{minute,hour,day,week,month,quarter,year}'::text[]) unit, generate_series(first, last, '30 minutes') at,
-		tbf_rollup_bucket_start(at, unit, zone) starts, tbf_rollup_bucket_end(starts, unit, zone) ends
-	WHERE starts > at OR ends <= at OR unit NOT IN ('minute', 'hour') AND (tbf_rollup_bucket_start(starts, unit, zone) <> starts OR tbf_rollup_bucket_start(ends, unit, zone) <> ends
-		OR tbf_rollup_bucket_start(ends - interval '1 microsecond', unit, zone) <> starts) GROUP BY unit
+		_tbf_rollup_bucket_start(at, unit, zone) starts, _tbf_rollup_bucket_end(starts, unit, zone) ends
+	WHERE starts > at OR ends <= at OR unit NOT IN ('minute', 'hour') AND (_tbf_rollup_bucket_start(starts, unit, zone) <> starts OR _tbf_rollup_bucket_start(ends, unit, zone) <> ends
+		OR _tbf_rollup_bucket_start(ends - interval '1 microsecond', unit, zone) <> starts) GROUP BY unit
 $$;
 SELECT * FROM (VALUES ('Antarctica/Casey', timestamptz '2010-03-03', timestamptz '2010-03-07'), ('America/Havana', '2024-11-01', '2024-11-05'), ('America/Havana', '2024-03-08', '2024-03-12'), ('Pacific/Apia', '2011-12-28', '2012-01-02'),
 	('Europe/Berlin', '2024-10-26', '2024-10-29'), ('America/Sao_Paulo', '2018-02-16', '2018-02-20'), ('UTC', '2024-12-30', '2025-01-02'), ('Asia/Kathmandu', '1985-12-30', '1986-01-02'), ('Pacific/Kwajalein', '1993-08-19', '1993-08-24'),

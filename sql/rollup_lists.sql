@@ -12,8 +12,8 @@ CREATE VIEW exact AS SELECT g, item, sum(low * hits) AS low, sum(high * (hits + 
 -- Items that are missing or wrong, whatever is added to the second sum, among the first keep by the larger one.
 CREATE FUNCTION differences(keep bigint) RETURNS TABLE (kept_and_exact bigint, wrong bigint, lost bigint, too_many bigint) LANGUAGE sql AS $$
 	WITH kept AS MATERIALIZED (
-		SELECT g, unnest(items) AS item, unnest(f) AS low, unnest(o) AS over FROM (SELECT g, tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, keep) AS items,
-			tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, keep) AS f, tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, keep) AS o FROM lists GROUP BY g) s
+		SELECT g, unnest(items) AS item, unnest(f) AS low, unnest(o) AS over FROM (SELECT g, _tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, keep) AS items,
+			_tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, keep) AS f, _tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, keep) AS o FROM lists GROUP BY g) s
 	)
 	SELECT (SELECT count(*) FROM kept JOIN exact USING (g, item, low, over)), (SELECT count(*) FROM kept LEFT JOIN exact USING (g, item, low, over) WHERE exact IS NULL),
 		(SELECT count(*) FROM generate_series(0, 500, 20) rest, LATERAL
@@ -25,25 +25,25 @@ SELECT keep, kept_and_exact = (SELECT count(*) FROM exact) AS all_of_them, wrong
 SELECT keep, kept_and_exact FROM unnest('{0,-1,-9223372036854775808}'::bigint[]) keep, differences(keep);
 
 -- items of other types: by value, of a fixed length, and what is equal without having the same bytes
-SELECT items, f, o FROM (SELECT tbf_rollup_lists_items_agg(hot, hits, 1, 2, 0.5, 9) AS items, tbf_rollup_lists_from_agg(hot, hits, 1, 2, 0.5, 9) AS f,
-	tbf_rollup_lists_over_agg(hot, hits, 1, 2, 0.5, 9) AS o FROM (VALUES ('{7}'::int[], '{3}'::float8[]), ('{7}', '{4}')) v(hot, hits)) s;
-SELECT tbf_rollup_lists_items_agg(hot, '{3}', 1, 1, 0, 9), tbf_rollup_lists_from_agg(hot, '{3}', 1, 1, 0, 9) FROM (VALUES ('{1.0}'::numeric[]), ('{1.00}')) v(hot);
-SELECT tbf_rollup_lists_items_agg(ARRAY[u], '{3}', 1, 1, 0, 9), tbf_rollup_lists_from_agg(ARRAY[u], '{3}', 1, 1, 0, 9) FROM (VALUES (uuid '00000000-0000-0000-0000-000000000001'), ('00000000-0000-0000-0000-000000000001')) v(u);
-SELECT tbf_rollup_lists_items_agg(ARRAY[r], '{3}', 1, 1, 0, 9), tbf_rollup_lists_from_agg(ARRAY[r], '{3}', 1, 1, 0, 9) FROM (VALUES (int4range(1, 5)), ('[1,4]')) v(r);
+SELECT items, f, o FROM (SELECT _tbf_rollup_lists_items_agg(hot, hits, 1, 2, 0.5, 9) AS items, _tbf_rollup_lists_from_agg(hot, hits, 1, 2, 0.5, 9) AS f,
+	_tbf_rollup_lists_over_agg(hot, hits, 1, 2, 0.5, 9) AS o FROM (VALUES ('{7}'::int[], '{3}'::float8[]), ('{7}', '{4}')) v(hot, hits)) s;
+SELECT _tbf_rollup_lists_items_agg(hot, '{3}', 1, 1, 0, 9), _tbf_rollup_lists_from_agg(hot, '{3}', 1, 1, 0, 9) FROM (VALUES ('{1.0}'::numeric[]), ('{1.00}')) v(hot);
+SELECT _tbf_rollup_lists_items_agg(ARRAY[u], '{3}', 1, 1, 0, 9), _tbf_rollup_lists_from_agg(ARRAY[u], '{3}', 1, 1, 0, 9) FROM (VALUES (uuid '00000000-0000-0000-0000-000000000001'), ('00000000-0000-0000-0000-000000000001')) v(u);
+SELECT _tbf_rollup_lists_items_agg(ARRAY[r], '{3}', 1, 1, 0, 9), _tbf_rollup_lists_from_agg(ARRAY[r], '{3}', 1, 1, 0, 9) FROM (VALUES (int4range(1, 5)), ('[1,4]')) v(r);
 
 -- no rows, only null ones, and a growing window
-SELECT tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 3), tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 3), tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 3) FROM lists WHERE hot IS NULL;
-SELECT tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 3) FROM lists WHERE false;
-SELECT n, tbf_rollup_lists_items_agg(ARRAY[n % 2], '{1}', 1, 1, 0, 5) OVER w, tbf_rollup_lists_from_agg(ARRAY[n % 2], '{1}', 1, 1, 0, 5) OVER w FROM generate_series(1, 5) n WINDOW w AS (ORDER BY n);
+SELECT _tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 3), _tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 3), _tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 3) FROM lists WHERE hot IS NULL;
+SELECT _tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 3) FROM lists WHERE false;
+SELECT n, _tbf_rollup_lists_items_agg(ARRAY[n % 2], '{1}', 1, 1, 0, 5) OVER w, _tbf_rollup_lists_from_agg(ARRAY[n % 2], '{1}', 1, 1, 0, 5) OVER w FROM generate_series(1, 5) n WINDOW w AS (ORDER BY n);
 
 -- what nobody but tbf_rollup_refresh() should have written
-SELECT tbf_rollup_lists_items_agg('{a}'::text[], ARRAY[NULL::float8], 1, 1, 0, 3);
-SELECT tbf_rollup_lists_items_agg(ARRAY['a', NULL]::text[], '{1,2}', 1, 1, 0, 3);
-SELECT tbf_rollup_lists_items_agg(ARRAY['1'::json], '{1}', 1, 1, 0, 3);
+SELECT _tbf_rollup_lists_items_agg('{a}'::text[], ARRAY[NULL::float8], 1, 1, 0, 3);
+SELECT _tbf_rollup_lists_items_agg(ARRAY['a', NULL]::text[], '{1,2}', 1, 1, 0, 3);
+SELECT _tbf_rollup_lists_items_agg(ARRAY['1'::json], '{1}', 1, 1, 0, 3);
 
 CREATE TABLE two_types AS SELECT i % 3 AS a, 'text ' || i % 3 AS b FROM generate_series(1, 300) i;
 ANALYZE two_types;
-SELECT tbf_rollup_lists_items_agg(most_common_vals, most_common_freqs::float8[], 1, 1, 0, 3 ORDER BY attname) IS NULL FROM pg_stats WHERE tablename = 'two_types';
+SELECT _tbf_rollup_lists_items_agg(most_common_vals, most_common_freqs::float8[], 1, 1, 0, 3 ORDER BY attname) IS NULL FROM pg_stats WHERE tablename = 'two_types';
 DROP TABLE two_types;
 
 DROP FUNCTION differences;

@@ -215,12 +215,12 @@ CALL tbf_rollup_refresh('r');
 UPDATE tbf_rollup SET item = 'evil()';
 SELECT error_of($$DELETE FROM tbf_rollup$$), sqlstate_of($$UPDATE tbf_rollup_definitions SET item = 'evil()'$$), sqlstate_of($$DELETE FROM tbf_rollup_definitions$$);
 SELECT error_of($$INSERT INTO tbf_rollup VALUES ('r', 'log', 'evil()', 'at', NULL, NULL, '{}', '{timestamptz}', '{day}', '{NULL}', '0', 1, 'UTC', NULL, '{-infinity}')$$);
-SELECT error_of($$SELECT tbf_rollup_drop('r')$$), error_of($$INSERT INTO tbf_rollup_dropped VALUES ('r')$$);
+SELECT error_of($$SELECT tbf_rollup_drop('r')$$), error_of($$INSERT INTO _tbf_rollup_dropped VALUES ('r')$$);
 SELECT sqlstate_of($$TRUNCATE tbf_rollup_definitions$$);
 -- Nobody learns from the definition of a roll-up what he may not read, not even by a function that the planner calls
 -- first.
 CREATE FUNCTION pg_temp.tell(item text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told: %', item; RETURN true; END $$;
-SELECT error_of($$SELECT FROM tbf_rollup_definitions$$), error_of($$SELECT tbf_rollup_definition('r')$$), error_of($$SELECT tbf_rollup_own_definition('r', false)$$);
+SELECT error_of($$SELECT FROM tbf_rollup_definitions$$), error_of($$SELECT _tbf_rollup_definition('r')$$), error_of($$SELECT _tbf_rollup_own_definition('r', false)$$);
 SELECT (SELECT count(*) FROM tbf_rollup WHERE pg_temp.tell(item)), (SELECT count(*) FROM tbf_rollups WHERE pg_temp.tell(item));
 DROP FUNCTION pg_temp.tell(text);
 SET ROLE streambloom_owner;
@@ -230,7 +230,7 @@ SELECT item, hits_from, hits_to FROM tbf_rollup_top('r');
 SELECT rollup, owner FROM tbf_rollups;
 -- who may only read locks nothing that a refresh, or a question of others, would wait for
 SELECT (SELECT count(*) FROM (SELECT FROM tbf_rollup FOR UPDATE) s), (SELECT count(*) FROM (SELECT FROM tbf_rollup FOR KEY SHARE) s), sqlstate_of($$SELECT FROM tbf_rollups FOR KEY SHARE$$);
-SELECT relation, mode, sqlstate_of(format('LOCK TABLE %s IN %s MODE', relation, mode)) FROM unnest('{tbf_rollup,tbf_rollups,tbf_rollup_definitions,tbf_rollup_dropped}'::text[]) relation,
+SELECT relation, mode, sqlstate_of(format('LOCK TABLE %s IN %s MODE', relation, mode)) FROM unnest('{tbf_rollup,tbf_rollups,tbf_rollup_definitions,_tbf_rollup_dropped}'::text[]) relation,
 	unnest('{SHARE,SHARE ROW EXCLUSIVE,EXCLUSIVE,ACCESS EXCLUSIVE}'::text[]) mode ORDER BY relation, mode;
 RESET ROLE;
 -- a superuser does not run what others wrote either

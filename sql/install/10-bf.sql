@@ -159,10 +159,10 @@ COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
 
-CREATE FUNCTION bf_add_text(filter bf, item bf_text_item) RETURNS bf
+CREATE FUNCTION _bf_add_text(filter bf, item bf_text_item) RETURNS bf
 	AS 'MODULE_PATHNAME', 'bf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
-CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = bf_text_item, FUNCTION = bf_add_text);
+COMMENT ON FUNCTION _bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
+CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = bf_text_item, FUNCTION = _bf_add_text);
 COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf

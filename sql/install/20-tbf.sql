@@ -107,13 +107,13 @@ CREATE FUNCTION tbf_add_all(filter tbf, items bf_untyped_item, at timestamptz DE
 COMMENT ON FUNCTION tbf_add_all(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- This operator always raises an error. Without it tbf || 'x' would be a text: the text form of the filter, and the string.
-CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_add_operator(tbf, "any") IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
-CREATE FUNCTION tbf_add_operator(filter tbf, item bf_text_item) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_add_operator(tbf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
-CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_add_operator);
+CREATE FUNCTION _tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME', 'tbf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION _tbf_add_operator(tbf, "any") IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE FUNCTION _tbf_add_operator(filter tbf, item bf_text_item) RETURNS tbf AS 'MODULE_PATHNAME', 'tbf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION _tbf_add_operator(tbf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = _tbf_add_operator);
 COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for two filters';
-CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = _tbf_add_operator);
 COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
 
 -- asking. A function with the argument `at` does not read the clock; tbf_count() without it does, so it is STABLE.

@@ -6,7 +6,7 @@ COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all cou
 -- The arguments have no names, so that a call with named arguments means the function above.
 CREATE FUNCTION tbf_scale(double precision, tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale_commuted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'implementation of the operator *: use tbf_scale(filter, weight)';
+COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the operator * with the weight on its left: as tbf_scale(filter, weight)';
 CREATE OPERATOR * (LEFTARG = tbf, RIGHTARG = double precision, FUNCTION = tbf_scale, COMMUTATOR = *);
 COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts multiplied by a weight';
 CREATE OPERATOR * (LEFTARG = double precision, RIGHTARG = tbf, FUNCTION = tbf_scale, COMMUTATOR = *);

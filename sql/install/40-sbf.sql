@@ -96,10 +96,10 @@ CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
 COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
 
 -- as for bf || text, see 10-bf.sql
-CREATE FUNCTION sbf_add_text(filter sbf, item bf_text_item) RETURNS sbf
+CREATE FUNCTION _sbf_add_text(filter sbf, item bf_text_item) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'sbf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add_text(sbf, bf_text_item) IS 'implementation of the operator sbf || text: use sbf_add()';
-CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = bf_text_item, FUNCTION = sbf_add_text);
+COMMENT ON FUNCTION _sbf_add_text(sbf, bf_text_item) IS 'implementation of the operator sbf || text: use sbf_add()';
+CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = bf_text_item, FUNCTION = _sbf_add_text);
 COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION sbf_add_all(filter sbf, items anyarray) RETURNS sbf

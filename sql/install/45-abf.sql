@@ -95,15 +95,15 @@ COMMENT ON FUNCTION abf_add(abf, "any", timestamptz, timestamptz) IS 'the filter
 CREATE FUNCTION abf_add(filter abf, item bf_untyped_item, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_add(abf, bf_untyped_item, timestamptz, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
-CREATE FUNCTION abf_add_operator(filter abf, item "any") RETURNS abf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_operator(abf, "any") IS 'implementation of the operator ||: use abf_add()';
-CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = "any", FUNCTION = abf_add_operator);
+CREATE FUNCTION _abf_add_operator(filter abf, item "any") RETURNS abf AS 'MODULE_PATHNAME', 'abf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _abf_add_operator(abf, "any") IS 'implementation of the operator ||: use abf_add()';
+CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = "any", FUNCTION = _abf_add_operator);
 COMMENT ON OPERATOR || (abf, "any") IS 'add an item, to a filter that counts items';
 
 -- as for bf || text, see 10-bf.sql
-CREATE FUNCTION abf_add_operator(filter abf, item bf_text_item) RETURNS abf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION abf_add_operator(abf, bf_text_item) IS 'implementation of the operator abf || text: use abf_add()';
-CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = bf_text_item, FUNCTION = abf_add_operator);
+CREATE FUNCTION _abf_add_operator(filter abf, item bf_text_item) RETURNS abf AS 'MODULE_PATHNAME', 'abf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _abf_add_operator(abf, bf_text_item) IS 'implementation of the operator abf || text: use abf_add()';
+CREATE OPERATOR || (LEFTARG = abf, RIGHTARG = bf_text_item, FUNCTION = _abf_add_operator);
 COMMENT ON OPERATOR || (abf, bf_text_item) IS 'add a text, to a filter that counts items';
 
 CREATE FUNCTION abf_add_all(filter abf, items anyarray, at timestamptz DEFAULT NULL, not_after timestamptz DEFAULT NULL) RETURNS abf

@@ -108,13 +108,13 @@ CREATE FUNCTION ibf_check_add(filter ibf, items bf_untyped_item, importances dou
 COMMENT ON FUNCTION ibf_check_add(ibf, bf_untyped_item, double precision[]) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- This operator always raises an error. Without it ibf || 'x' would be a text: the text form of the filter, and the string.
-CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
-CREATE FUNCTION ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_add_operator(ibf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
-CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_add_operator);
+CREATE FUNCTION _ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME', 'ibf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION _ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE FUNCTION _ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME', 'ibf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION _ibf_add_operator(ibf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = _ibf_add_operator);
 COMMENT ON OPERATOR || (ibf, "any") IS 'always an error: use ibf_add(), or | for two filters';
-CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = bf_text_item, FUNCTION = ibf_add_operator);
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = bf_text_item, FUNCTION = _ibf_add_operator);
 COMMENT ON OPERATOR || (ibf, bf_text_item) IS 'always an error: use ibf_add(), or | for two filters';
 
 -- asking

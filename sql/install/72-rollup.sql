@@ -66,7 +66,7 @@ DO $$ BEGIN
 END $$;
 
 -- LOCK TABLE needs the right to UPDATE or DELETE on the whole relation. So PUBLIC has the right to UPDATE only column
--- by column, and no right to DELETE: the view tbf_rollup_dropped deletes instead. (A version that adds a column to the
+-- by column, and no right to DELETE: the view _tbf_rollup_dropped deletes instead. (A version that adds a column to the
 -- table has to make this view and its rights anew in its upgrade.)
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
@@ -78,17 +78,17 @@ COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far
 
 -- INSERT of a roll-up into this view deletes its definition, and the definitions of roll-ups that DROP TABLE has
 -- dropped. Of the dropped ones it skips those that another transaction is deleting, so it does not wait for that
--- transaction. The rule deletes with the rights of its owner; the trigger tbf_rollup_guard() checks those of the
+-- transaction. The rule deletes with the rights of its owner; the trigger _tbf_rollup_guard() checks those of the
 -- current user.
-CREATE VIEW tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
-CREATE RULE forget AS ON INSERT TO tbf_rollup_dropped DO INSTEAD
+CREATE VIEW _tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
+CREATE RULE forget AS ON INSERT TO _tbf_rollup_dropped DO INSTEAD
 	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup
 		OR d.rollup IN (SELECT r.rollup FROM tbf_rollup_definitions r WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = r.rollup) FOR UPDATE OF r SKIP LOCKED);
-GRANT INSERT ON tbf_rollup_dropped TO PUBLIC;
-COMMENT ON VIEW tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INSERT of a roll-up deletes its definition';
+GRANT INSERT ON _tbf_rollup_dropped TO PUBLIC;
+COMMENT ON VIEW _tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INSERT of a roll-up deletes its definition';
 
 -- Raises an error if a roll-up cannot have these parameters.
-CREATE FUNCTION tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
+CREATE FUNCTION _tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -137,12 +137,12 @@ BEGIN
 		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
 	END IF;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
+COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
 -- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have these
 -- rights may write the definition. tiers, group_columns and zone cannot be changed: they say in which bucket and group
 -- a hit was counted, and with other values a refresh would look for the hit in another one.
-CREATE FUNCTION tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	asked regclass;
@@ -169,7 +169,7 @@ BEGIN
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
-	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
+	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
 	IF cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL THEN
 		RAISE EXCEPTION 'a roll-up with % tiers cannot be folded to %', cardinality(NEW.tiers), NEW.folded USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Only tbf_rollup_refresh() changes this column.';
@@ -184,12 +184,12 @@ BEGIN
 	END IF;
 	RETURN NEW;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
-CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
+COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
+CREATE TRIGGER _tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION _tbf_rollup_guard();
 
 -- What a question (74-rollup-ask.sql) needs of the definition of a roll-up. Raises an error if the current user may not
 -- read the roll-up, or if `rollup` is null, has no definition, or is a table that was dropped.
-CREATE FUNCTION tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION _tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
@@ -201,12 +201,12 @@ BEGIN
 			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
 	END IF;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
+COMMENT ON FUNCTION _tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
 
 -- The definition of a roll-up, for functions that change it. Raises an error unless the current user has the rights of
 -- its owner. runs: the caller will run the expressions of the definition. Then the current user must be the owner
 -- itself, so that what the owner has written never runs with the rights of another role.
-CREATE FUNCTION tbf_rollup_own_definition(rollup regclass, runs boolean DEFAULT true) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION _tbf_rollup_own_definition(rollup regclass, runs boolean DEFAULT true) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	definition record;
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -231,23 +231,23 @@ BEGIN
 	END IF;
 	RETURN definition;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
+COMMENT ON FUNCTION _tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
 
 -- Returns `at` - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the
 -- time of a hit they calculate the start of its bucket, a time 24 hours before this start, and local times in any zone.
 -- None of these may be before November 4714 BC, where PostgreSQL's timestamps begin.) Days and months of the span are
 -- those of UTC, whatever zone the session has.
-CREATE FUNCTION tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
+CREATE FUNCTION _tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
 END;
-COMMENT ON FUNCTION tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
+COMMENT ON FUNCTION _tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
 
 -- Raises an error if row-level security applies to the source or, if this is a view, to a table that the view reads.
 -- With row_security off, PostgreSQL refuses a query on such a table instead of hiding rows. If PostgreSQL refuses the
 -- query with row_security on, too, the reason is another one, and that error is raised as it is. The functions that
 -- read the source have row_security off as well.
-CREATE FUNCTION tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
 	reason text;
 BEGIN
@@ -260,38 +260,38 @@ EXCEPTION WHEN insufficient_privilege THEN
 		DETAIL = format('A roll-up counts the rows of all, and everybody who may read it would see them: %s.', reason),
 		HINT = 'Make and refresh it as a role that row-level security does not apply to. In a view it is that of the owner of the view, unless the view is a security_invoker.';
 END $$;
-COMMENT ON FUNCTION tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
+COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
 -- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of
 -- numeric only limit the values, so a change of them does not matter: the length is left out, and the precision is
 -- always written as 1000. The scale of numeric stays, because values are rounded to it.
-CREATE FUNCTION tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
+CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
 			WHEN a.atttypid NOT IN (pg_catalog.regtype 'varchar', pg_catalog.regtype 'varbit') THEN a.atttypmod END) ORDER BY u.n)
 		FROM ROWS FROM (pg_catalog.unnest(columns)) WITH ORDINALITY u(c, n) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = source AND a.attname = u.c AND a.attnum > 0 AND NOT a.attisdropped;
 END;
-COMMENT ON FUNCTION tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
+COMMENT ON FUNCTION _tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
 
 -- If clocks are put back over midnight, they show midnight twice. Returns the first of the two times. midnight: the
 -- second one, or the only one. `earlier` is before it by as much as clocks were put back in the 24 hours before it. If
 -- clocks showed midnight or later at that time, it is the first midnight; otherwise there is only one.
-CREATE FUNCTION tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION _tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END
 		FROM (SELECT midnight - interval '24 hours' + (midnight AT TIME ZONE zone - (midnight - interval '24 hours') AT TIME ZONE zone) AS earlier) s;
 END;
-COMMENT ON FUNCTION tbf_rollup_first_midnight(timestamptz, text) IS 'implementation of the functions of roll-ups: the first of two midnights';
+COMMENT ON FUNCTION _tbf_rollup_first_midnight(timestamptz, text) IS 'implementation of the functions of roll-ups: the first of two midnights';
 
--- tbf_rollup_bucket_start() for days, and longer units, where clocks are put back. After the first midnight the clock
+-- _tbf_rollup_bucket_start() for days, and longer units, where clocks are put back. After the first midnight the clock
 -- may show the day before again; these times belong to the bucket that has begun.
-CREATE FUNCTION tbf_rollup_bucket_start_back(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION _tbf_rollup_bucket_start_back(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN next <= at THEN next ELSE this END
-		FROM (SELECT tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at, zone), zone) AS this,
-			tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at + interval '24 hours', zone), zone) AS next) s;
+		FROM (SELECT _tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at, zone), zone) AS this,
+			_tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at + interval '24 hours', zone), zone) AS next) s;
 END;
-COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
+COMMENT ON FUNCTION _tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
 
 -- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If
 -- clocks are put back over midnight, the day begins at the first of the two midnights. (date_trunc() takes the second
@@ -299,26 +299,26 @@ COMMENT ON FUNCTION tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'im
 -- begins with its first moment. The function is called for each row of a log, so it first tests whether clocks were put
 -- back in the 24 hours before `at`, or in those before the midnight that date_trunc() takes. If they were, the local
 -- time has advanced by less than 24 hours in this time.
-CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION _tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit NOT IN ('minute', 'hour') AND (at AT TIME ZONE zone < (at - interval '24 hours') AT TIME ZONE zone + interval '24 hours'
 			OR pg_catalog.date_trunc(unit, at, zone) AT TIME ZONE zone < (pg_catalog.date_trunc(unit, at, zone) - interval '24 hours') AT TIME ZONE zone + interval '24 hours')
-		THEN tbf_rollup_bucket_start_back(at, unit, zone) ELSE pg_catalog.date_trunc(unit, at, zone) END;
+		THEN _tbf_rollup_bucket_start_back(at, unit, zone) ELSE pg_catalog.date_trunc(unit, at, zone) END;
 END;
-COMMENT ON FUNCTION tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
+COMMENT ON FUNCTION _tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
 
 -- The end of a bucket, which is the start of the next one.
-CREATE FUNCTION tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION _tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit IN ('minute', 'hour') THEN starts + ('1 ' || unit)::pg_catalog.interval
-		ELSE tbf_rollup_bucket_start((starts AT TIME ZONE zone + CASE unit WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::pg_catalog.interval END
+		ELSE _tbf_rollup_bucket_start((starts AT TIME ZONE zone + CASE unit WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::pg_catalog.interval END
 			+ interval '12 hours') AT TIME ZONE zone, unit, zone) END;
 END;
-COMMENT ON FUNCTION tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
+COMMENT ON FUNCTION _tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
 
 -- ------------------------------------------------------------- create
 
-CREATE FUNCTION tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
+CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
 		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
 DECLARE
@@ -362,8 +362,8 @@ BEGIN
 			RAISE EXCEPTION 'column % of % does not exist', coalesce(quote_ident(part), 'null'), source USING ERRCODE = 'undefined_column', HINT = 'group_by has names of columns.';
 		END IF;
 	END LOOP;
-	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
-	EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING source;
+	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
+	EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING source;
 
 	FOR short IN SELECT * FROM (SELECT 'half-life', half_life UNION ALL SELECT 'time to keep a tier', k FROM unnest(keep) k UNION ALL SELECT 'lateness', lateness) t (what, span)
 			WHERE span > interval '0' AND span < interval '1 minute' LOOP
@@ -435,21 +435,21 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	-- Removes definitions of roll-ups that DROP TABLE has dropped, even if the new table has got the OID of one of
 	-- them.
-	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING made;
-	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s.tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
+	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
+	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
 	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
 	-- find.
-	EXECUTE format('SELECT %s.tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
+	EXECUTE format('SELECT %s._tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
 	RETURN made;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
+COMMENT ON FUNCTION _tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
 
 CREATE FUNCTION tbf_rollup_create(name text, source regclass, item text, time_column name, condition text DEFAULT NULL, weight text DEFAULT NULL, group_by name[] DEFAULT '{}',
 		tiers text[] DEFAULT '{hour,day,month}', keep interval[] DEFAULT '{35 days,2 years,null}', lateness interval DEFAULT '2 hours', top integer DEFAULT 100,
 		zone text DEFAULT 'UTC', half_life interval DEFAULT '7 days') RETURNS regclass LANGUAGE sql
 BEGIN ATOMIC
-	SELECT tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
+	SELECT _tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
 END;
 COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up, which is an empty table of this name, for tbf_rollup_refresh() to fill: item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
 
@@ -457,11 +457,11 @@ CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql S
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
-	EXECUTE format('SELECT %s.tbf_rollup_own_definition($1, false)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_own_definition($1, false)', extension) USING rollup;
 	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition
 	-- later, and this function in the reverse order, so without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	EXECUTE format('INSERT INTO %s.tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
+	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
 	EXECUTE format('DROP TABLE %s', rollup);
 END $$;
 COMMENT ON FUNCTION tbf_rollup_drop(regclass) IS 'drops a roll-up: its table and its definition. The source stays as it is';

@@ -8,12 +8,12 @@
 --
 -- The planner does not know how many groups a bucket has, and estimates a few rows for each CTE. So it would choose
 -- nested loops, which compare every group with every other: too slow with thousands of groups, such as tenants. Hash
--- joins cost about the same for few groups. So tbf_rollup_step() and tbf_rollup_fold() set enable_nestloop off. They
+-- joins cost about the same for few groups. So _tbf_rollup_step() and _tbf_rollup_fold() set enable_nestloop off. They
 -- set jit off, too: up to PostgreSQL 17, if the planner cannot avoid a nested loop, enable_nestloop = off adds so much
--- to its cost that each step would be JIT-compiled. tbf_rollup_step() sets enable_sort off: with an estimate of a few
+-- to its cost that each step would be JIT-compiled. _tbf_rollup_step() sets enable_sort off: with an estimate of a few
 -- rows the planner would sort all hits of some hours by their items, which takes twice as long as hashing them.
 
-CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION _tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
 	IF bad THEN
 		RAISE EXCEPTION 'weight of a hit is null or out of range' USING ERRCODE = 'numeric_value_out_of_range',
@@ -21,20 +21,20 @@ BEGIN
 	END IF;
 	RETURN weight;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementation of tbf_rollup_refresh(): an error if a weight is bad';
+COMMENT ON FUNCTION _tbf_rollup_weight(double precision, boolean) IS 'implementation of tbf_rollup_refresh(): an error if a weight is bad';
 
-CREATE FUNCTION tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
+CREATE FUNCTION _tbf_rollup_packed(list anyarray) RETURNS anyarray AS 'MODULE_PATHNAME', 'tbf_rollup_packed' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollup_refresh(): the same list, compressed if that makes it smaller';
 
-CREATE FUNCTION tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
+CREATE FUNCTION _tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double precision AS 'MODULE_PATHNAME', 'tbf_rollup_unlisted' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION _tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
 
 -- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
 -- by how many hits the roll-up has grown. A new row that has all hits of its bucket and groups is marked as closed if
 -- the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a time
 -- changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees what
 -- the previous holder of the lock has written.
-CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
+CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
@@ -56,7 +56,7 @@ DECLARE
 	origin CONSTANT timestamptz := '4714-11-24 00:00 UTC BC';
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row), so for a view sorts are on
 	-- again.
 	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
@@ -65,9 +65,9 @@ BEGIN
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
 		CONTINUE WHEN lo >= def.folded[i - 1];
 		many_tiers := many_tiers OR i > 1;
-		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' AND def.tiers[i] IN ('minute', 'hour', 'day', 'week') THEN format('date_bin(interval ''1 %s'', at, %L::timestamptz)', def.tiers[i], origin) ELSE format('%s.tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
+		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' AND def.tiers[i] IN ('minute', 'hour', 'day', 'week') THEN format('date_bin(interval ''1 %s'', at, %L::timestamptz)', def.tiers[i], origin) ELSE format('%s._tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
 		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
-		end_of := end_of || format(' WHEN %s THEN %s.tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
+		end_of := end_of || format(' WHEN %s THEN %s._tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
 	END LOOP;
 	IF many_tiers THEN
 		start_of := 'CASE' || start_of || ' END';
@@ -78,7 +78,7 @@ BEGIN
 	END IF;
 	end_of := 'CASE tier' || end_of || ' END';
 
-	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s.tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ <> made', extension)
+	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ <> made', extension)
 			USING def.time_column || def.group_columns, def.source, def.column_types LOOP
 		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch',
 			DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
@@ -198,7 +198,7 @@ BEGIN
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
-				%2$s.tbf_rollup_packed(coalesce(hot, '{}')), %2$s.tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
+				%2$s._tbf_rollup_packed(coalesce(hot, '{}')), %2$s._tbf_rollup_packed(coalesce(hot_hits, '{}')), 0, hot_rest
 			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
 			-- The largest row is inserted first. As a rule it begins a new page, and PostgreSQL then inserts the small
 			-- rows of late hits there too, not into older pages that have room. An older page that is changed goes into
@@ -211,7 +211,7 @@ BEGIN
 		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
 		groups, tier_of, start_of,
 		CASE WHEN def.weight IS NULL THEN 'count(*) FILTER (WHERE at <= (SELECT newest FROM latest))::double precision' ELSE 'coalesce(sum(ceil(w * 4096) / 4096) FILTER (WHERE at <= (SELECT newest FROM latest)), 0)' END,
-		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
+		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s._tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
 		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So the sum is added in parts of
 		-- at most 2^32.
 		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
@@ -227,14 +227,14 @@ BEGIN
 		INTO counted USING lo, hi, closing, def.top;
 	RETURN counted;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
+COMMENT ON FUNCTION _tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
 -- Returns the rows of open buckets, starting at lo or later, that are to become one row: only rows whose filter is
 -- exact, and which have at most an eighth of the hits of their bucket and group. Of each bucket and group, the function
 -- returns the rows with the fewest items, as many as one exact filter can hold (65,536 items), if there are two or
 -- more. It stops there because a filter with counters may count too high, and then late hits would seem to be counted
 -- already. number: how many rows of this bucket and group are returned.
-CREATE FUNCTION tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
+CREATE FUNCTION _tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -247,26 +247,26 @@ BEGIN
 			WHERE items <= 65536) t
 		WHERE number > 1$sql$, rollup, extension) USING lo;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
+COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
 -- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to hi.
 -- to_tier: the tier of the new rows, which is the next one or the same. If it is the same, only groups with a row that
--- is not closed are replaced. pieces: if true, only the rows that tbf_rollup_pieces() returns of the open bucket that
+-- is not closed are replaced. pieces: if true, only the rows that _tbf_rollup_pieces() returns of the open bucket that
 -- starts at lo are replaced. The new rows have exactly the hits of the old ones. REQUIRES: the lock of
--- tbf_rollup_step().
-CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
+-- _tbf_rollup_step().
+CREATE FUNCTION _tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format($sql$
 		WITH gone AS (
 			-- Where clocks are put back by half an hour, the next bucket starts before this one ends, so starts = lo is
 			-- asked.
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
-				AND CASE WHEN $6 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s.tbf_rollup_pieces($7, $2))
+				AND CASE WHEN $6 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s._tbf_rollup_pieces($7, $2))
 					ELSE $1 <> $4 OR starts = $2 AND groups IN (SELECT o.groups FROM %1$s o WHERE o.tier = $1 AND o.starts = $2 AND NOT o.closed) END
 			RETURNING *
 		), merged AS MATERIALIZED (
@@ -323,31 +323,31 @@ BEGIN
 			GROUP BY groups, heap
 			UNION ALL SELECT groups, rest, f FROM known WHERE exact
 		), unlisted AS (
-			SELECT h.groups, sum(least(h.rest, %2$s.tbf_rollup_unlisted(h.f, coalesce(l.candidates, '{}')))) AS rest FROM heap h LEFT JOIN list l USING (groups) GROUP BY h.groups
+			SELECT h.groups, sum(least(h.rest, %2$s._tbf_rollup_unlisted(h.f, coalesce(l.candidates, '{}')))) AS rest FROM heap h LEFT JOIN list l USING (groups) GROUP BY h.groups
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 		SELECT $4, $2, $3, NOT $6, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f,
-			%2$s.tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s.tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
+			%2$s._tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s._tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
 			greatest(coalesce(l.rest, 0), u.rest)
 		FROM known k LEFT JOIN list l USING (groups) JOIN unlisted u USING (groups)$sql$, rollup, extension)
 		USING from_tier, lo, hi, to_tier, def.top, pieces, rollup;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
+COMMENT ON FUNCTION _tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
 
 -- One step of a refresh, for a transaction of its own. tbf_rollup_refresh() repeats the step until done is true, with
 -- the goal and place of the step before. goal: the time up to which this refresh counts; null in the first step.
 -- place: the time up to which it has counted; infinity if only closing, gathering and folding are left.
-CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
+CREATE FUNCTION _tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
-	bucket_start CONSTANT text := format('SELECT %s.tbf_rollup_bucket_start($1, $2, $3)', extension);
-	bucket_end CONSTANT text := format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension);
-	-- Earlier hits are not counted: see tbf_rollup_before().
+	bucket_start CONSTANT text := format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension);
+	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
+	-- Earlier hits are not counted: see _tbf_rollup_before().
 	earliest CONSTANT timestamptz := '4712-01-01 00:00 UTC BC';
-	before CONSTANT text := format('SELECT %s.tbf_rollup_before($1, $2)', extension);
+	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
 	asked text;
 	first timestamptz;
 	target timestamptz;
@@ -367,17 +367,17 @@ BEGIN
 		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state',
 			HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
 	END IF;
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	-- Reads the definition again: another session may have changed it while this one waited for the lock.
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
 	END IF;
 	IF goal IS NULL THEN
-		EXECUTE format('SELECT %s.tbf_rollup_no_row_security($1)', extension) USING def.source;
+		EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING def.source;
 	END IF;
 	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'') s', def.time_column, def.source, earliest)
 			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= greatest($1, %3$L) AND %1$I <= $2) s', def.time_column, def.source, earliest) END
@@ -451,7 +451,7 @@ BEGIN
 		EXECUTE bucket_start INTO lo USING first, def.tiers[tier], def.zone;
 		EXECUTE bucket_start INTO hi USING first, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE bucket_end INTO hi USING hi, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
-		EXECUTE format('SELECT %s.tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
+		EXECUTE format('SELECT %s._tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3) WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3)', extension)
 			USING rollup, CASE WHEN ordinary THEN least(goal, hi) END, lo;
 		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
@@ -463,7 +463,7 @@ BEGIN
 	EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
 	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, first;
 	IF lo IS NOT NULL THEN
-		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
+		EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, first;
 		RETURN;
 	END IF;
@@ -487,13 +487,13 @@ BEGIN
 			INTO gathered USING closing - interval '2 days', CASE WHEN hi - goal > (hi - lo) / 10 THEN many_pieces ELSE 2 * many_pieces END;
 		IF gathered THEN
 			gathered := false;
-			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM %s.tbf_rollup_pieces($1, $2) GROUP BY tier, starts, ends', extension)
+			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM %s._tbf_rollup_pieces($1, $2) GROUP BY tier, starts, ends', extension)
 					USING rollup, closing - interval '2 days' LOOP
 				-- If the pieces have more items than one exact filter can hold, they become several rows.
 				LOOP
-					EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
+					EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
 					gathered := true;
-					EXECUTE format('SELECT coalesce(max(number), 0) FROM %s.tbf_rollup_pieces($1, $2) p WHERE p.tier = $3 AND p.starts = $2', extension) INTO number USING rollup, lo, tier;
+					EXECUTE format('SELECT coalesce(max(number), 0) FROM %s._tbf_rollup_pieces($1, $2) p WHERE p.tier = $3 AND p.starts = $2', extension) INTO number USING rollup, lo, tier;
 					EXIT WHEN number < few_pieces;
 				END LOOP;
 			END LOOP;
@@ -520,7 +520,7 @@ BEGIN
 				IF lo IS NOT NULL THEN
 					EXECUTE bucket_start INTO lo USING lo, def.tiers[i + 1], def.zone;
 					EXECUTE bucket_end INTO target USING lo, def.tiers[i + 1], def.zone;
-					EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $5)', extension) USING rollup, i, lo, target, i + 1;
+					EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5)', extension) USING rollup, i, lo, target, i + 1;
 				END IF;
 			END IF;
 			def.folded[i] := target;
@@ -536,7 +536,7 @@ BEGIN
 	EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = NULL, last_error_at = NULL WHERE r.rollup = $1 AND last_error IS NOT NULL', extension) USING rollup;
 	done := true;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): one step';
+COMMENT ON FUNCTION _tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): one step';
 
 -- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names
 -- without a schema.
@@ -557,7 +557,7 @@ BEGIN
 	-- Loads the library, which gives the error of a COMMIT within a transaction block its hint (hints.c).
 	extension := (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n
 		ON n.oid OPERATOR(pg_catalog.=) e.extnamespace WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom');
-	EXECUTE pg_catalog.format('SELECT %s.tbf_rollup_packed(''{}''::pg_catalog.int4[])', extension);
+	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_packed(''{}''::pg_catalog.int4[])', extension);
 	LOOP
 		-- No expression may stand between these two statements: it might take a snapshot, and after that the
 		-- isolation level cannot be set.
@@ -566,7 +566,7 @@ BEGIN
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 		BEGIN
-			EXECUTE format('SELECT * FROM %s.tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
+			EXECUTE format('SELECT * FROM %s._tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
 		EXCEPTION WHEN query_canceled OR OTHERS THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;

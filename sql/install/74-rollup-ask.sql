@@ -8,7 +8,7 @@
 -- decay. weight is the decay: an SQL expression of age (of a hit) and width (the time between the oldest and the newest
 -- hit of the row). Its names are looked up in `path`, the search_path of the caller. If weight is null, hits decay by
 -- the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
-CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
+CREATE FUNCTION _tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -23,7 +23,7 @@ DECLARE
 	asked text;
 	n integer;
 BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1)', extension) INTO def USING rollup;
 	IF NOT (SELECT coalesce(bool_and(key = ANY (def.group_columns)), true) FROM jsonb_object_keys(CASE jsonb_typeof(only_groups) WHEN 'object' THEN only_groups ELSE '{}' END) key) OR jsonb_typeof(only_groups) <> 'object' THEN
 		RAISE EXCEPTION 'roll-up % has no groups %', rollup, only_groups USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = CASE cardinality(def.group_columns) WHEN 0 THEN 'It was made without group_by.' ELSE format('It was made with group_by => %L.', def.group_columns) END,
@@ -73,57 +73,57 @@ BEGIN
 	RETURN QUERY SELECT s.id, CASE WHEN s.newer THEN 0 ELSE least(s.wide, s.young, s.old) END, greatest(s.wide, s.young, s.old)
 		FROM unnest(ids, newer, weights[:n], weights[n + 1:2 * n], weights[2 * n + 1:]) s(id, newer, wide, young, old) WHERE greatest(s.wide, s.young, s.old) > 0;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
+COMMENT ON FUNCTION _tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
 -- Three aggregates that add up lists of hot items. PostgreSQL reads the lists once for all three, because they have
 -- the same transition function. They return arrays in the same order: the items, their sums of low * hits (from), and
 -- their sums of high * (hits + over) (over). The arrays have the items that are among the first `keep` by `from`, and
 -- those among the first `keep` by `over`. So they also have the first `keep` items by the larger one of from and
 -- over + c, whatever number c is.
-CREATE FUNCTION tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of tbf_rollup_lists_agg_items and the like';
-CREATE FUNCTION tbf_rollup_lists_agg_items(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS anyarray
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_rollup_lists_agg_items(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_items_agg';
-CREATE AGGREGATE tbf_rollup_lists_items_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_items, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+CREATE FUNCTION _tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
+	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of _tbf_rollup_lists_agg_items and the like';
+CREATE FUNCTION _tbf_rollup_lists_agg_items(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS anyarray
+	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_lists_agg_items(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_items_agg';
+CREATE AGGREGATE _tbf_rollup_lists_items_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_items, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_rollup_lists_items_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns the items';
-CREATE FUNCTION tbf_rollup_lists_agg_from(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_rollup_lists_agg_from(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_from_agg';
-CREATE AGGREGATE tbf_rollup_lists_from_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_from, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+COMMENT ON AGGREGATE _tbf_rollup_lists_items_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns the items';
+CREATE FUNCTION _tbf_rollup_lists_agg_from(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_from' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_lists_agg_from(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_from_agg';
+CREATE AGGREGATE _tbf_rollup_lists_from_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_from, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_rollup_lists_from_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of low * hits';
-CREATE FUNCTION tbf_rollup_lists_agg_over(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_rollup_lists_agg_over(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of tbf_rollup_lists_over_agg';
-CREATE AGGREGATE tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = tbf_rollup_lists_agg_over, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+COMMENT ON AGGREGATE _tbf_rollup_lists_from_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of low * hits';
+CREATE FUNCTION _tbf_rollup_lists_agg_over(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_over' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_lists_agg_over(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_over_agg';
+CREATE AGGREGATE _tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
+	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_over, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
+COMMENT ON AGGREGATE _tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
 
 -- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
 -- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
 -- items become text, and text becomes an item, by these functions and not by a cast. (A domain has none of its own, so
 -- text is cast to it, which runs its CHECK.) Both functions return an SQL expression. The first one takes an
 -- expression of an item, the second one the text itself.
-CREATE FUNCTION tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION _tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
 $$;
-COMMENT ON FUNCTION tbf_rollup_item_text(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for the text of an item';
-CREATE FUNCTION tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+COMMENT ON FUNCTION _tbf_rollup_item_text(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for the text of an item';
+CREATE FUNCTION _tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT format(CASE WHEN t.typtype = 'd' THEN '%L::text::%I.%I' ELSE '%L::%I.%I' END, item, n.nspname, t.typname)
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace WHERE a.attrelid = rollup AND a.attname = 'hot'
 $$;
-COMMENT ON FUNCTION tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
+COMMENT ON FUNCTION _tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
 
 -- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the
 -- filters, too, and not from the lists of hot items alone.
-CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
+CREATE FUNCTION _tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
 DECLARE
@@ -133,8 +133,8 @@ BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
-	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
 	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
 	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
 	-- largest hits_to of all others, and the first 10 k + 1 by hits_to.
@@ -142,7 +142,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
 			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
-			FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
+			FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
 		), live AS MATERIALIZED (
 			-- The lists of the rows with the least weight are not read. All of them together could add less to an
 			-- item than 1/2000 of the decayed hits that the hottest item has in one row.
@@ -153,8 +153,8 @@ BEGIN
 			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
 		), summed AS (
 			SELECT g, unnest(items) AS item, unnest(from_) AS hits_from, unnest(over_) AS over
-			FROM (SELECT g, %2$s.tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS items, %2$s.tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS from_,
-					%2$s.tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS over_
+			FROM (SELECT g, %2$s._tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS items, %2$s._tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS from_,
+					%2$s._tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS over_
 				FROM live l JOIN %1$s r ON r.ctid = l.id GROUP BY g) u
 		), bounded AS MATERIALIZED (
 			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to FROM summed %5$s
@@ -188,19 +188,19 @@ BEGIN
 			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END, written)
 		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
+COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
 
 CREATE FUNCTION tbf_rollup_top(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
 		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
+	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that is not among them has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
 
 CREATE FUNCTION tbf_rollup_top_by_group(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, counted boolean DEFAULT false,
 		OUT groups jsonb, OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
-	SELECT h.groups, h.item, h.hits_from, h.hits_to, h.others_to FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, '{}', true, counted) h;
+	SELECT h.groups, h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, '{}', true, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_by_group(regclass, integer, timestamptz, text, boolean) IS 'as tbf_rollup_top(), for each combination of the grouping columns';
 
@@ -208,29 +208,29 @@ CREATE FUNCTION tbf_rollup_top_between(rollup regclass, from_time timestamptz, t
 		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
 	SELECT h.item, h.hits_from, h.hits_to, h.others_to
-	FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false, counted) h;
+	FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_between(regclass, timestamptz, timestamptz, integer, jsonb, boolean) IS 'as tbf_rollup_top(), of the undecayed hits from from_time to before to_time (null: all). Rows of which a part lies within count in hits_to only';
 
 -- The hits of an item, given as text.
-CREATE FUNCTION tbf_rollup_counted(path text, rollup regclass, item text, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb,
+CREATE FUNCTION _tbf_rollup_counted(path text, rollup regclass, item text, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb,
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	asked text;
 BEGIN
-	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s.tbf_rollup_item_of($1, $2)', extension) INTO asked USING rollup, item;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_item_of($1, $2)', extension) INTO asked USING rollup, item;
 	EXECUTE format($sql$
 		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, %3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
-		FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, %3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, asked)
+		FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, %3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, asked)
 		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
 	IF item IS NULL THEN
 		hits_from := NULL;
 		hits_to := NULL;
 	END IF;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
+COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
 
 -- anycompatible takes a value of any type, and takes a literal or a parameter without a type for text.
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
@@ -238,14 +238,14 @@ CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timesta
 BEGIN
 	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
 	-- `weight` are looked up there. So every name here has its schema.
-	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count(regclass, anycompatible, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. weight, groups: see tbf_rollup_top()';
 CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anycompatible, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
 BEGIN
-	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to
 		USING rollup, item::pg_catalog.text, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups;
 END $$;
@@ -253,39 +253,39 @@ COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestampt
 
 -- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose
 -- weight `low` is not 0, which with from_time and to_time are those that lie between them as a whole.
-CREATE FUNCTION tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
+CREATE FUNCTION _tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	merged record;
 BEGIN
-	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
 		INTO merged USING path, rollup, asked_at, weight, from_time, to_time, only_groups, of_low;
 	RETURN merged.f;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_merged(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb, boolean) IS 'implementation of tbf_rollup_filter() and the like';
+COMMENT ON FUNCTION _tbf_rollup_merged(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb, boolean) IS 'implementation of tbf_rollup_filter() and the like';
 
 CREATE FUNCTION tbf_rollup_filter(rollup regclass, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
 BEGIN ATOMIC
-	SELECT tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, at, weight, NULL, NULL, groups, false);
+	SELECT _tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, at, weight, NULL, NULL, groups, false);
 END;
 COMMENT ON FUNCTION tbf_rollup_filter(regclass, timestamptz, text, jsonb) IS 'all hits of a roll-up before a time, with their weights, in one filter, which can be asked for any item and undercounts none; null: there are none. weight, groups: see tbf_rollup_top()';
 CREATE FUNCTION tbf_rollup_filter_between(rollup regclass, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
 BEGIN ATOMIC
-	SELECT tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false);
+	SELECT _tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false);
 END;
 COMMENT ON FUNCTION tbf_rollup_filter_between(regclass, timestamptz, timestamptz, jsonb) IS 'the undecayed hits from from_time to before to_time (null: all) in one filter, with those of rows of which a part lies within; null: there are none';
 CREATE FUNCTION tbf_rollup_distinct(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT items_from double precision, OUT items_to double precision) LANGUAGE sql STABLE
 BEGIN ATOMIC
-	SELECT coalesce(tbf_cardinality(tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, true)), 0),
-		coalesce(tbf_cardinality(tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false)), 0);
+	SELECT coalesce(tbf_cardinality(_tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, true)), 0),
+		coalesce(tbf_cardinality(_tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false)), 0);
 END;
 COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, jsonb) IS 'how many different items have hits from from_time to before to_time (null: all): in the rows that lie within, and in those of which a part does. Exact up to 65,536 items, then an estimate';
 
 -- The items whose hits have risen most.
-CREATE FUNCTION tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
+CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
 DECLARE
@@ -300,17 +300,17 @@ BEGIN
 	IF least(recent, before) < interval '1 minute' THEN
 		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END IF;
-	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s.tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
 	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
 	-- the time `before`, only the part of that time from this hit on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH now_ AS MATERIALIZED (
-			SELECT r.ctid AS id, r.hot, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) w ON r.ctid = w.id
+			SELECT r.ctid AS id, r.hot, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) w ON r.ctid = w.id
 		), then_ AS MATERIALIZED (
-			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
+			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
 		), candidate AS MATERIALIZED (
 			-- The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
 			SELECT item, row_number() OVER () AS number FROM (SELECT DISTINCT item FROM now_, unnest(hot) item) d
@@ -329,10 +329,10 @@ BEGIN
 			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';
+COMMENT ON FUNCTION _tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';
 CREATE FUNCTION tbf_rollup_risers(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), recent interval DEFAULT '1 day', before interval DEFAULT '7 days', at_least double precision DEFAULT 10, groups jsonb DEFAULT '{}',
 		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT before_from double precision, OUT before_to double precision, OUT rise double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-	SELECT r.item, r.hits_from, r.hits_to, r.before_from, r.before_to, r.rise FROM tbf_rollup_rising(pg_catalog.current_setting('search_path'), rollup, k, at, recent, before, at_least, groups) r;
+	SELECT r.item, r.hits_from, r.hits_to, r.before_from, r.before_to, r.rise FROM _tbf_rollup_rising(pg_catalog.current_setting('search_path'), rollup, k, at, recent, before, at_least, groups) r;
 END;
 COMMENT ON FUNCTION tbf_rollup_risers(regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'items with far more hits in the time recent before at than in the time before that, of which before_from and before_to are the hits in a part as long as recent. rise: hits_to / (before_to + 1). Only items of the lists of hot items, with at_least so many hits';

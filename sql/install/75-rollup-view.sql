@@ -2,7 +2,7 @@
 
 CREATE VIEW tbf_rollups WITH (security_barrier) AS
 SELECT r.rollup, c.relowner::pg_catalog.regrole AS owner, r.source, r.item, r.time_column, r.condition, r.weight, r.group_columns, r.tiers, r.keep, r.lateness, r.top, r.zone, r.half_life,
-	r.counted_to, tbf_rollup_bucket_start(tbf_rollup_before(r.counted_to, r.lateness), r.tiers[1], r.zone) AS complete_to, r.folded,
+	r.counted_to, _tbf_rollup_bucket_start(_tbf_rollup_before(r.counted_to, r.lateness), r.tiers[1], r.zone) AS complete_to, r.folded,
 	pg_catalog.pg_total_relation_size(r.rollup) AS bytes, r.last_error, r.last_error_at,
 	CASE WHEN s.oid IS NULL THEN 'the source is gone: what was counted can be asked'
 		WHEN pg_catalog.row_security_active(r.source) THEN 'the source has row-level security that applies to you'
@@ -11,7 +11,7 @@ SELECT r.rollup, c.relowner::pg_catalog.regrole AS owner, r.source, r.item, r.ti
 		ELSE pg_catalog.format('refresh it regularly: CALL %s(%L)', refresh.name, r.rollup::pg_catalog.text)
 			|| CASE WHEN r.keep[1] IS NOT NULL AND pg_catalog.array_length(r.tiers, 1) > 1 THEN
 				pg_catalog.format('; the next %s is folded when it has counted to %s', r.tiers[2],
-					pg_catalog.to_char((tbf_rollup_bucket_end(r.folded[1], r.tiers[2], r.zone) + r.keep[1]) AT TIME ZONE r.zone, 'YYYY-MM-DD HH24:MI')) ELSE '' END
+					pg_catalog.to_char((_tbf_rollup_bucket_end(r.folded[1], r.tiers[2], r.zone) + r.keep[1]) AT TIME ZONE r.zone, 'YYYY-MM-DD HH24:MI')) ELSE '' END
 	END AS next_step
 FROM tbf_rollup_definitions r JOIN pg_catalog.pg_class c ON c.oid = r.rollup LEFT JOIN pg_catalog.pg_class s ON s.oid = r.source,
 	(SELECT (SELECT pg_catalog.min(p.oid::pg_catalog.regproc::pg_catalog.text) FROM pg_catalog.pg_proc p WHERE p.oid = 'tbf_rollup_refresh'::pg_catalog.regproc) AS name) refresh

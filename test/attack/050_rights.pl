@@ -275,9 +275,9 @@ my %expected = (
 	'bf_desummarize_range(regclass,bigint,integer)' => ["SELECT bf_desummarize_range($index, 0, 1)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_summarize(regclass)' => ["CALL bf_summarize('app.words')", '42501', '42501', '42501', $keeper, '00000'],
 	# the types of columns, which everybody reads in the catalogue
-	'tbf_rollup_item_of(regclass,text)' => ["SELECT tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
-	'tbf_rollup_item_text(regclass,text)' => ["SELECT tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
-	'tbf_rollup_types(regclass,name[])' => ["SELECT tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
+	'_tbf_rollup_item_of(regclass,text)' => ["SELECT _tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
+	'_tbf_rollup_item_text(regclass,text)' => ["SELECT _tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
+	'_tbf_rollup_types(regclass,name[])' => ["SELECT _tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
 	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_explain' => ["SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
@@ -300,7 +300,7 @@ my @answers_who_reads = ('42501', '00000', '42501', '42501', '00000');
 my @answers_the_owner = ('42501', '42501', '42501', '42501', '00000');
 my %of_rollups = (
 	(map { $_->[0] => ["SELECT count(*) FROM $_->[1]", @answers_who_reads] }
-		['tbf_rollup_definition(regclass)', "tbf_rollup_definition($heat)"],
+		['_tbf_rollup_definition(regclass)', "_tbf_rollup_definition($heat)"],
 		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
 		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
 		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
@@ -310,28 +310,28 @@ my %of_rollups = (
 		['tbf_rollup_filter(regclass,timestampwithtimezone,text,jsonb)', "tbf_rollup_filter($heat, $at)"],
 		['tbf_rollup_filter_between(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_filter_between($heat, $span)"],
 		['tbf_rollup_risers(regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)', "tbf_rollup_risers($heat, 3, $at)"],
-		['tbf_rollup_pieces(regclass,timestampwithtimezone)', "tbf_rollup_pieces($heat, $at)"],
-		['tbf_rollup_weights(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_weights($path, $heat, $at, NULL, NULL, NULL, '{}')"],
-		['tbf_rollup_hottest(text,regclass,integer,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean,boolean)',
-			"tbf_rollup_hottest($path, $heat, 3, $at, NULL, NULL, NULL, '{}', false, true)"],
-		['tbf_rollup_counted(text,regclass,text,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)',
-			"tbf_rollup_counted($path, $heat, 'page 1', $at, NULL, NULL, NULL, '{}')"],
-		['tbf_rollup_merged(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean)',
-			"tbf_rollup_merged($path, $heat, $at, NULL, NULL, NULL, '{}', true)"],
-		['tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
-			"tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
+		['_tbf_rollup_pieces(regclass,timestampwithtimezone)', "_tbf_rollup_pieces($heat, $at)"],
+		['_tbf_rollup_weights(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "_tbf_rollup_weights($path, $heat, $at, NULL, NULL, NULL, '{}')"],
+		['_tbf_rollup_hottest(text,regclass,integer,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean,boolean)',
+			"_tbf_rollup_hottest($path, $heat, 3, $at, NULL, NULL, NULL, '{}', false, true)"],
+		['_tbf_rollup_counted(text,regclass,text,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)',
+			"_tbf_rollup_counted($path, $heat, 'page 1', $at, NULL, NULL, NULL, '{}')"],
+		['_tbf_rollup_merged(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean)',
+			"_tbf_rollup_merged($path, $heat, $at, NULL, NULL, NULL, '{}', true)"],
+		['_tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
+			"_tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
-		['tbf_rollup_own_definition(regclass,boolean)', "SELECT tbf_rollup_own_definition($heat, false)"],
-		['tbf_rollup_no_row_security(regclass)', "SELECT tbf_rollup_no_row_security('app.hits')"],
+		['_tbf_rollup_own_definition(regclass,boolean)', "SELECT _tbf_rollup_own_definition($heat, false)"],
+		['_tbf_rollup_no_row_security(regclass)', "SELECT _tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
-		['tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
-			"SELECT tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
+		['_tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
+			"SELECT _tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
-		['tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
-		['tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
-		['tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
-			"SELECT * FROM tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
+		['_tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
+		['_tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
+		['_tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
+			"SELECT * FROM _tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
 );
 @expected{keys %of_rollups} = values %of_rollups;
 my @takes_relations = split /\n/, $db->sql(<<'SQL');
@@ -529,8 +529,8 @@ CREATE TABLE evil.hits (at timestamptz, v int);
 INSERT INTO evil.hits VALUES ('2026-01-01 UTC', 1);
 SELECT tbf_rollup_create('evil.heat', 'evil.hits', 'evil.steal(v)', 'at');
 SQL
-foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL)",
-	"SELECT * FROM tbf_rollup_top('evil.heat')", "SELECT * FROM tbf_rollup_distinct('evil.heat')", 'SELECT * FROM tbf_rollups', "SELECT * FROM tbf_rollup_definition('evil.heat')")
+foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT _tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM _tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL)",
+	"SELECT * FROM tbf_rollup_top('evil.heat')", "SELECT * FROM tbf_rollup_distinct('evil.heat')", 'SELECT * FROM tbf_rollups', "SELECT * FROM _tbf_rollup_definition('evil.heat')")
 {
 	evil_leaves_nothing("a superuser: $sql", "$sql;");
 }

@@ -50,6 +50,20 @@ DROP FUNCTION chunk_scan(anyelement, name, bf_untyped_item, regclass, name, text
 DROP FUNCTION chunk_scan_any(anyelement, name, bf_untyped_item, regclass, name, text);
 DROP FUNCTION chunk_scan_explain(anyelement, name, bf_untyped_item, regclass, name, text);
 
+-- What implements an operator alone has a name that begins with an underscore now.
+DROP OPERATOR || (bf, bf_text_item);
+DROP FUNCTION bf_add_text(bf, bf_text_item);
+DROP OPERATOR || (sbf, bf_text_item);
+DROP FUNCTION sbf_add_text(sbf, bf_text_item);
+DROP OPERATOR || (tbf, "any");
+DROP OPERATOR || (tbf, bf_text_item);
+DROP FUNCTION tbf_add_operator(tbf, "any");
+DROP FUNCTION tbf_add_operator(tbf, bf_text_item);
+DROP OPERATOR || (ibf, "any");
+DROP OPERATOR || (ibf, bf_text_item);
+DROP FUNCTION ibf_add_operator(ibf, "any");
+DROP FUNCTION ibf_add_operator(ibf, bf_text_item);
+
 DROP FUNCTION bf_info(bf);
 DROP FUNCTION tbf_info(tbf);
 DROP VIEW bf_indexes;
