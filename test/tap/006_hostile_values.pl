@@ -274,7 +274,22 @@ my @some_items = @items[0, 1, 4];
 my @times = map { "'$_'::timestamptz" } ('2024-05-01 UTC', '2000-01-01 UTC', '4713-01-01 BC', '294276-12-31 UTC', '36000-01-01 UTC', 'infinity',
 	'-infinity', '1066-10-14 UTC');
 
+# Comparison and hashing, which every type has.
+sub ordered_and_hashed
+{
+	my ($type) = @_;
+	return (
+		['comparisons agree', "(v < o) = (o > v) AND (v <= o) = NOT (v > o) AND (v >= o) = (v > o OR v = o) AND (v = o) = (${type}_cmp(v, o) = 0) AND sign(${type}_cmp(v, o)) = -sign(${type}_cmp(o, v))", 1],
+		['equal values hash alike', "v <> o OR ${type}_hash(v) = ${type}_hash(o) AND ${type}_hash_extended(v, 7) = ${type}_hash_extended(o, 7)", 1],
+		['a copy hashes alike', "${type}_hash(v) = ${type}_hash(v::text::$type) AND ${type}_hash_extended(v, 7) = ${type}_hash_extended(v::text::$type, 7)", 1],
+	);
+}
+
 user_function('bf',
+	ordered_and_hashed('bf'),
+	['bf_compact', 'bf_compact(v)::bytea::bf IS NOT NULL', 1],
+	['what is compact keeps its items', 'bf_compact(bf_add(v, 7)) @> 7', 1],
+	['|| an untyped literal', "(v || 'x') \@> 'x'::text", 1],
 	(map { ["\@> $_", "v \@> $_"] } @items),
 	['<@', '7 <@ v'],
 	(map { ["added is found: $_", "bf_add(v, $_) \@> $_", 1] } @some_items),
@@ -305,6 +320,10 @@ user_function('bf',
 );
 
 user_function('tbf',
+	ordered_and_hashed('tbf'),
+	['tbf_error_estimate', "is_number(tbf_error_estimate(v, 1, $times[0]))", 1],
+	# null for a filter with counters
+	['tbf_rollup_unlisted', "is_number(coalesce(tbf_rollup_unlisted(v, ARRAY[7, 8]), 0))", 1],
 	(map { ["\@> $_", "v \@> $_"] } @items),
 	['<@', '7 <@ v'],
 	(map { ["tbf_count at $_", "is_number(tbf_count(v, 7, $_))", 1] } @times),
@@ -358,6 +377,8 @@ foreach my $type ('sbf', 'ibf')
 	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
 	my @gap = $type eq 'sbf' ? '100' : '0.5, 100';
 	user_function($type,
+		ordered_and_hashed($type),
+		($type eq 'sbf' ? ['|| an untyped literal', "(v || 'x') \@> 'x'::text", 1] : ()),
 		(map { ["\@> $_", "v \@> $_"] } @items),
 		['<@', '7 <@ v'],
 		(map { ["added is found: $_", "${type}_add(v, $_$one) \@> $_", 1] } @some_items),
@@ -390,6 +411,9 @@ my $timed = '(abf_info(w)).within IS NOT NULL';
 my $near = "coalesce(CASE WHEN isfinite((abf_info(w)).newest) THEN (abf_info(w)).newest END, '2024-05-01 UTC')";
 my $added = "CASE WHEN $timed THEN abf_add(w, %s, $near, 'infinity') ELSE abf_add(w, %s) END";
 user_function('abf',
+	ordered_and_hashed('abf'),
+	['abf_add_each', of_columns("CASE WHEN $timed THEN abf_add_each(w, ARRAY[1, NULL, 3], ARRAY[$near, $near, NULL], 'infinity')::bytea::abf IS NOT NULL ELSE true END"), 1],
+	['abf_agg_like', of_columns("CASE WHEN $timed THEN (SELECT abf_agg_like(i, $near, f, 'infinity') FROM (VALUES (7, w)) x(i, f)) ELSE (SELECT abf_agg_like(i, f) FROM (VALUES (7, w)) x(i, f)) END::bytea::abf IS NOT NULL"), 1],
 	(map { ["\@> $_", "v \@> $_"] } @items),
 	['<@', '7 <@ v'],
 	(map { ["added is found: $_", of_columns('(NOT isfinite((abf_info(w)).newest)) IS TRUE OR (' . ($added =~ s/%s/$_/gr) . ") \@> $_"), 1] } @some_items),
