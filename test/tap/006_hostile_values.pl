@@ -323,7 +323,7 @@ user_function('tbf',
 	ordered_and_hashed('tbf'),
 	['tbf_error_estimate', "is_number(tbf_error_estimate(v, 1, $times[0]))", 1],
 	# null for a filter with counters
-	['tbf_rollup_unlisted', "is_number(coalesce(tbf_rollup_unlisted(v, ARRAY[7, 8]), 0))", 1],
+	['_tbf_rollup_unlisted', "is_number(coalesce(_tbf_rollup_unlisted(v, ARRAY[7, 8]), 0))", 1],
 	(map { ["\@> $_", "v \@> $_"] } @items),
 	['<@', '7 <@ v'],
 	(map { ["tbf_count at $_", "is_number(tbf_count(v, 7, $_))", 1] } @times),
