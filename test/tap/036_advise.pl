@@ -1,10 +1,10 @@
 # bf_index_advise() on three real logs. The bytes that it expects of bf indexes and B-trees are within 25 % of those of
-# the indexes that are then made. The pages that it expects of look-ups are within a factor of two, for absent values,
-# rare values and the most frequent one. The logs: a developer's blog, 90 thousand lines, or all 207 thousand if
-# STREAMBLOOM_SECONDS is more than 60; an example log, 10 thousand; a million disk block numbers (see SOURCES.md of the
-# data). The same is tested for the bytes of GIN indexes and of bf indexes of keys, on the words of a log's agents, on
-# edits and on a shop's orders. A look-up of an absent key reads at most two and a half times the expected pages; it can
-# read far fewer.
+# the indexes that are then made. The pages that it expects of a look-up are within a factor of two of the mean that is
+# then read, for absent values, rare values and the most frequent one. The logs: a developer's blog, 90 thousand lines,
+# or all 207 thousand if STREAMBLOOM_SECONDS is more than 60; an example log, 10 thousand; a million disk block numbers
+# (see SOURCES.md of the data). The same is tested for the bytes of GIN indexes and of bf indexes of keys, on the words
+# of a log's agents, on edits and on a shop's orders. Look-ups of absent keys read, in the mean, at most two and a half
+# times the expected pages; they can read far fewer.
 use strict;
 use warnings;
 

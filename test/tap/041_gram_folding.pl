@@ -14,7 +14,7 @@ StreambloomTap::require_cluster();
 my $db = StreambloomTap->new('041');
 plan skip_all => 'the encoding of the server is not UTF-8' if $db->sql('SHOW server_encoding') ne 'UTF8';
 
-# One collation for each way of converting to lower case; languages that differ in this count separately.
+# At least one collation for each way of converting to lower case, and for each language that may have a way of its own.
 my @collations = split /\n/, $db->sql(<<'SQL');
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collnamespace = 'pg_catalog'::regnamespace AND collencoding IN (-1, 6) AND collisdeterministic AND

@@ -217,7 +217,10 @@ static sb_status add_some_pending(sb_tbf_builder *builder, int index, uint32_t *
 	uint32_t done = 0;
 	sb_status status = SB_OK;
 
-	/* -1 if the hits were older than the oldest plane when they came; then only their items are added */
+	/*
+	 * -1 if the hits were older than the oldest plane when they came. Then no sum gets their values. But if the builder
+	 * has sums of items, the items are put into the set.
+	 */
 	const int index = index_of_plane(builder, pending->plane);
 	while (done < pending->count && status == SB_OK)
 		status = add_some_pending(builder, index, &done);

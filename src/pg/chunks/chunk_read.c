@@ -3,8 +3,9 @@
  * row.
  *
  * Each chunk has a query and a plan of its own: SELECT columns FROM chunk WHERE comparison AND conditions (FROM ONLY,
- * if it has children). So each chunk is read by the plan that suits it best, and its columns come out in the parent's
- * order.
+ * if it has children). The comparison is the one that the scan is about, "column operator item" (ChunkScan.clause). The
+ * conditions are further ones of the calling query. Either may be missing. So each chunk is read by the plan that suits
+ * it best, and its columns come out in the parent's order.
  *
  * The rows are those of the same SELECT on the parent. The snapshot is the active one of the calling query. The
  * privileges on the parent count, not those on the chunk. The chunks that are read are locked as by the SELECT, and

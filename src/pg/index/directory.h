@@ -57,8 +57,9 @@ extern void bf_index_publish_union(Relation index, const BfGroup *group);
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
 
 /*
- * Counts a publication after ranges have become placeholders. So writers forget the lines that they have seen of these
- * ranges (seen_lines.c). To be called before the heap is read. REQUIRES: nobody else adds groups.
+ * Counts a publication after ranges have become placeholders. So writers forget what they have seen of the filters of
+ * these ranges: copies of their lines of 64 bytes (seen_lines.c). To be called before the heap is read. REQUIRES:
+ * nobody else adds groups.
  */
 extern void bf_index_publish_placeholders(Relation index);
 

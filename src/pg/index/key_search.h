@@ -66,7 +66,10 @@ extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate
 /* Can a value match this query alone if it has at most the hashes for which present[] is true? */
 extern bool bf_index_key_query_can_match(const BfKeySearch *search, uint32 number, const bool *present);
 
-/* Makes a search for those queries that have these numbers. It shares memory with the search for all of them. */
+/*
+ * Makes a search for some queries of `search`: those with these numbers, from 0. The new search uses memory of
+ * `search`, which must live as long.
+ */
 extern BfKeySearch *bf_index_choose_queries(const BfKeySearch *search, const uint32 *numbers, uint32 count);
 
 #endif

@@ -112,8 +112,9 @@ sub age_of_statement
 	return $row ? $row->[0] : 0;
 }
 
-# Makes calls in one session, from the first one on. Returns how many of them have ended, in whatever way; 0 if the
-# session could not be used. With $is_alone a call gets the text of its error. $meanwhile is called while the server is
+# Makes calls in one session, from the first one on. Returns how many of them have ended, in whatever way. If another
+# process crashed, which ends this session too, the call under way is not counted, unless it has been repeated twice:
+# the caller makes it again. With $is_alone a call gets the text of its error. $meanwhile is called while the server is
 # at work.
 sub run_calls
 {
