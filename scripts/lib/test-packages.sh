@@ -3,10 +3,10 @@
 # removes them as a new user would. Sourced by scripts/test, whose functions it calls.
 # shellcheck disable=SC2154,SC2317
 #
-# For each suite of Debian in STREAMBLOOM_SUITES (by default this machine's) there are two fresh systems from the
-# mirror of this machine's apt: one to build in, and a minimal one in which only the finished package is installed.
-# Both are folders in $work. Programs in them do not see the processes of this machine, and see its network only to
-# fetch packages.
+# For each suite of Debian in STREAMBLOOM_SUITES (by default this machine's) there are fresh systems from the mirror of
+# this machine's apt: one to build in; a minimal one, in which only the finished package is installed; and in a clone
+# one more, for the steps of the public workflow. Each is a folder in $work. Programs in them do not see the processes
+# of this machine, and those that in_system runs with --net do not see its network.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap

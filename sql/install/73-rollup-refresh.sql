@@ -30,7 +30,7 @@ CREATE FUNCTION _tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double p
 COMMENT ON FUNCTION _tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
 
 -- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
--- by how many hits the roll-up has grown. A new row that has all hits of its bucket and groups is marked as closed if
+-- by how many hits the roll-up has grown. A new row that has all hits of its bucket and group is marked as closed if
 -- the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a time
 -- changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees what
 -- the previous holder of the lock has written.
@@ -124,7 +124,7 @@ BEGIN
 			-- before lo does not belong to this step.
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
-			-- before: how many hits of the item the filters of its bucket and groups count together. certain: how many
+			-- before: how many hits of the item the filters of its bucket and group count together. certain: how many
 			-- of them the exact filters count; null if the merged filter is exact. fresh: new hits.
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
 				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
@@ -474,9 +474,9 @@ BEGIN
 	-- step. Otherwise each bucket that is closed would change these pages again, and a full image of them would be
 	-- written to the WAL each time.
 	IF ordinary THEN
-		-- Counting the rows of open buckets is cheap. In most refreshes there are fewer than 60, so that nothing else
-		-- is read. Filters of 64 kB and more are not counted: their rows are gathered already, or have so many items
-		-- that few of them fit into one exact filter.
+		-- Counting the rows of open buckets is cheap. In most refreshes no open bucket has 60 rows of one group, and
+		-- then nothing else is read. Filters of 64 kB and more are not counted: their rows are gathered already, or
+		-- have so many items that one exact filter can hold the items of only a few such rows.
 		-- In the last tenth of the current bucket, gathering waits for 120 pieces instead of 60. So a log that is
 		-- refreshed each minute is gathered just after a bucket was closed, if the lateness is a whole number of
 		-- buckets. Closing and gathering delete rows from the same pages, and so there is less often a checkpoint

@@ -9,7 +9,8 @@
 # and the value must survive a cast to bytea and both layouts.
 # bf: no item is missed after any adding, uniting, intersecting and folding. The bytes are the same in any order, by
 # workers, and over a window.
-# sbf, ibf, abf: the same items give the same bytes and flags, by aggregates, by arrays, one by one, and in two parts.
+# sbf, ibf, abf: the same items give the same bytes by an aggregate, as an array, one by one, and in two parts. Which of
+# the items had come before is said alike for an array and by the window function.
 #
 # The test takes 30 seconds. To let it run longer, in the environment of scripts/test:
 #

@@ -312,7 +312,8 @@ subtest 'writers, readers and VACUUM at once' => sub {
 	$db->sql("CALL make('busy')");
 	my ($smallest, $largest) = (1e9, 0);
 	my $work = sub {
-		# This may take several rounds, because readers still see dead rows, or writers put new rows in their place.
+		# VACUUM may need several rounds to replace a group by a smaller one, because readers still see dead rows, or
+		# writers put new rows in their place.
 		foreach my $round (1 .. 40)
 		{
 			$db->sql('INSERT INTO busy SELECT i, tags(i) FROM generate_series(1, 20000) i') if $round > 1;

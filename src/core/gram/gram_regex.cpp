@@ -386,9 +386,9 @@ private:
 	}
 
 	/*
-	 * Reads a set of characters. If all its characters fold to the same one, it is read like that character. Otherwise
-	 * a set of up to most_joined characters without a quantifier is read like alternatives, and any other set like a
-	 * dot.
+	 * Reads a set of characters. A set with a hyphen, a class, an escape or ^ is read like a dot. If all characters of
+	 * another set fold to the same one, it is read like that character. If not, it is read like alternatives if it has
+	 * up to most_joined characters and no quantifier, and otherwise like a dot.
 	 */
 	bool read_bracket()
 	{

@@ -1,5 +1,5 @@
 /*
- * item_kind.c: see item_kind.h.
+ * item_kind.c: how the kinds of items are shown, and the errors for kinds that differ (item.h, item_kind.h).
  */
 #include "base/item_kind.h"
 
