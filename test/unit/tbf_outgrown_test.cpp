@@ -140,6 +140,83 @@ TEST(TbfOutgrown, MeetsEveryForm)
 			}
 }
 
+/* A filter with cells that sizes itself, of one hit. */
+static Tbf with_cells(const sb_memory *memory, const sb_tbf &any, int64_t at)
+{
+	sb_tbf larger = shape(4 * SB_TBF_BLOCK, any.hash_count, any.half_life, any.epoch);
+	larger.layout = SB_TBF_EXTENSIBLE;
+	larger.expected_items = 0;
+	Owned cells = begun(memory, larger, SB_TBF_SUMS_OF_CELLS);
+	add_all(cells.get(), {{UINT64_MAX / 3, at}});
+	return stored_by(cells.get());
+}
+
+/*
+ * When a set is outgrown, the sums of filters with cells that have been added join those of the items. If these filters
+ * are newer, planes move then: in the middle of an exact filter, of which some items are in the sums already.
+ */
+TEST(TbfOutgrown, PlanesMoveWhileAnExactFilterIsAdded)
+{
+	Random random(5);
+	Memory memory;
+	const sb_tbf any = planned(1, hour, true);
+	for (const int64_t later : {INT64_C(20), INT64_C(40), INT64_C(200)})
+		for (const double weight : {1.0, 0x1p-10})
+		{
+			std::vector<Hit> hits;
+			for (size_t i = 0; i < 3000; i++)
+				hits.push_back({random() | 1, 2 * hour});
+			const Tbf exact = stored_by(self_sized(&memory.memory, any, hits).get());
+			ASSERT_TRUE(streambloom::is_exact(&exact.parameters));
+			const Tbf cells = with_cells(&memory.memory, any, later * hour);
+
+			SmallLimits limits(4, 1500);
+			Tbf results[2];
+			for (int order = 0; order < 2; order++)
+			{
+				sb_difference difference;
+				Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+				for (int i = 0; i < 2; i++)
+				{
+					const Tbf &filter = i == order ? cells : exact;
+					ASSERT_EQ(sb_tbf_builder_add_filter(builder.get(), &filter.parameters, filter.cells.data(),
+														i == order ? weight : 1, &difference),
+							  SB_OK);
+				}
+				ASSERT_TRUE(is_outgrown(builder.get()));
+				results[order] = stored_by(builder.get());
+			}
+			EXPECT_TRUE(same_bytes(results[0].value(), results[1].value())) << later << " " << weight;
+		}
+}
+
+/* The same while pending hits are added. */
+TEST(TbfOutgrown, PlanesMoveWhilePendingHitsAreAdded)
+{
+	Random random(6);
+	Memory memory;
+	const sb_tbf any = planned(1, hour, true);
+	for (const int64_t later : {INT64_C(20), INT64_C(40), INT64_C(200)})
+	{
+		const Tbf cells = with_cells(&memory.memory, any, later * hour);
+		SmallLimits limits(2, 4092);
+		Owned pending = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+		Owned settled = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+		ASSERT_EQ(add_filter(pending, cells), SB_OK);
+		ASSERT_EQ(add_filter(settled, cells), SB_OK);
+		for (size_t i = 0; i < 3000; i++)
+		{
+			const std::vector<Hit> hit = {{random() | 1, 2 * hour}};
+			add_all(pending.get(), hit);
+			add_all(settled.get(), hit);
+			ASSERT_EQ(sb_tbf_builder_settle(settled.get()), SB_OK);
+		}
+		ASSERT_EQ(sb_tbf_builder_settle(pending.get()), SB_OK);
+		ASSERT_TRUE(is_outgrown(pending.get()));
+		EXPECT_TRUE(same_bytes(stored_by(pending.get()).value(), stored_by(settled.get()).value())) << later;
+	}
+}
+
 /*
  * Filters with cells, of any size, and with a planned number of items or without, are added before and after the
  * items outgrow their set, here and in another builder.

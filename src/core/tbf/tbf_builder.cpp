@@ -180,7 +180,7 @@ static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 }
 
 /* Adds one or more of the pending hits from number *done on, and counts them there. REQUIRES: there is such a hit. */
-static sb_status add_some_pending(sb_tbf_builder *builder, int index, uint32_t *done)
+static sb_status add_some_pending(sb_tbf_builder *builder, uint32_t *done)
 {
 	const pending_hits *pending = builder->pending;
 	const uint64_t *hashes = pending->hashes + *done;
@@ -189,6 +189,14 @@ static sb_status add_some_pending(sb_tbf_builder *builder, int index, uint32_t *
 	size_t added = 1;
 	sb_status status = grow_if_needed(builder); /* may be due after an earlier failure */
 	if (status != SB_OK)
+		return status;
+	/*
+	 * Growing may have moved the planes, if the set was outgrown and newer filters are in builder->filters. The index is
+	 * -1 if the plane of the hits has fallen out, perhaps before they came. Then no sum gets their values. But if the
+	 * builder has sums of items, the items are put into the set.
+	 */
+	const int index = index_of_plane(builder, pending->plane);
+	if (status = make_plane(builder, index); status != SB_OK)
 		return status;
 	if (index >= 0 && builder->form == sums_form::items)
 		added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives, hashes, values, left, &status);
@@ -217,13 +225,8 @@ static sb_status add_some_pending(sb_tbf_builder *builder, int index, uint32_t *
 	uint32_t done = 0;
 	sb_status status = SB_OK;
 
-	/*
-	 * -1 if the hits were older than the oldest plane when they came. Then no sum gets their values. But if the builder
-	 * has sums of items, the items are put into the set.
-	 */
-	const int index = index_of_plane(builder, pending->plane);
 	while (done < pending->count && status == SB_OK)
-		status = add_some_pending(builder, index, &done);
+		status = add_some_pending(builder, &done);
 	if (status == SB_OK)
 		status = grow_if_needed(builder);
 	if (status == SB_OK || status == SB_OVERFLOW)

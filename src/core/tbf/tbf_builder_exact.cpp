@@ -24,6 +24,8 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 		const int index = items->plane_of_part(j);
 		if (index < 0)
 			continue;
+		if (sb_status status = make_plane(builder, index); status != SB_OK)
+			return status;
 		if (sb_status status = add_words(builder, index, items->hashes(), items->words(j), count); status != SB_OK)
 			return status;
 		inserted = true;

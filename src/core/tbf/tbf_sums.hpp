@@ -201,7 +201,8 @@ public:
 	[[nodiscard]] sb_status next(size_t *count);
 	const uint64_t *hashes() const { return reader_.hashes(); }
 	int parts() const { return parts_; }
-	int plane_of_part(int j) const { return index_ - j < SB_TBF_PLANES ? std::max(index_ - j, -1) : -1; }
+	/* The index of the plane to which part j goes now, or -1 if that plane has fallen out. */
+	int plane_of_part(int j) const;
 	const uint64_t *words(int part) const { return words_[part]; }
 
 	void note_losses() const;
@@ -209,7 +210,7 @@ public:
 private:
 	tbf_sums *sums_;
 	exact_reader reader_;
-	int index_;
+	int64_t plane_ = 0; /* the plane of part 0, counted from 2000; part j goes to plane_ + j */
 	uint64_t factor_;
 	int parts_ = 0;
 	int64_t shift_ = 0;

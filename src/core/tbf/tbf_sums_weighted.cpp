@@ -320,14 +320,21 @@ sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int 
 
 streambloom::weighted_items::weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells,
 											const filter_weight *weight)
-	: sums_(sums), reader_(filter, cells), index_(index), factor_(weight->factor)
+	: sums_(sums), reader_(filter, cells), factor_(weight->factor)
 {
 	if (leaves_no_trace(filter, weight))
 		return;
 	const placing place = place_of(filter, weight);
 	note_weighted(sums, index, filter, weight, place);
+	plane_ = place.plane;
 	parts_ = place.planes;
 	shift_ = place.counters;
+}
+
+int streambloom::weighted_items::plane_of_part(int j) const
+{
+	const int64_t index = sums_->newest_plane - (plane_ + j);
+	return index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
 sb_status streambloom::weighted_items::next(size_t *count)
@@ -353,5 +360,8 @@ sb_status streambloom::weighted_items::next(size_t *count)
 void streambloom::weighted_items::note_losses() const
 {
 	for (int j = 0; j < parts_; j++)
-		accumulate(plane_of_part(j) >= 0 ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+	{
+		const int index = plane_of_part(j);
+		accumulate(index >= 0 ? &sums_->loss[index] : &sums_->dropped_loss, largest_[j]);
+	}
 }
